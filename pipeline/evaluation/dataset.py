@@ -168,12 +168,15 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
     codes = load(settings.system)
-    _check_columns(reader.schema.names, settings, "The table" if name == UNNAMED else name)
+    this = "The table" if name == UNNAMED else name
+    _check_columns(reader.schema.names, settings, this)
     if settings.source_column is None and _has_sources(reader.schema):
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
     for batch in _usable(reader, settings, left_out):
         left_out.unknown.update(code for code in batch.codes if code not in codes)
+    if not left_out.rows:
+        raise InputError(f"{this} has no rows.", "Evaluate a table with at least one row.")
     if not left_out.usable:
         raise InputError(
             f"No row of {name} has a text and a {settings.system} code: of "

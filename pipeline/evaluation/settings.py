@@ -68,6 +68,12 @@ class EvaluationSettings:
         for name in ("code_column", "language_column", "source_column"):
             if name == "code_column" or getattr(self, name) is not None:
                 _check_column(name, getattr(self, name))
+        if self.reference_columns and not self.suspects:
+            raise SettingsError(
+                "Reference columns are only for the list of suspicious rows.",
+                "Ask for the list, too (--suspects FILE), or leave out reference_columns "
+                "(--reference-column).",
+            )
         for column in self.reference_columns:
             _check_column("reference_column", column)
             if column in OWN_COLUMNS:

@@ -94,6 +94,7 @@ def test_a_short_code_in_words_is_filled_up_at_its_end() -> None:
     [
         (table(), {"code_column": "Code"}, "Did you mean 'code'?"),
         (table(), {"language_column": "language"}, "--language-column 'lang'"),
+        (table().slice(0, 0), {}, "has no rows."),
         (table([("", "45000000", "en")]), {}, "has a text and a cpv code"),
         (pa.table({"description": ["x"], "code": [[1]]}), {}, "not text or whole numbers"),
         (pa.table({"description": ["x"], "code": [0.5]}), {}, "not text or whole numbers"),

@@ -157,6 +157,11 @@ def test_a_reference_column_cannot_have_the_name_of_a_column_of_the_list() -> No
         pipeline.evaluate(frame(), system="cpv", suspects=True, reference_columns=["words"])
 
 
+def test_reference_columns_without_the_list_that_they_are_for_are_refused() -> None:
+    with pytest.raises(pipeline.SettingsError, match="only for the list of suspicious rows"):
+        pipeline.evaluate(frame(), system="cpv", reference_columns="notice")
+
+
 def test_suspicious_rows_of_two_candidates_are_refused() -> None:
     with pytest.raises(pipeline.SettingsError, match="Evaluate one of them"):
         pipeline.evaluate(frame(), system="cpv", against="lexical", suspects=True)
