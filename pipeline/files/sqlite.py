@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["connect", "has_log", "transaction"]
@@ -59,10 +59,11 @@ def has_log(connection: sqlite3.Connection, patience_s: float) -> bool:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Commit the statements of a block, or roll them back if it raises."""
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")  # an interrupt may come as soon as it has begun
         yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.rollback()  # no effect if SQLite has rolled back already, as on a full disk
+        with suppress(sqlite3.ProgrammingError):  # closed since the interrupt that ends this
+            connection.rollback()  # no effect if SQLite has rolled back already: on a full disk
         raise

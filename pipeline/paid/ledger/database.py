@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from pathlib import Path
-from threading import Lock, Timer
+from threading import RLock, Timer
 from typing import Any
 
 from pipeline.errors import LedgerError
@@ -68,7 +68,9 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._writing = Lock()
+        # An interrupt may leave a transaction suspended, with this lock, before its block begins.
+        # The same thread can then still close the file, which ends the transaction.
+        self._writing = RLock()
         self._saved: LedgerError | None = None
         with self._translated():
             check_not_gone(path)
@@ -163,8 +165,8 @@ class Database:
         said = f"Another program has locked the ledger {self.path}. Waiting for it."
         timer = Timer(NOTED_AFTER_S, copy_context().run, (log.info, said))
         timer.daemon = True
-        timer.start()
         try:
+            timer.start()
             yield
         finally:
             timer.cancel()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from fcntl import LOCK_NB, LOCK_SH, flock
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from hashlib import sha256
+from io import FileIO
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
@@ -23,6 +23,7 @@ WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
 
 SECONDS_BETWEEN_NOTES = 60.0
+SECONDS_BETWEEN_TRIES = 0.05
 
 log = logging.getLogger(__name__)
 
@@ -138,41 +139,70 @@ def _named(*names: str) -> str:
     return sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
-def _wait(lock: FileLock) -> None:
-    """Take a lock that another process holds, and log now and then for how long that takes."""
-    since = time.monotonic()
-    while True:
-        try:
-            lock.acquire(timeout=SECONDS_BETWEEN_NOTES)
-        except Timeout:
-            waited = duration(time.monotonic() - since)
-            log.info(
-                "Still waiting for the other process, for %s now. Ctrl-C stops waiting.", waited
-            )
-        else:
-            return
-
-
 @contextmanager
 def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
-    """Hold a lock, which the system releases however the process ends."""
+    """Hold a lock, which the system releases however the process ends.
+
+    The file that is locked is noted before it is locked, and closes with the last reference to it.
+    So an interrupt at any moment leaves no lock in a process that goes on, such as a notebook's.
+    """
+    opened: list[FileIO] = []
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(place, mode=mode)
         try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            if not wait:
-                raise taken from None
-            log.info("%s Waiting for it.", taken.message)
-            _wait(lock)
-    except OSError as error:
-        raise LedgerError(
-            f"No lock can be created in {place.parent}: {error.strerror or error}.",
-            "Make the folder writable, or name another: --ledger PATH for the locks of a ledger, "
-            "HOME for those of this user.",
-        ) from error
-    try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not _lock(place, mode, opened):
+                if not wait:
+                    raise taken
+                log.info("%s Waiting for it.", taken.message)
+                _wait(place, mode, opened)
+        except OSError as error:
+            raise LedgerError(
+                f"No lock can be created in {place.parent}: {error.strerror or error}.",
+                "Make the folder writable, or name another: --ledger PATH for the locks of a "
+                "ledger, HOME for those of this user.",
+            ) from error
         yield
     finally:
-        lock.release()
+        for file in opened:
+            flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
+            file.close()
+
+
+def _wait(place: Path, mode: int, opened: list[FileIO]) -> None:
+    """Take a lock that another process holds, and log now and then for how long that takes."""
+    noted = since = time.monotonic()
+    while not _lock(place, mode, opened):
+        time.sleep(SECONDS_BETWEEN_TRIES)
+        now = time.monotonic()
+        if now - noted > SECONDS_BETWEEN_NOTES:
+            noted = now
+            log.info(
+                "Still waiting for the other process, for %s now. Ctrl-C stops waiting.",
+                duration(now - since),
+            )
+
+
+def _lock(place: Path, mode: int, opened: list[FileIO]) -> bool:
+    """Open a file and lock it, unless another process has; again if it was deleted in between."""
+    while True:
+        opened.append(_open(place, mode))
+        try:
+            flock(opened[-1], LOCK_EX | LOCK_NB)
+        except (BlockingIOError, PermissionError):  # a network file system may say either
+            opened.pop().close()
+            return False
+        if os.fstat(opened[-1].fileno()).st_nlink:
+            return True
+        opened.pop().close()
+
+
+def _open(place: Path, mode: int) -> FileIO:
+    """Open a file, which is created if it does not exist; its mode ignores the umask."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        file = FileIO(os.open(place, flags | os.O_CREAT | os.O_EXCL, mode), "r+")
+    except FileExistsError:  # without O_CREAT, which a shared folder may refuse for others' files
+        return FileIO(os.open(place, flags), "r+")
+    with suppress(PermissionError):
+        os.fchmod(file.fileno(), mode)
+    return file
