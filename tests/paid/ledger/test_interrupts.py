@@ -1,4 +1,4 @@
-"""An interrupt at any moment: a notebook's process goes on, and the cell that runs again must buy."""
+"""An interrupt at any moment: the cell of a notebook that runs again must be able to buy."""
 
 from __future__ import annotations
 
