@@ -25,7 +25,7 @@ def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        pa.array([["x"]]),
+        pa.array([[b"x"]], pa.list_(pa.binary(1))),
         pa.array([[("x", "y")]], pa.map_(pa.string(), pa.string())),
         pa.array([b"x"], pa.binary(1)),
     ],
