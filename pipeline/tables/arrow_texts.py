@@ -93,17 +93,19 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
         return column_texts(values)
     import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
 
-    rows, fields = pa.array(range(len(values)), pa.int64()), list(column.fields)
+    rows: Sequence[int] = range(len(values))
+    fields = list(column.fields)
     while fields or _without_lists(values.type) != values.type:
         if isinstance(values.type, pa.BaseExtensionType):
             values = values.storage
         elif _is_list(values.type):
-            rows = rows.take(pc.list_parent_indices(values))
+            lengths = pc.list_value_length(values).fill_null(0).to_pylist()
+            rows = [row for row, each in zip(rows, lengths, strict=True) for _ in range(each)]
             values = pc.list_flatten(values)
         else:
             values = pc.struct_field(values, [fields.pop(0)])
     parts: list[list[str | None]] = [[] for _ in range(batch.num_rows)]
-    for row, text in zip(rows.to_pylist(), column_texts(values), strict=True):
+    for row, text in zip(rows, column_texts(values), strict=True):
         parts[row].append(text)
     return [join_texts(texts) for texts in parts]
 
@@ -156,9 +158,9 @@ def _without_lists(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
+    of_any_length = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    views = pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+    return bool(of_any_length or views or pa.types.is_fixed_size_list(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -98,12 +98,31 @@ def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> N
     assert texts(pa.table({"lots": column}), "lots.title") == ["", "a. b. c", "", "a. b. c"]
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.string_view())])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.string()),
+        pa.large_list(pa.string_view()),
+        pa.list_view(pa.string()),
+        pa.large_list_view(pa.dictionary(pa.int8(), pa.string())),
+    ],
+)
 def test_a_column_of_lists_stands_for_their_items(kind: pa.DataType) -> None:
     column = pa.array([["bus", None, " tram"], None, [], ["taxi"]], kind)
     assert texts(pa.table({"words": column}), "words") == ["bus. tram", "", "", "taxi"]
     rows = column.slice(1)
     assert texts(pa.table({"n": [1, 2, 3], "words": rows}), "words", "n") == ["1", "2", "taxi. 3"]
+
+
+def test_a_list_has_the_items_that_are_in_it_wherever_they_are_stored() -> None:
+    items = pa.array(["bus", "tram", "ferry", "taxi"])
+    is_null = pa.array([False, True, False])
+    for kind in pa.ListArray, pa.LargeListArray:
+        column = kind.from_arrays([0, 1, 3, 4], items, mask=is_null)
+        assert texts(pa.table({"words": column}), "words") == ["bus", "", "taxi"]
+    views = pa.ListViewArray.from_arrays([3, 1, 0, 3], [1, 2, 2, 1], items)
+    expected = ["taxi", "tram. ferry", "bus. tram", "taxi"]
+    assert texts(pa.table({"words": views}), "words") == expected
 
 
 def test_a_list_of_an_extension_type_stands_for_its_items() -> None:
