@@ -116,7 +116,8 @@ def _undecodable(path: Path, dialect: Dialect, error: UnicodeDecodeError, lines:
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
     even, odd = (error.object[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
-    is_utf_16 = 4 * max(even, odd) > min(len(error.object), SAMPLE_BYTES)
+    is_utf_16 = 4 * abs(even - odd) > min(len(error.object), SAMPLE_BYTES)  # binary has both
+    is_utf_16 &= "\0".encode(dialect.encoding) == b"\0"  # else UTF-16 itself has an error
     return InputError(
         f"{path}, line {line}: byte 0x{error.object[error.start]:02X} is not {dialect.encoding}.",
         utf_16("be" if even > odd else "le") if is_utf_16 else HINT_ENCODING,

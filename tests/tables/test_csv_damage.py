@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,21 @@ def test_utf_16_without_a_mark_is_named_even_if_it_is_not_ascii(path: Path, orde
     error = error_of(path, data)
     assert error.message == f"{path}, line 2: byte 0xE4 is not utf-8."
     assert error.hint.endswith(f"without a byte order mark: --encoding 'utf-16-{order}'.")
-    assert "cp1252" in error_of(path, "id,title\n1,für\0Städte\n".encode("cp1252")).hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "id,title\n1,für\0Städte\n".encode("cp1252"),
+        b"SQLite format 3\0\x10\0\xff" + b"\0" * 4000,
+        codecs.BOM_UTF16_LE + "id,title\n1,\ud800\n".encode("utf-16-le", "surrogatepass"),
+    ],
+    ids=["a NUL", "binary", "UTF-16 with a mark"],
+)
+def test_no_other_file_with_nuls_is_taken_for_utf_16_without_a_mark(
+    path: Path, data: bytes
+) -> None:
+    assert "cp1252" in error_of(path, data).hint
 
 
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
