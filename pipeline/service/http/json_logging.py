@@ -30,6 +30,9 @@ FRAME = "  File "
 
 A_MINUTE = 60.0
 
+MOST = 100
+"""Failures that are remembered: each is some kilobytes, and a message may name any file."""
+
 
 def set_up() -> None:
     """Log to standard error, from level INFO on."""
@@ -68,9 +71,14 @@ class JsonLines(logging.Formatter):
 
     def _is_new(self, told: str, at: float) -> bool:
         """Return whether a traceback was not logged in the minute before."""
-        self._logged = {one: when for one, when in self._logged.items() if at - when < A_MINUTE}
+        self._logged = {
+            one: when for one, when in self._logged.items() if abs(at - when) < A_MINUTE
+        }
         frames = frozenset(told.split(FRAME))  # each that awaits an error adds its own once more
-        return self._logged.setdefault(frames, at) == at
+        is_new = frames not in self._logged
+        if is_new and len(self._logged) < MOST:
+            self._logged[frames] = at
+        return is_new
 
 
 def _traceback(error: BaseException) -> str:
