@@ -73,6 +73,6 @@ def refusal(received: bytes) -> tuple[int, str]:
     assert headers["connection"] == "close"
     assert list(body) == ["success", "error", "message"]
     assert body["success"] is False
-    # What came too slowly may be sent again; what is wrong may not.
-    assert body["error"] == ("INTERNAL_ERROR" if status == 408 else "VALIDATION_ERROR")
+    # What came too slowly, or is one too many, may be sent again; what is wrong may not.
+    assert body["error"] == ("INTERNAL_ERROR" if status in (408, 503) else "VALIDATION_ERROR")
     return status, body["message"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sys
 from collections import Counter
 from http import HTTPStatus
@@ -35,8 +36,10 @@ MAX_HEAD = 64 * 1024
 SLOWEST = 30.0
 """Seconds that a request may take to arrive completely, from its first byte."""
 
-AGAIN = 1
-"""Seconds to wait after a 503 because of too many connections."""
+AT_REST = 1.0
+"""Seconds without a request after which probably none is on its way, so that none is lost."""
+
+BUSY = "The service is busy. Try again in a moment."
 
 LINE_END = b"\r\n"
 """Some clients send empty lines after a body, which are to be ignored (RFC 9112, 2.2)."""
@@ -188,24 +191,25 @@ class BoundedHttp(H11Protocol):
         if self._most is None or len(self.connections) <= self._most:
             return True
         every = [other for other in self.connections if isinstance(other, BoundedHttp)]
-        alive = [other for other in every if not other.transport.is_closing()]
-        if len(alive) <= self._most:
+        served = [one for one in every if not (one.app is _crowded or one.transport.is_closing())]
+        if len(served) <= self._most:
             return True
-        held = Counter(other.network for other in alive)
+        held = Counter(one.network for one in served)
         network, most = held.most_common(1)[0]
         if most == held[self.network]:
             return False
-        theirs = [other for other in alive if other.network == network]
-        waiting = [(at, one.transport) for one in theirs if (at := one.waits_since()) is not None]
-        if waiting:
-            min(waiting, key=itemgetter(0))[1].close()
-        return bool(waiting)
+        theirs = [(one.waits_since(), one) for one in served if one.network == network]
+        since, longest = min(theirs, key=itemgetter(0))
+        if since > self.loop.time() - AT_REST:
+            return False
+        longest.end(503, BUSY)
+        return True
 
-    def waits_since(self) -> float | None:
-        """Return since when it waits for a request, or for the rest of one; None if it does not."""
+    def waits_since(self) -> float:
+        """Return since when it waits for a request, or for the rest of one; inf if it does not."""
         if self.timeout_keep_alive_task is not None:
             return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
-        return None if self._deadline is None else self._deadline.when() - SLOWEST
+        return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
 
     def _is_idle(self) -> bool:
         """Return whether h11 waits for the beginning of a request."""
@@ -233,9 +237,13 @@ class BoundedHttp(H11Protocol):
 
     def _late(self) -> None:
         self._deadline = None
+        self.end(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
+
+    def end(self, status: int, message: str) -> None:
+        """Close the connection; answer so if a request has arrived in part."""
         if self._arriving():
-            self._refuse(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
-        else:  # nothing has arrived since the connection began
+            self._refuse(status, message)
+        else:
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
@@ -256,8 +264,8 @@ def _log_refusal(status: int, client: tuple[str, int] | None) -> None:
 
 
 def _response(status: int, message: str) -> bytes:
-    # A slow request is not invalid: the client may send it again.
-    error = INTERNAL_ERROR if status == HTTPStatus.REQUEST_TIMEOUT else ValidationError.error
+    # A slow request, or one too many, is not invalid: the client may send it again.
+    error = INTERNAL_ERROR if status in (408, 503) else ValidationError.error
     body = failure(error, message)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
@@ -271,11 +279,11 @@ def _response(status: int, message: str) -> bytes:
 async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
     """Answer that there are too many connections."""
     _log_refusal(503, scope["client"])
-    body = failure(INTERNAL_ERROR, "The service is busy. Try again in a moment.")
+    body = failure(INTERNAL_ERROR, BUSY)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
-        (b"retry-after", b"%d" % AGAIN),
+        (b"retry-after", b"1"),  # seconds
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": 503, "headers": headers})

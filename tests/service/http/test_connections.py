@@ -131,21 +131,46 @@ def test_one_connection_too_many_is_asked_to_retry_later(
 def test_whoever_has_most_connections_gives_one_up_that_waits_for_a_request(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    networks = iter(["many", "many", "few", "few", "other"])
+    networks = iter(["many", "many", "few", "few", "other", "other"])
     monkeypatch.setattr(protocol, "network_of", lambda _: next(networks))
+    monkeypatch.setattr(protocol, "AT_REST", 60.0)
     health = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
     with serving(create_app(accounts, SCRIPTED), most_connections=3) as place, ExitStack() as stack:
         first, second, third = (stack.enter_context(connected(place)) for _ in range(3))
         second.sendall(health)
         assert one(second).startswith(b"HTTP/1.1 200 ")
-        with connected(place) as fourth:
-            fourth.sendall(health)
-            assert parsed(rest(fourth))[0] == 503
-        fifth = stack.enter_context(connected(place))
+        for _ in ("few has as many", "a request may be on its way"):
+            with connected(place) as refused:
+                refused.sendall(health)
+                assert parsed(rest(refused))[0] == 503
+        monkeypatch.setattr(protocol, "AT_REST", 0.0)
+        sixth = stack.enter_context(connected(place))
         assert rest(first) == b""
-        for connection in (second, third, fifth):
+        for connection in (second, third, sixth):
             connection.sendall(health)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_request_in_part_gets_503_before_it_gives_way_and_what_is_refused_makes_no_room(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    networks = iter(["many"] * 4 + ["few"] * 2)
+    monkeypatch.setattr(protocol, "network_of", lambda _: next(networks))
+    monkeypatch.setattr(protocol, "AT_REST", 0.0)
+    health = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
+    with serving(create_app(accounts, SCRIPTED), most_connections=2) as place, ExitStack() as stack:
+        first, second, *_ = [stack.enter_context(connected(place)) for _ in range(4)]
+        second.sendall(health)
+        assert one(second).startswith(b"HTTP/1.1 200 ")
+        first.sendall(CALL + b"\r\n" + BODY[:9])
+        time.sleep(0.02)
+        fifth = stack.enter_context(connected(place))
+        assert refusal(rest(first)) == (503, "The service is busy. Try again in a moment.")
+        fifth.sendall(health)
+        assert one(fifth).startswith(b"HTTP/1.1 200 ")
+        with connected(place) as sixth:
+            sixth.sendall(health)
+            assert parsed(rest(sixth))[0] == 503
 
 
 def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts) -> None:
