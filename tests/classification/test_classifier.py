@@ -167,7 +167,7 @@ def test_a_service_is_refused_with_what_to_do_instead() -> None:
     [
         (["chairs"], "data is a builtins.list, not an Arrow table"),
         (pa.table({"n": [1]}), r"has no column 'description'.*text_columns"),
-        (pa.table({"description": [[1]]}), "has the type list<item: int64>, not text"),
+        (pa.table({"description": [{"n": 1}]}), "has the type struct<n: int64>, not text"),
         (pa.table({"description": ["a"], "cost_usd": [1]}), r"column_prefix=\"new_\""),
     ],
 )
