@@ -120,7 +120,7 @@ def test_nothing_runs_before_the_result_is_used(spark: dict[str, Any], kind: str
     ("columns", "message"),
     [
         ("1 AS n", r"has no column 'description'. Its columns: 'n'\. .*text_columns=\[\"NAME\"\]"),
-        ("array(1) AS description", "has the type list<.*>, not text"),
+        ("struct(1) AS description", "has the type struct<.*>, not text"),
         ("'a' AS description, 1 AS PSC_Code", r"column 'psc_code'.*column_prefix=\"new_\""),
         ("'a' AS description, make_interval(1) AS i", "Spark cannot pass a column .*Cast"),
     ],
