@@ -21,7 +21,7 @@ __all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "Judged", "
 BINS = 100
 """Bins of the scale of confidence, each .01 wide."""
 
-SHOWN = 30
+SHOWN = 10
 """Texts to look at that the report lists, the least certain ones."""
 
 TEXT = 300

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,17 +13,7 @@ from markupsafe import Markup
 
 from pipeline.answers import System, chance
 from pipeline.bands import LIKELY, MEASURED
-from pipeline.charts import (
-    FEWEST,
-    Curve,
-    CurvePoint,
-    Ranked,
-    Taken,
-    coverage,
-    curves,
-    environment,
-    ranking,
-)
+from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
@@ -41,6 +31,9 @@ MARK = "<!-- a report by tender-pipeline -->"
 
 MOST_FIELDS = 10
 """Fields of a system that the chart shows."""
+
+MOST_OF_A_TITLE = 150
+"""Characters of a field's title; the longest of the shipped ones has 140."""
 
 REMEDIES = {
     "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
@@ -65,8 +58,6 @@ class _System:
     answered: int
     fields: Markup | None
     field_name: str
-    surest: Markup | None
-    narrow_surest: Markup | None
     through: Markup | None
 
 
@@ -123,8 +114,6 @@ def _system(name: System, figures: SystemFigures, calibrated: bool, language: st
         answered=answered,
         fields=_fields(name, figures, language) if answered else None,
         field_name=levels_above(name)[FIELD_DIGITS],
-        surest=_surest(points, answered, name) if points else None,
-        narrow_surest=_surest(points, answered, name, narrow=True) if points else None,
         through=coverage(points, answered) if points else None,
     )
 
@@ -132,7 +121,7 @@ def _system(name: System, figures: SystemFigures, calibrated: bool, language: st
 def _fields(system: System, figures: SystemFigures, language: str) -> Markup:
     shown = titles(system, language)
     lines = [
-        Ranked(field, readable(shown.get(full_code(system, field), ""), 80), rows)
+        Ranked(field, readable(shown.get(full_code(system, field), ""), MOST_OF_A_TITLE), rows)
         for field, rows in figures.fields.most_common(MOST_FIELDS)
     ]
     return ranking(lines, columns=(levels_above(system)[FIELD_DIGITS], "title", "rows"))
@@ -150,20 +139,6 @@ def _points(figures: SystemFigures) -> list[Taken]:
         if rows >= FEWEST or rows == total:
             points.append(Taken(rows, right / rows, place / BINS))
     return points
-
-
-def _surest(points: Sequence[Taken], total: int, system: System, narrow: bool = False) -> Markup:
-    drawn = [CurvePoint(each.rows / total, each.share, (each.share,) * 2) for each in points]
-    half = next(point for point in drawn if point.part >= 0.5)
-    return curves(
-        [Curve("a", drawn)],
-        title=f"Expected accuracy of the most confident rows: {system.upper()}",
-        description=f"Of the most confident half of the rows, {half.share:.0%} should be right; of "
-        f"all rows, {drawn[-1].share:.0%}.",
-        axes=("share of the rows taken, the most confident first, %", "expected right, %"),
-        name=f"surest-{system}",
-        narrow=narrow,
-    )
 
 
 def _titles(compared: Compared, language: str) -> dict[tuple[System, str], str]:

@@ -69,5 +69,5 @@ def test_a_text_in_several_rows_is_listed_once_with_its_first_row() -> None:
         [(f"{same}y", matched(0.2)), (same, matched(0.1)), ("rare", matched(0.4))],
     )
     assert len(found.doubtful) == SHOWN
-    assert [(row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (33, 1), (3, 1)]
+    assert [(row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (SHOWN + 3, 1), (3, 1)]
     assert {len(row.text) for row in found.doubtful[:2]} == {TEXT}
