@@ -35,7 +35,7 @@ class _Layout:
 
 
 WIDE = _Layout("bars", 880, 132, 508, (716, 796, 878))
-NARROW = _Layout("bars-narrow", 324, 0, 132, (187, 252, 323), above=20)
+NARROW = _Layout("bars-narrow", 324, 0, 122, (187, 252, 323), above=20)
 """As wide as a phone, so that its letters can be read there."""
 
 

@@ -34,6 +34,12 @@ def test_the_page_says_what_was_found() -> None:
     assert "No answer from embedded engine: 20.0 % (no_match 1, VALIDATION_ERROR 1)" in text
 
 
+def test_the_page_begins_with_four_figures() -> None:
+    tiles = re.findall(r'<p class="name">([^<]+)', page(evaluation(ONE)))
+    stated = ["Exactly right, label deeper than a division", "Right as far as the label states"]
+    assert tiles == [*stated, "Among the first ten", "Confidence is off by"]
+
+
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
 def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
     subjects: list[tuple[str, object]],
