@@ -14,7 +14,7 @@ SECOND = ".venv/bin/python -m pytest\n"
 
 
 def test_the_readme_is_one_page() -> None:
-    assert len(README.split()) <= 1000
+    assert len(README.split()) <= 750
 
 
 def test_the_first_blocks_are_the_commands_that_the_checks_run() -> None:
