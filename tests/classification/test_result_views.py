@@ -80,6 +80,16 @@ def test_a_failed_row_is_one_whose_call_failed() -> None:
     assert list(changed.failed.index) == [0]
 
 
+def test_a_notebook_shows_a_failed_row_with_its_status_as_it_is() -> None:
+    result = of_texts()
+    place = result.table.column_names.index("cpv_code")
+    table = result.table.set_column(place, "cpv_code", pa.nulls(4, pa.string()))
+    statuses = pa.array(["VALIDATION_ERROR", "empty", "no_match", "ok"])
+    table = table.set_column(table.column_names.index("cpv_status"), "cpv_status", statuses)
+    html = replace(result, _stored=table)._repr_html_()
+    assert ">VALIDATION_ERROR<" in html and ">no match<" in html
+
+
 @pytest.mark.parametrize("top", [1, 3])
 def test_long_has_one_row_for_each_match(top: int) -> None:
     result = of_texts(top)
@@ -183,6 +193,8 @@ def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
     assert list(result.to_review().columns) == list(result.to_pandas().columns)
     assert result.long().empty
     assert repr(result.plot()) == "No row has a code."
+    html = result._repr_html_()
+    assert "<b>0 rows</b>" in html and "CPV" not in html, "there is nothing to say of it"
 
 
 def test_a_console_shows_figures_and_codes_as_text() -> None:

@@ -106,6 +106,7 @@ async def test_a_key_that_is_not_this_accounts_or_not_in_use_is_not_found(
     path = f"/keys/{number}/{deed}"
     for response in (await browser.go(path), await browser.post(path, token)):
         assert response.status_code == 404
+        assert '<a class="button quiet" href="/dashboard">' in response.text, "it lists the keys"
         assert "first of another account" not in response.text
     assert (accounts.keys.of(1), accounts.keys.of(2)) == before
 
