@@ -84,5 +84,7 @@ def test_a_report_of_hostile_texts_can_be_read_on_every_screen_and_on_paper(
     assert (paper, ink) == ("rgba(0, 0, 0, 0)", "rgb(27, 35, 45)")  # dark ink, whatever the theme
     bar = "document.querySelector('.stack i')"
     assert page.evaluate(f"getComputedStyle({bar}).printColorAdjust") == "exact"
+    names = "document.querySelector('.rows tr')"
+    assert page.evaluate(f"getComputedStyle({names}).breakAfter") == "avoid", "not alone on a page"
     assert page.pdf(format="A4").count(b"/Type /Page\n") < 8
     context.close()
