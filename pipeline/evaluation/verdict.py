@@ -46,11 +46,13 @@ def caveat(name: str, learned: int, all_rows: int) -> str:
 
 
 def _headline(name: str, found: Headline) -> str:
+    bare = percent(found.bare.value)
+    general = "" if bare == percent(0) else f"; {bare} of its codes are a bare {found.level}"
     return (
         f"{_capital(name)} is exactly right for {percent(found.specific.value)} of "
         f"{rows(found.specific.rows)} whose label is deeper than a {found.level}, and right as "
-        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}; "
-        f"{percent(found.bare.value)} of its codes are a bare {found.level}."
+        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}"
+        f"{general}."
     )
 
 

@@ -40,6 +40,12 @@ def test_general_codes_are_judged_by_three_figures() -> None:
     )
 
 
+def test_the_share_of_bare_divisions_is_left_out_if_there_are_none() -> None:
+    labels, answers = ["45000000", "45233140"], [answer("45233140"), answer("45233140")]
+    told = verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None)
+    assert told.endswith("right as far as the label states for 100.0 % of 2 rows.")
+
+
 def test_the_better_one_is_named_with_the_interval_and_the_test() -> None:
     told = said("1" * 10 + "0" * 30, "1" * 30 + "0" * 10, "0.006")
     assert told.startswith("https://service.example is better than embedded engine: it gives")
