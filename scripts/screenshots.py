@@ -159,7 +159,7 @@ def _save_both(page: Page, name: str) -> None:
 
 
 def _review(browser: Browser, folder: Path) -> None:
-    """Show the first question of a review, a search in it, and the question on a phone."""
+    """Show the first question of a review, and a search in it."""
     _tool(folder, "run", "sample_inputs/tenders.csv", "--systems", "cpv", "--overwrite")
     command = [sys.executable, "-m", "pipeline", "review", "outputs/tenders.classified.csv"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -171,9 +171,6 @@ def _review(browser: Browser, folder: Path) -> None:
         page = context.new_page()
         page.goto(next(link.group() for link in links if link))
         _save_both(page, "review")
-        page.set_viewport_size({"width": 390, "height": 805})
-        _save_both(page, "narrow")
-        page.set_viewport_size({"width": WIDTH, "height": 805})
         page.keyboard.press("o")
         page.keyboard.type("street lighting")
         page.keyboard.press("Enter")
