@@ -96,7 +96,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(reply: Reply) -> Judgement:
-    """Judge an attempt's result by the table of errors in docs/reference/buying-goes-wrong.md."""
+    """Judge an attempt's result, as docs/reference/buying-goes-wrong.md says."""
     match reply:
         case NotSent(error, detail):
             return Judgement(CallOpen("free", error), "again", detail)
