@@ -11,8 +11,7 @@ function on() {
 function shown() {
   if (toggle === null) return;
   toggle.parentElement.hidden = false;
-  toggle.setAttribute("aria-pressed", String(on()));
-  toggle.textContent = on() ? "Single keys are on" : "Single keys are off";
+  toggle.textContent = on() ? "Turn the keys off" : "Turn the keys on";
 }
 
 function typing(target) {

@@ -95,9 +95,9 @@ def test_a_sitting_by_keyboard(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("heading", name="Accept the best match of 1 text")).to_be_visible()
     found += complaints(page)
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Single keys are on").click()
+    page.get_by_role("button", name="Turn the keys off").click()
     page.keyboard.press("n")
-    expect(page.get_by_role("button", name="Single keys are off")).to_be_visible()
+    expect(page.get_by_role("button", name="Turn the keys on")).to_be_visible()
     assert not found, "\n".join(found)
     outcomes = [each.choice for each in read_decisions(tmp_path / "d.jsonl").decisions]
     assert outcomes == ["none", "undo", "skip", "none", "code", "code", "undo"]
