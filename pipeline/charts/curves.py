@@ -58,7 +58,6 @@ def curves(
     title: str,
     description: str,
     axes: tuple[str, str],
-    name: str = "curves",
     narrow: bool = False,
 ) -> Markup:
     """Draw one or two curves; the upward scale ends at the next 25 % above their bands.
@@ -68,7 +67,6 @@ def curves(
         title: the title of the chart, for screen readers.
         description: the figures in words, for screen readers.
         axes: what the axis across and the axis upward show.
-        name: prefix of the identifiers in the drawing, for a page with several.
         narrow: whether to draw it for a phone.
     """
     width, height = NARROW if narrow else WIDE
@@ -85,7 +83,7 @@ def curves(
             )
             for place, curve in enumerate(drawn)
         ],
-        name=f"{name}-narrow" if narrow else name,
+        name="curves-narrow" if narrow else "curves",
         across=percent_ticks(width),
         upward=[Tick(height - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
         width=width,

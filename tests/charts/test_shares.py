@@ -56,6 +56,13 @@ def test_a_curve_goes_through_its_points_and_the_lower_has_its_labels_below() ->
     assert [(each.text, *floats(each, "y")) for each in labels] == [("50 %", 77), ("25 %", 204)]
 
 
+def test_the_label_of_a_point_at_the_top_is_clear_of_the_name_of_the_axis() -> None:
+    top = Curve("a", [CurvePoint(0.25, 1.0, (1.0, 1.0), "100 %")])
+    svg = drawing(curves([top], title="Curve", description="Figures.", axes=AXES, narrow=True))
+    high = {each.text: floats(each, "y")[0] for each in svg.iter("text")}
+    assert high["100 %"] - high[AXES[1]] >= 15, "a line of letters"
+
+
 def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> None:
     bins = [
         Bin(0.1, 0.15, 0.2, (0.1, 0.3), 4, "few"),
