@@ -53,6 +53,11 @@ def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
         assert [row[4:6] for row in rows] == [["10", "40.0 %"], ["0", "-"], ["0", "-"]]
 
 
+def test_the_table_of_differences_says_which_way_they_are() -> None:
+    text = page(evaluation(ONE, TWO))
+    assert text.count("B minus A, points") > 1, "in the head, and on a phone with each figure"
+
+
 def test_the_sign_of_an_interval_stays_on_its_line() -> None:
     cells = re.findall(r'data-name="95 % interval">([^<]+)', page(evaluation(ONE)))
     assert cells and all(cell.endswith("\N{NO-BREAK SPACE}%") for cell in cells)
