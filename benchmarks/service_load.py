@@ -46,7 +46,8 @@ from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine import Engine
-from pipeline.service import Accounts, server
+from pipeline.service import server
+from pipeline.service.accounts import Accounts
 
 ALONE = 200
 """The number of calls that are measured one by one."""

@@ -31,7 +31,7 @@ from pathlib import Path
 from benchmarks.command_line import parser_for
 from benchmarks.texts import made_texts
 from pipeline.money import plain, total
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 
 __all__ = ["NIGHTS", "Night", "Week"]
 

@@ -14,7 +14,7 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.paid.serving import Service, serving
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

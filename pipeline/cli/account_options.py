@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
+from pipeline.cli.service_extra import is_there, on_data, service_extra, service_folder
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:  # its packages are an extra
@@ -81,17 +81,19 @@ def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Call
 @contextmanager
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
     """Open the accounts in a folder, and translate the errors of SQLite."""
-    service = service_package("accounts")
-    if not make and not is_there(folder / service.accounts.FILE):
+    with service_extra():
+        from pipeline.service.accounts import FILE, Accounts
+        from pipeline.service.accounts.database import unusable
+    if not make and not is_there(folder / FILE):
         raise SettingsError(
             f"There are no accounts in {folder}.",
             "Open one: tender-pipeline accounts open; or give the right folder: --data DIR.",
         )
-    with closing(service.Accounts(folder)) as accounts:
+    with closing(Accounts(folder)) as accounts:
         try:
             yield accounts
         except sqlite3.Error as error:
-            raise service.accounts.database.unusable(folder, error) from error
+            raise unusable(folder, error) from error
 
 
 def known(accounts: Accounts, name: str) -> Account:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 
 import click
 
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 
-__all__ = ["is_there", "on_data", "service_folder", "service_package"]
+__all__ = ["is_there", "on_data", "service_extra", "service_folder"]
 
 # The variable is the same for `serve` and `accounts`, whose prefixes differ.
 on_data = click.option(
@@ -27,18 +27,15 @@ def service_folder(given: Path | None) -> Path:
     return given or data_folder() / "service"
 
 
-def service_package(part: str) -> ModuleType:
-    """Import the service package, whose dependencies are optional, and one of its modules.
-
-    Args:
-        part: a module that needs every dependency of the command.
+@contextmanager
+def service_extra() -> Iterator[None]:
+    """Import modules of the service, whose packages are an extra.
 
     Raises:
-        SettingsError: the packages of the extra are not installed.
+        SettingsError: one of the packages is not installed.
     """
     try:
-        import_module(f"pipeline.service.{part}")
-        return import_module("pipeline.service")
+        yield
     except ImportError as error:
         raise SettingsError(
             f"The service needs the package {error.name}, which is not installed.",

@@ -64,7 +64,7 @@ PROTECTIONS = (
     ),
     Protection(
         "no command but open makes a folder",
-        "if not make and not is_there(folder / service.accounts.FILE):",
+        "if not make and not is_there(folder / FILE):",
         "if False:",
         "tests/cli/accounts/test_any_command.py::test_no_command_but_open_makes_a_folder",
     ),

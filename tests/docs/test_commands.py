@@ -18,7 +18,7 @@ from pipeline.cli.app import app
 from pipeline.cli.commands.accounts import accounts
 from pipeline.cli.commands.ledger import ledger
 from pipeline.cli.commands.run import run
-from pipeline.service.chaos import read_script
+from pipeline.service.chaos.script import read_script
 from tests.docs.commands import parse
 from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page
 

@@ -25,10 +25,9 @@ from pipeline.paid.ledger.attempts import STATES
 from pipeline.paid.result import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME
+from pipeline.service.accounts.hashing import LONGEST, SHORTEST
 from pipeline.service.accounts.keys import MOST_KEYS
-from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.chaos import FORMS, KINDS
-from pipeline.service.chaos.kinds import When
+from pipeline.service.chaos.kinds import FORMS, KINDS, When
 from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.http.requests import MAX_BODY
 from pipeline.service.matching.pricing import (

@@ -21,7 +21,7 @@ import pytest
 import pipeline
 import pipeline.spark
 from benchmarks.texts import made_texts
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.docs.pages import blocks, page
 from tests.engines.spark import OLD_PANDAS, classifying_workers, environment, needs_spark, sessions
 from tests.engines.tables import rows_of

@@ -14,8 +14,8 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import total
-from pipeline.service import Accounts, Entry
-from pipeline.service.chaos import Record, Served
+from pipeline.service.accounts import Accounts, Entry
+from pipeline.service.chaos.record import Record, Served
 
 __all__ = [
     "Attempt",

@@ -16,7 +16,7 @@ from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
-from pipeline.service.chaos import Served
+from pipeline.service.chaos.record import Served
 from tests.money_trail.books import Attempt, Output, Service
 from tests.money_trail.trail import Pair, Trail
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, plain, total
-from pipeline.service import Entry
+from pipeline.service.accounts import Entry
 from tests.money_trail.books import Attempt, Output
 
 __all__ = ["columns_agree", "statement_adds_up", "statement_is_the_ledgers"]

@@ -12,8 +12,8 @@ import pytest
 from pipeline.answers import System
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
-from pipeline.service import Entry
-from pipeline.service.chaos import Served
+from pipeline.service.accounts import Entry
+from pipeline.service.chaos.record import Served
 from tests.money_trail import (
     Attempt,
     Output,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.service import Entry
+from pipeline.service.accounts import Entry
 from tests.money_trail import Output, columns_agree, statement_adds_up, statement_is_the_ledgers
 from tests.money_trail.attempts import USD, attempt
 

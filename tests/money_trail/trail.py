@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.answers import System
-from pipeline.service.chaos import Served
+from pipeline.service.chaos.record import Served
 from tests.money_trail.books import Attempt
 
 __all__ = ["Pair", "Trail", "follow"]

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.paid import backoff
 from pipeline.paid.ledger import Job, Ledger
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
 from tests.paid.frames import TEXTS
 from tests.paid.ledger.buying import BASE_URL

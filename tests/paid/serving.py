@@ -28,7 +28,8 @@ from pipeline.classification.summary import Summary
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
-from pipeline.service import Accounts, Opened, create_app
+from pipeline.service.accounts import Accounts, Opened
+from pipeline.service.app import create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.forking import Process

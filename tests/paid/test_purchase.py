@@ -23,7 +23,8 @@ from pipeline.paid.budget import TYPICAL_HIGH
 from pipeline.paid.ledger.open_jobs import open_jobs
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
-from pipeline.service import METADATA, create_app, engine_matchers
+from pipeline.service.app import create_app, engine_matchers
+from pipeline.service.http.bodies import METADATA
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.meanwhile import Meanwhile

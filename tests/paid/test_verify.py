@@ -20,7 +20,8 @@ from pipeline.paid.ledger.checks import odd_times
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.verify import Extent, extent, problems
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from tests.paid.serving import Instead, WordMatcher, buyer, serving
 
 ERROR = '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}'

@@ -15,7 +15,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, Matcher, System
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.fakes import ScriptedMatcher
 
 SCRIPTED: dict[System, Matcher] = {system: ScriptedMatcher((system,)) for system in SYSTEMS}

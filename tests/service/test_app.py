@@ -11,7 +11,8 @@ import pytest
 from pipeline.answers import SYSTEMS, Match, Matched, System
 from pipeline.money import total
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app, engine_matchers
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app, engine_matchers
 from tests.fakes import ANSWERS, ScriptedMatcher
 from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 

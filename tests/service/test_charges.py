@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.money import total
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio

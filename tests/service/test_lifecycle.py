@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from pipeline.money import total
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.service.processes import COMMAND, Serving, key_in, ran, serving
 
 REQUEST = {"description": "Resurfacing of a rural road"}

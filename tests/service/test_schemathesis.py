@@ -25,7 +25,8 @@ import pytest
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, Matcher, System
 from pipeline.codes.shipped import shipped
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app, engine_matchers
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.bodies import Metadata
 from tests.conftest import table_of_unicode
 from tests.service.sockets import serving

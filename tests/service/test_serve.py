@@ -18,12 +18,14 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-import pipeline
-from pipeline import service
 from pipeline.cli.commands.serve import METADATA, serve
 from pipeline.errors import SettingsError
-from pipeline.service import Accounts
-from pipeline.service.chaos import Record
+from pipeline.service import app
+from pipeline.service.accounts import Accounts
+from pipeline.service.accounts.database import only_service
+from pipeline.service.chaos.record import Record
+from pipeline.service.http import bodies
+from pipeline.service.server import Server
 from tests.service.conftest import exact
 from tests.service.processes import key_in, ran, serving
 
@@ -196,8 +198,8 @@ def test_a_folder_that_is_named_and_not_there_is_not_made(
 def test_it_says_how_to_open_an_account_as_long_as_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
-    monkeypatch.setattr(service, "engine_matchers", dict)
-    monkeypatch.setattr(service.server.Server, "run", lambda *_: None)
+    monkeypatch.setattr(app, "engine_matchers", dict)
+    monkeypatch.setattr(Server, "run", lambda *_: None)
     monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     folder = tmp_path / "tender-pipeline" / "service"
@@ -224,7 +226,7 @@ def test_the_default_folder_is_in_the_users_data(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     folder = tmp_path / "tender-pipeline" / "service"
-    with service.only_service(folder):
+    with only_service(folder):
         done = CliRunner().invoke(serve)
     assert str(done.exception).startswith(f"Another service runs on the data folder {folder}.")
 
@@ -232,12 +234,11 @@ def test_the_default_folder_is_in_the_users_data(
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delattr(pipeline, "service")
-    monkeypatch.setitem(sys.modules, "pipeline.service", None)
+    monkeypatch.setitem(sys.modules, "pipeline.service.app", None)
     with pytest.raises(SettingsError) as refusal:
         serve.main([], standalone_mode=False)
     assert "tender-pipeline[service]" in refusal.value.hint
 
 
 def test_the_metadata_forms_are_those_of_the_service() -> None:
-    assert METADATA == service.METADATA
+    assert METADATA == bodies.METADATA

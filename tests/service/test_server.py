@@ -12,7 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 from pipeline.errors import SettingsError
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app, server
+from pipeline.service import server
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http.json_logging import JsonLines
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import serving

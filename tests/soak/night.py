@@ -19,8 +19,9 @@ from typing import Any
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
-from pipeline.service import Accounts
-from pipeline.service.chaos import Record, Script
+from pipeline.service.accounts import Accounts
+from pipeline.service.chaos.record import Record
+from pipeline.service.chaos.script import Script
 from tests.forking import Process
 from tests.soak.script import soak_script
 

@@ -7,7 +7,7 @@ from itertools import islice
 from math import ceil
 from random import Random
 
-from pipeline.service.chaos import (
+from pipeline.service.chaos.kinds import (
     FORMS,
     Cut,
     Drip,
@@ -22,9 +22,9 @@ from pipeline.service.chaos import (
     Latency,
     Redirect,
     Refuse,
-    Script,
     Stall,
 )
+from pipeline.service.chaos.script import Script
 
 __all__ = ["PARKING", "soak_script"]
 

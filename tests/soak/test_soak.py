@@ -6,7 +6,8 @@ import secrets
 from pathlib import Path
 
 from pipeline.rate import Rate
-from pipeline.service.chaos import FORMS, KINDS, read_script
+from pipeline.service.chaos.kinds import FORMS, KINDS
+from pipeline.service.chaos.script import read_script
 from tests.soak.night import Night, Plan, toml
 from tests.soak.script import PARKING, soak_script
 from tests.soak.verdict import verdict

@@ -19,7 +19,7 @@ from pipeline.classification.provenance import read_manifest
 from pipeline.cli.options import LocalPath, singular_or_plural
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.repeated import repeated_run
-from pipeline.cli.service_extra import service_package
+from pipeline.cli.service_extra import service_extra
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions
 from pipeline.errors import SettingsError
@@ -121,7 +121,8 @@ def review(**values: Any) -> int:
     """
     options = _Options(**values)
     name = options.name
-    service_package("server")
+    with service_extra():
+        import pipeline.service.server  # noqa: F401 - it needs them all
     with _sitting(options, name) as sitting:
         return _serve(sitting, options)
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from pipeline.answers import Matcher, System
+from pipeline.answers import Matcher
 from pipeline.cli.output.console import say
-from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
+from pipeline.cli.service_extra import is_there, on_data, service_extra, service_folder
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import SettingsError
 from pipeline.rate import parse_rate
+
+if TYPE_CHECKING:  # its packages are an extra
+    from starlette.types import ASGIApp
+
+    from pipeline.service.accounts import Accounts
 
 __all__ = ["serve"]
 
@@ -73,15 +77,20 @@ def serve(**values: Any) -> int:
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
     options = _Options(**values)
-    folder, service = service_folder(options.data), service_package("app")
+    folder = service_folder(options.data)
+    with service_extra():
+        import pipeline.service.app  # noqa: F401 - it needs them all
+        from pipeline.service.accounts import Accounts
+        from pipeline.service.accounts.database import only_service
+        from pipeline.service.http import json_logging
+
     if options.data is not None:
         _check_folder(folder)
-    service.json_logging.set_up()
-    with service.only_service(folder), closing(service.Accounts(folder)) as accounts:
-        serving = _Serving(service, accounts, folder, options)
+    json_logging.set_up()
+    with only_service(folder), closing(Accounts(folder)) as accounts:
         if options.faults is None:
-            return serving.run()
-        return _serve_with_faults(serving)
+            return _serve(accounts, options)
+        return _serve_with_faults(accounts, options, options.faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,61 +108,74 @@ class _Options:
     max_connections: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Serving:
-    """What is served: the service package, the accounts, their folder and the options."""
+def _serve(
+    accounts: Accounts,
+    options: _Options,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+    notes: Sequence[str] = (),
+    **more: Any,
+) -> int:
+    """Serve until a signal; return the exit code.
 
-    service: ModuleType
-    accounts: Any
-    folder: Path
-    options: _Options
+    Args:
+        accounts: the accounts.
+        options: the options of the command.
+        around: wraps the application.
+        notes: further lines to print at the start.
+        more: further options of the server.
+    """
+    from pipeline.service.app import create_app, engine_matchers
+    from pipeline.service.server import Server, address, listening, make_room, networks
 
-    def run(
-        self,
-        around: Callable[[Any], Any] = lambda app: app,
-        notes: Sequence[str] = (),
-        **more: Any,
-    ) -> int:
-        """Serve until a signal; return the exit code.
+    matchers = engine_matchers()
+    make_room(options.max_connections)
+    key_rate, demo_rate = parse_rate(options.rate), parse_rate(options.demo_rate)
+    app = create_app(
+        accounts, matchers, metadata=options.metadata, key_rate=key_rate, demo_rate=demo_rate
+    )
+    server = Server(
+        around(app),
+        trusted_proxies=networks(options.trusted_proxy),
+        most_connections=options.max_connections,
+        **more,
+    )
+    with listening(options.host, options.port) as listener:
+        _warm_up(matchers.values())
+        lines = [f"Serving on {address(listener)}", *_about(accounts, options), *notes]
+        say("\n".join(lines))
+        server.run([listener])
+    return INTERRUPTED if server.force_exit else 0
 
-        Args:
-            around: wraps the application.
-            notes: further lines to print at the start.
-            more: further options of the server.
-        """
-        options, server = self.options, self.service.server
-        matchers = self.service.engine_matchers()
-        server.make_room(options.max_connections)
-        running = server.Server(
-            around(self._app(matchers)),
-            trusted_proxies=server.networks(options.trusted_proxy),
-            most_connections=options.max_connections,
-            **more,
+
+def _serve_with_faults(accounts: Accounts, options: _Options, faults: Path) -> int:
+    """Serve with faults; print them before, and what happened after."""
+    from pipeline.service.chaos.connections import DroppableConnections
+    from pipeline.service.chaos.record import Record, outcomes
+    from pipeline.service.chaos.script import announced, read_script
+    from pipeline.service.chaos.server import FaultServer
+
+    script = read_script(faults)
+    with closing(Record(accounts.folder)) as record:
+        before = record.last()
+        code = _serve(
+            accounts,
+            options,
+            lambda app: FaultServer(app, script, record),
+            [announced(script), f"The record of what happens: {record.path}"],
+            protocol=DroppableConnections,
         )
-        with server.listening(options.host, options.port) as listener:
-            _warm_up(matchers.values())
-            lines = [f"Serving on {server.address(listener)}", *self._summary_lines(), *notes]
-            say("\n".join(lines))
-            running.run([listener])
-        return INTERRUPTED if running.force_exit else 0
+        say(f"What happened:\n{outcomes(record.requests(after=before))}")
+    return code
 
-    def _app(self, matchers: Mapping[System, Matcher]) -> Any:
-        options = self.options
-        return self.service.create_app(
-            self.accounts,
-            matchers,
-            metadata=options.metadata,
-            key_rate=parse_rate(options.rate),
-            demo_rate=parse_rate(options.demo_rate),
-        )
 
-    def _summary_lines(self) -> list[str]:
-        where = f"Accounts: {self.folder}"
-        if self.accounts.all():
-            return [where]
-        here = "" if self.options.data is None else _named(self.folder)
-        command = f"tender-pipeline accounts open{here}"
-        return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
+def _about(accounts: Accounts, options: _Options) -> list[str]:
+    """Return where the accounts are and, if there are none yet, how to open one."""
+    where = f"Accounts: {accounts.folder}"
+    if accounts.all():
+        return [where]
+    here = "" if options.data is None else _named(accounts.folder)
+    command = f"tender-pipeline accounts open{here}"
+    return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
 
 
 def _warm_up(matchers: Iterable[Matcher]) -> None:
@@ -176,18 +198,3 @@ def _check_folder(folder: Path) -> None:
 
 def _named(folder: Path) -> str:
     return f" --data {quote(str(folder))}"
-
-
-def _serve_with_faults(serving: _Serving) -> int:
-    """Serve with faults; print them before, and what happened after."""
-    faults = serving.service.chaos
-    script = faults.read_script(serving.options.faults)
-    with closing(faults.Record(serving.folder)) as record:
-        before = record.last()
-        code = serving.run(
-            lambda app: faults.FaultServer(app, script, record),
-            [faults.announced(script), f"The record of what happens: {record.path}"],
-            protocol=faults.DroppableConnections,
-        )
-        say(f"What happened:\n{faults.outcomes(record.requests(after=before))}")
-    return code

@@ -10,8 +10,8 @@ from pipeline.service.accounts.accounts import (
 from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.charging import Due
 from pipeline.service.accounts.database import row_number
+from pipeline.service.accounts.hashing import Passwords
 from pipeline.service.accounts.keys import ApiKey, Holder, Keys, NewKey
-from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE
 from pipeline.service.accounts.sessions import LIFETIME, Sessions
 from pipeline.service.accounts.statement import DailyUse, Entry, Statement, check_amount

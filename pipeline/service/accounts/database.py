@@ -1,4 +1,4 @@
-"""The service's SQLite files, with a connection for writing and one for reading."""
+"""The service's SQLite files, and the lock of their folder."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 
-__all__ = ["Database", "connect", "row_number", "unusable"]
+__all__ = ["Database", "connect", "only_service", "row_number", "unusable"]
 
 PATIENCE_S = 10.0
 """Seconds to wait for a transaction of another process, which takes milliseconds."""
@@ -32,7 +34,7 @@ _OTHER_ADVICE = "Choose a folder that you may write to: --data DIR."
 
 
 class Database:
-    """An open file, for any number of threads and processes.
+    """An open file, for any number of threads and processes: one connection writes, one reads.
 
     Every commit is on the disk before it returns. Reads see only committed data; reads and writes
     do not wait for each other.
@@ -179,3 +181,30 @@ def unusable(folder: Path, error: Exception) -> SettingsError:
 def row_number(text: str) -> int | None:
     """Return the number of a row that a text names; None if it is not one that SQLite can have."""
     return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
+
+
+@contextmanager
+def only_service(folder: Path) -> Iterator[None]:
+    """Lock a folder for one service, because rate limits are kept in memory.
+
+    Commands may still use its accounts. The system releases the lock when the process ends, even
+    after a crash.
+
+    Raises:
+        SettingsError: another service runs on it, or it cannot be locked.
+    """
+    lock = FileLock(folder / "service.lock", mode=0o600)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise SettingsError(
+            f"Another service runs on the data folder {folder}.",
+            "Stop it, or choose another folder: --data DIR.",
+        ) from None
+    except OSError as error:
+        raise unusable(folder, error) from error
+    try:
+        yield
+    finally:
+        lock.release()

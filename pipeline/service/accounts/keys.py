@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import SettingsError
 from pipeline.service.accounts.database import Database
-from pipeline.service.accounts.secret import hashed, make_secret
+from pipeline.service.accounts.hashing import hashed, make_secret
 
 __all__ = ["ApiKey", "Holder", "Keys", "NewKey", "insert_key"]
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 
 from pipeline.service.accounts.database import Database
-from pipeline.service.accounts.secret import hashed, make_secret
+from pipeline.service.accounts.hashing import hashed, make_secret
 
 __all__ = ["LIFETIME", "Sessions", "delete_sessions"]
 

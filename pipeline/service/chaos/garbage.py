@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import simplejson
 
+from pipeline.service.chaos.exchange import Response
 from pipeline.service.chaos.kinds import Form
 
-__all__ = ["ABSURD_USD", "HUGE", "PAGE", "Garbled", "garbled"]
+__all__ = ["ABSURD_USD", "HTML", "HUGE", "PAGE", "garbled"]
 
 ABSURD_USD = Decimal("1000000")
 """The price that an answer with an absurd cost states; the account pays the usual one."""
@@ -24,28 +24,11 @@ PAGE = (
     b"<body><h1>We are checking your browser.</h1></body></html>"
 )
 
-JSON = "application/json"
+HTML = {"Content-Type": "text/html"}
 
 
-@dataclass(frozen=True, slots=True)
-class Garbled:
-    """A malformed body.
-
-    Attributes:
-        body: its bytes.
-        stated_usd: the price that it states, in US dollars; None if it states none.
-        media_type: the media type that it states.
-        padding: the number of spaces to send after the body.
-    """
-
-    body: bytes
-    stated_usd: Decimal | None
-    media_type: str = JSON
-    padding: int = 0
-
-
-def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
-    """Malform a correct answer.
+def garbled(form: Form, body: bytes, billed: Decimal) -> tuple[Response, Decimal | None]:
+    """Malform a correct answer; return it with the price that it states, US dollars, if any.
 
     Args:
         form: how.
@@ -54,19 +37,19 @@ def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
     """
     match form:
         case "empty":
-            return Garbled(b"", None)
+            return Response(200, b""), None
         case "html":
-            return Garbled(PAGE, None, "text/html")
+            return Response(200, PAGE, HTML), None
         case "huge":  # JSON allows any number of spaces, so reading to the end has no bound
-            return Garbled(body, None, padding=HUGE)
+            return Response(200, body, padding=HUGE), None
         case "list":
-            return Garbled(b"[" + body + b"]", None)
+            return Response(200, b"[" + body + b"]"), None
         case "truncated":
-            return Garbled(body[: len(body) // 2], None)
+            return Response(200, body[: len(body) // 2]), None
     content: dict[str, Any] = simplejson.loads(body, use_decimal=True)
     SPOILERS[form](content)
     spoilt = simplejson.dumps(content, ensure_ascii=False, use_decimal=True, allow_nan=True)
-    return Garbled(spoilt.encode(), _stated(form, content, billed))
+    return Response(200, spoilt.encode()), _stated(form, content, billed)
 
 
 def _stated(form: Form, content: Mapping[str, Any], billed: Decimal) -> Decimal | None:

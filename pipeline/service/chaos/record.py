@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.money import plain
+from pipeline.money import plain, total
 from pipeline.service.accounts.database import connect
 
-__all__ = ["FILE", "Record", "Served"]
+__all__ = ["FILE", "Record", "Served", "outcomes"]
 
 FILE = "record.db"
 
@@ -154,3 +156,19 @@ def _served(*row: Any) -> Served:
         None if stated is None else Decimal(stated),
         closed_at,
     )
+
+
+def outcomes(requests: Iterable[Served]) -> str:
+    """Count requests by their faults, for people."""
+    by_fault: defaultdict[str, list[Served]] = defaultdict(list)
+    for request in requests:
+        by_fault[request.fault or "no fault"].append(request)
+    everything = [request for some in by_fault.values() for request in some]
+    lines = [f"{'':<24}{'requests':>10}{'billed':>10}{'USD':>14}"]
+    lines += [_line(fault, by_fault[fault]) for fault in sorted(by_fault)]
+    return "\n".join([*lines, _line("all", everything)])
+
+
+def _line(name: str, requests: list[Served]) -> str:
+    billed = [request.billed_usd for request in requests if request.billed_usd is not None]
+    return f"{name:<24}{len(requests):>10,}{len(billed):>10,}{plain(total(billed)):>14}"

@@ -1,4 +1,4 @@
-"""Reads a script of faults and decides, repeatably, which requests they strike."""
+"""Reads a script of faults, and decides, repeatably, which requests they strike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.errors import SettingsError
 from pipeline.files.regular import read_toml
 from pipeline.service.chaos.kinds import KINDS, Fault, Latency
 
-__all__ = ["Dice", "Script", "Throw", "read_script"]
+__all__ = ["Dice", "Script", "Throw", "announced", "read_script"]
 
 HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
 
@@ -80,6 +80,12 @@ def _first(error: ValidationError) -> str:
         case setting:
             where = list(setting)
     return ", ".join(map(str, where)) + f": {message}"
+
+
+def announced(script: Script) -> str:
+    """List the faults of a script, for people."""
+    faults = [f"  {fault}" for fault in script.fault] or ["  none"]
+    return "\n".join([f"Faults, seed {script.seed}:", *faults])
 
 
 @dataclass(frozen=True, slots=True)

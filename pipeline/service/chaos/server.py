@@ -14,15 +14,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pipeline.answers import System
 from pipeline.service.chaos import kinds
 from pipeline.service.chaos.exchange import Exchange, Response, digest_in, read_messages
-from pipeline.service.chaos.garbage import PAGE, garbled
+from pipeline.service.chaos.garbage import HTML, PAGE, garbled
 from pipeline.service.chaos.record import Record
 from pipeline.service.chaos.script import Dice, Script
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.paths import ENDPOINTS, path_of
+from pipeline.service.http.requests import JSON
 
 __all__ = ["FaultServer"]
-
-HTML = {"Content-Type": "text/html"}
 
 log = logging.getLogger("pipeline.service")
 
@@ -111,17 +110,15 @@ async def _after(
             await exchange.answer(Response(status, PAGE, HTML), fault.kind)
         case kinds.Garbage(form=form):
             chosen = chance.choice(kinds.FORMS) if form == "any" else form
-            bad = garbled(chosen, response.body, response.billed_usd)
-            headers = {"Content-Type": bad.media_type}
-            spoilt = Response(200, bad.body, headers, padding=bad.padding)
-            await exchange.answer(spoilt, f"{fault.kind} {chosen}", bad.stated_usd)
+            bad, stated = garbled(chosen, response.body, response.billed_usd)
+            await exchange.answer(bad, f"{fault.kind} {chosen}", stated)
         case kinds.IdleClose(seconds=seconds, jitter=jitter):
             await exchange.answer(response, fault.kind, response.billed_usd)
             await exchange.close_behind(seconds + chance.uniform(0, jitter))
 
 
 def _refusal(fault: kinds.Refuse) -> Response:
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": JSON}
     if fault.retry_after == "seconds":
         headers["Retry-After"] = str(fault.seconds)
     elif fault.retry_after == "date":

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due
+from pipeline.service.accounts import Accounts, Due
 from tests.cli.conftest import Command
 
 PRICE = Decimal("0.0000795")

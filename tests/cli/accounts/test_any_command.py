@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import pipeline
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.cli.accounts.conftest import PASSWORD
 from tests.cli.conftest import Capture, Command, lines
 from tests.service.processes import serving
@@ -167,8 +166,7 @@ def test_the_default_folder_is_the_one_that_serve_would_use(
 def test_without_the_extra_the_commands_say_what_to_install(
     command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(pipeline, "service")
-    monkeypatch.setitem(sys.modules, "pipeline.service", None)
+    monkeypatch.setitem(sys.modules, "pipeline.service.accounts", None)
     for arguments in [("open",), ("list",), ("top-up", 1, 1)]:
         assert command(*arguments) == 2
         assert "pip install 'tender-pipeline[service]'." in capsys.readouterr().err

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.money import total
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.cli.accounts.conftest import PASSWORD, charge, opened
 from tests.cli.conftest import Capture, Command, figures, lines
 

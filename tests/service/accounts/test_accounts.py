@@ -11,8 +11,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due, Passwords
+from pipeline.service.accounts import Accounts, Due, Passwords
 from tests.service.accounts.conftest import QUICK
 from tests.service.conftest import VirtualClock
 

@@ -8,8 +8,7 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.money import ZERO
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due
+from pipeline.service.accounts import Accounts, Due
 from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock
 

@@ -6,8 +6,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due, Holder
+from pipeline.service.accounts import Accounts, Due, Holder
 from tests.service.conftest import VirtualClock
 
 

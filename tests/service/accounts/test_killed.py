@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import PipelineError
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due
+from pipeline.service.accounts import Accounts, Due
 from pipeline.service.accounts.database import unusable
 from tests.forking import Process
 from tests.service.accounts.conftest import PRICE

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from pipeline.service import Accounts
-from pipeline.service.accounts import LIFETIME
+from pipeline.service.accounts import LIFETIME, Accounts
 from tests.service.conftest import VirtualClock
 
 

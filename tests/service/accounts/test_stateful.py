@@ -26,8 +26,7 @@ from hypothesis.stateful import (
 from pipeline.answers import SYSTEMS
 from pipeline.errors import SettingsError
 from pipeline.money import total
-from pipeline.service import Accounts
-from pipeline.service.accounts import LIFETIME, Due, NewKey
+from pipeline.service.accounts import LIFETIME, Accounts, Due, NewKey
 from tests.service.accounts.conftest import PRICE, QUICK
 from tests.service.conftest import VirtualClock
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 from pipeline.money import total
-from pipeline.service import Accounts
-from pipeline.service.accounts import DailyUse, Due
+from pipeline.service.accounts import Accounts, DailyUse, Due
 from tests.service.conftest import VirtualClock
 
 PRICE = Decimal("0.0000795")

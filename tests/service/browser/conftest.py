@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from pipeline.service import Accounts, create_app, engine_matchers
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app, engine_matchers
 from tests.paid.serving import serving
 from tests.service.accounts.conftest import QUICK
 

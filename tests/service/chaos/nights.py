@@ -15,15 +15,13 @@ from urllib.parse import urlsplit
 import httpx
 
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app
-from pipeline.service.chaos import (
-    DroppableConnections,
-    Fault,
-    FaultServer,
-    Record,
-    Script,
-    Served,
-)
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
+from pipeline.service.chaos.connections import DroppableConnections
+from pipeline.service.chaos.kinds import Fault
+from pipeline.service.chaos.record import Record, Served
+from pipeline.service.chaos.script import Script
+from pipeline.service.chaos.server import FaultServer
 from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED
 

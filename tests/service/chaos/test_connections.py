@@ -9,15 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pipeline.service.chaos import (
-    Cut,
-    Drip,
-    DropAfter,
-    DropBefore,
-    IdleClose,
-    Latency,
-    Stall,
-)
+from pipeline.service.chaos.kinds import Cut, Drip, DropAfter, DropBefore, IdleClose, Latency, Stall
 from tests.service.chaos.nights import match, night
 
 

@@ -9,8 +9,9 @@ import pytest
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.service.chaos import FORMS, Form
-from pipeline.service.chaos.garbage import ABSURD_USD, HUGE, Garbled, garbled
+from pipeline.service.chaos.exchange import Response
+from pipeline.service.chaos.garbage import ABSURD_USD, HUGE, garbled
+from pipeline.service.chaos.kinds import FORMS, Form
 from pipeline.service.http.bodies import METADATA, Metadata, success
 from pipeline.service.matching.pricing import price
 
@@ -18,7 +19,11 @@ MATCHES = (Match("45233140", "Roadworks", 0.9), Match("45233000", "Roads", 0.4))
 PRICE = price(MATCHES)
 
 
-def made(form: Form, metadata: Metadata = "detailed") -> Garbled:
+def made(form: Form, metadata: Metadata = "detailed") -> Response:
+    return stating(form, metadata)[0]
+
+
+def stating(form: Form, metadata: Metadata) -> tuple[Response, Decimal | None]:
     return garbled(form, success("cpv", "road", MATCHES, PRICE, metadata), PRICE.final)
 
 
@@ -27,16 +32,16 @@ def made(form: Form, metadata: Metadata = "detailed") -> Garbled:
 def test_the_price_that_is_read_is_the_one_that_is_recorded_as_stated(
     form: Form, metadata: Metadata
 ) -> None:
-    bad = made(form, metadata)
+    bad, stated_usd = stating(form, metadata)
     outcome = read_response(200, {}, bad.body + b" " * bad.padding)
     match outcome:
         case Answered(_, cost) | Unreadable(_, cost):
-            assert cost == bad.stated_usd
+            assert cost == stated_usd
         case WrongCurrency(currency, _, _):
-            assert (form, currency, bad.stated_usd) == ("currency", "EUR", None)
+            assert (form, currency, stated_usd) == ("currency", "EUR", None)
         case WrongPrice(ended=Answered(cost_usd=cost)):
             assert form in WRONG_PRICES
-            assert cost is bad.stated_usd is None
+            assert cost is stated_usd is None
         case _:
             pytest.fail(f"{form} is read as {outcome}")
 
@@ -76,10 +81,10 @@ def test_an_answer_without_matches_can_be_spoilt_too() -> None:
 def test_the_forms_are_what_their_names_say() -> None:
     assert b"NaN" in made("nan").body
     assert b"<html>" in made("html").body
-    assert made("html").media_type == "text/html"
+    assert made("html").headers == {"Content-Type": "text/html"}
     assert made("huge").padding == HUGE == 50 * 1024 * 1024
-    assert made("absurd-cost", "compact").stated_usd == ABSURD_USD
-    assert made("absurd-cost", "detailed").stated_usd is None
+    assert stating("absurd-cost", "compact")[1] == ABSURD_USD
+    assert stating("absurd-cost", "detailed")[1] is None
     assert b'"confidence": "0.9"' in made("text-confidence").body
     assert b'"finalCost": -0.0000' in made("negative-cost").body
     assert b'"finalCost": "0.0000' in made("text-costs").body

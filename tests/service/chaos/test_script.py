@@ -12,18 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
-from pipeline.service.chaos import (
-    KINDS,
-    Cut,
-    DropAfter,
-    DropBefore,
-    Latency,
-    Refuse,
-    Script,
-    Stall,
-    read_script,
-)
-from pipeline.service.chaos.script import Dice
+from pipeline.service.chaos.kinds import KINDS, Cut, DropAfter, DropBefore, Latency, Refuse, Stall
+from pipeline.service.chaos.script import Dice, Script, read_script
 
 
 def struck(script: Script, requests: int, system: System = "cpv") -> list[str]:

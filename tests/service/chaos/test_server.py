@@ -14,16 +14,12 @@ import httpx
 import pytest
 
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app
-from pipeline.service.chaos import (
-    DropAfter,
-    DropBefore,
-    Error,
-    FaultServer,
-    Latency,
-    Record,
-    Script,
-)
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
+from pipeline.service.chaos.kinds import DropAfter, DropBefore, Error, Latency
+from pipeline.service.chaos.record import Record
+from pipeline.service.chaos.script import Script
+from pipeline.service.chaos.server import FaultServer
 from tests.paid.serving import serving
 from tests.service.chaos.nights import ROAD, Night, match, night
 from tests.service.conftest import SCRIPTED

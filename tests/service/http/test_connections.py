@@ -13,7 +13,9 @@ from contextlib import ExitStack
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pipeline.service import Accounts, create_app, server
+from pipeline.service import server
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http import protocol
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import BoundedHttp

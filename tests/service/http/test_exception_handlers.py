@@ -6,7 +6,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http.exception_handlers import prefers_html
 from tests.service.conftest import SCRIPTED, Caller, envelope
 

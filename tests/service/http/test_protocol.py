@@ -13,7 +13,9 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pipeline.service import Accounts, create_app, server
+from pipeline.service import server
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED

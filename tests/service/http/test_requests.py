@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http.requests import MAX_BODY
 from tests.service.conftest import SCRIPTED, Caller, envelope
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from tests.service.conftest import SCRIPTED
 
 OPENREFINE = "http://127.0.0.1:3333"

@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.codes import CodeTable
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from pipeline.service.reconcile.catalogue import Catalogue
 from tests.service.conftest import envelope
 from tests.service.reconcile.conftest import Refine

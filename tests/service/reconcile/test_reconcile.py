@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, Match, Matched
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests import fakes
 from tests.service.reconcile.conftest import Refine
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from pipeline.service import STARTING_BALANCE, Accounts
+from pipeline.service.accounts import STARTING_BALANCE, Accounts
 from tests.service.processes import Serving, serving
 from tests.service.rehearsal.customer import Customer
 

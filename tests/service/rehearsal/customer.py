@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.answers import SYSTEMS
-from pipeline.service import Accounts, Entry
+from pipeline.service.accounts import Accounts, Entry
 from tests.forking import Process
 from tests.money_trail import (
     Attempt,

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO
-from pipeline.service import STARTING_BALANCE
+from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA, Metadata
 from tests.service.processes import serving
 from tests.service.rehearsal.conftest import NewCustomer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
-from pipeline.service.chaos import Record
+from pipeline.service.chaos.record import Record
 from tests.money_trail import (
     agree,
     billed_as_recorded,

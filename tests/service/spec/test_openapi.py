@@ -16,7 +16,8 @@ from jsonschema_rs import Draft202012Validator
 
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.http.bodies import METADATA, Metadata
 from pipeline.service.http.requests import MAX_BODY
 from pipeline.service.spec.openapi import described

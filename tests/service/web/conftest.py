@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from tests.service.accounts.conftest import QUICK
 from tests.service.conftest import SCRIPTED, VirtualClock
 from tests.service.web.browsing import Browser

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from pipeline.service.http.json_logging import FIELDS
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 
 pytestmark = pytest.mark.anyio

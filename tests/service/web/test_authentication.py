@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts
-from pipeline.service.accounts import LIFETIME
+from pipeline.service.accounts import LIFETIME, Accounts
 from tests.service.conftest import VirtualClock
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 

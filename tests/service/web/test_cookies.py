@@ -6,8 +6,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts
-from pipeline.service.accounts import LIFETIME
+from pipeline.service.accounts import LIFETIME, Accounts
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 
 pytestmark = pytest.mark.anyio

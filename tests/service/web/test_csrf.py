@@ -4,8 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pipeline.service import Accounts
-from pipeline.service.accounts import Entry
+from pipeline.service.accounts import Accounts, Entry
 from tests.service.web.browsing import EMAIL, FORM, PASSWORD, Browser, Fields
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,7 @@ from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import plain, total
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due
+from pipeline.service.accounts import Accounts, Due
 from tests.service.conftest import Caller, VirtualClock
 from tests.service.web.browsing import Browser
 from tests.service.web.markup import Element

@@ -14,7 +14,8 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
-from pipeline.service import STARTING_BALANCE, Accounts, create_app, engine_matchers
+from pipeline.service.accounts import STARTING_BALANCE, Accounts
+from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.bodies import METADATA, Metadata
 from pipeline.service.spec.examples import DESCRIPTION
 from pipeline.service.spec.terms import FAILURES

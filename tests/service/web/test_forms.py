@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from pipeline.service.web.forms import MAX_FORM
 from tests.service.web.browsing import CHROMIUM, FORM, PASSWORD, Browser
 

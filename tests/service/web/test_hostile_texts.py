@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import BatchAnswers, Match, Matched
-from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from tests.service.conftest import SCRIPTED
 from tests.service.web.browsing import Browser
 

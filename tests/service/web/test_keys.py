@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.service import Accounts
+from pipeline.service.accounts import Accounts
 from pipeline.service.accounts.keys import MOST_KEYS
 from tests.service.conftest import Caller, VirtualClock
 from tests.service.web.browsing import PASSWORD, Browser

@@ -8,8 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.money import plain, total
-from pipeline.service import Accounts
-from pipeline.service.accounts import Due, Entry
+from pipeline.service.accounts import Accounts, Due, Entry
 from tests.service.conftest import Caller, VirtualClock
 from tests.service.web.browsing import Browser
 

@@ -1,8 +1,10 @@
-"""Hashes passwords with argon2, which takes a tenth of a second and 64 MiB per attempt."""
+"""Hashes passwords, slowly, and random secrets, which need no slow hash."""
 
 from __future__ import annotations
 
+import secrets
 from functools import cached_property
+from hashlib import sha256
 from unicodedata import normalize
 
 from argon2 import PasswordHasher
@@ -10,7 +12,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from pipeline.errors import SettingsError
 
-__all__ = ["Passwords"]
+__all__ = ["Passwords", "hashed", "make_secret"]
 
 SHORTEST, LONGEST = 10, 500
 """Characters; the upper limit keeps hashing quick."""
@@ -20,7 +22,7 @@ TRIED = 4 * LONGEST + 1
 
 
 class Passwords:
-    """Hashes and checks passwords.
+    """Hashes and checks passwords; each takes a tenth of a second and 64 MiB.
 
     Args:
         hasher: the argon2 hasher; the default is the low-memory choice of RFC 9106.
@@ -61,3 +63,13 @@ class Passwords:
 def _bytes(password: str) -> bytes:
     """Return the bytes to hash, composed by RFC 8265: é may be typed as e and an accent."""
     return normalize("NFC", password).encode("utf-8", "surrogatepass")
+
+
+def make_secret() -> str:
+    """Return 256 random bits as 43 characters that need no escaping."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(secret: str) -> bytes:
+    """Return the hash of a secret; 256 random bits need no slow hash."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
