@@ -4,11 +4,10 @@ Charts take numbers and labels. The pages that show them bring the style sheet.
 """
 
 from pipeline.charts.bars import Bar, bars
-from pipeline.charts.coverage import FEWEST, WANTED, Taken, coverage, most_taken
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
-from pipeline.charts.ranking import Ranked, ranking
 from pipeline.charts.reliability import Bin, reliability
+from pipeline.charts.tables import FEWEST, WANTED, Ranked, Taken, coverage, most_taken, ranking
 from pipeline.charts.templates import environment
 
 __all__ = [

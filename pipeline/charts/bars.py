@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from pipeline.charts.axis import percent_ticks
-from pipeline.charts.templates import draw
+from pipeline.charts.templates import draw, percent_ticks
 
 __all__ = ["Bar", "bars"]
 

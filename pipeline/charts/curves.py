@@ -8,8 +8,7 @@ from math import ceil
 
 from markupsafe import Markup
 
-from pipeline.charts.axis import Tick, percent_ticks
-from pipeline.charts.templates import draw
+from pipeline.charts.templates import Tick, draw, percent_ticks
 
 __all__ = ["Curve", "CurvePoint", "curves"]
 

@@ -12,16 +12,18 @@ from datetime import date
 
 from markupsafe import Markup
 
-from pipeline.charts.axis import round_ticks
 from pipeline.charts.templates import draw
 
-__all__ = ["Day", "daily"]
+__all__ = ["Day", "daily", "round_ticks"]
 
 TOP, GROUND, HEIGHT = 8, 208, 236
 """Pixels from the upper edge: the top of the highest bar, the foot of all bars, the lower edge."""
 
 FILLED = 0.72
 """The part of a day's width that its bar takes."""
+
+MOST_STEPS = 4
+"""Of the upward scale."""
 
 LABEL_EVERY = 7
 """Days; in a narrow window every second label is left out."""
@@ -89,6 +91,17 @@ def daily(
         amounts=amounts,
         caption=caption,
     )
+
+
+def round_ticks(highest: int) -> list[int]:
+    """Return evenly spaced round numbers from 0 up to `highest` or just above it.
+
+    There are at most four steps, and each is 1, 2 or 5 times a power of ten.
+    """
+    step = 1
+    while step * MOST_STEPS < highest:
+        step = step * 5 // 2 if str(step).startswith("2") else step * 2
+    return list(range(0, max(highest, 1) + step, step))[: max(2, -(-highest // step) + 1)]
 
 
 def _column(day: Day, place: int, days: int, most: int) -> _Column:

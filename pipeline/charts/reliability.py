@@ -8,8 +8,7 @@ from math import sqrt
 
 from markupsafe import Markup
 
-from pipeline.charts.axis import percent_ticks
-from pipeline.charts.templates import draw
+from pipeline.charts.templates import draw, percent_ticks
 
 __all__ = ["Bin", "reliability"]
 

@@ -1,4 +1,4 @@
-"""The arguments and options that the account commands share."""
+"""The arguments, options and passwords of the account commands."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, Accounts, ApiKey
+import sys
 
 __all__ = [
     "Text",
     "amount",
     "key_in_use",
     "known",
+    "new_password",
     "of_account",
     "of_key",
     "on_accounts",
@@ -143,3 +145,31 @@ def amount(text: str) -> Decimal:
             "Write a decimal number such as 2.50.",
         )
     return Decimal(text.strip())
+
+
+def new_password() -> str:
+    """Ask twice on a terminal, without echo; else read the first line of standard input.
+
+    Raises:
+        SettingsError: it is missing or not UTF-8.
+        click.Abort: the user gave up.
+    """
+    if sys.stdin is not None and sys.stdin.isatty():
+        asked: str = click.prompt(
+            "Password", hide_input=True, confirmation_prompt="Repeat the password", err=True
+        )
+        return asked
+    line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
+    try:
+        password = line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        # Without the cause, whose message quotes the bytes.
+        raise SettingsError(
+            "The password is not UTF-8.", "Give it as the first line of standard input, in UTF-8."
+        ) from None
+    if not password:
+        raise SettingsError(
+            "There is no password.",
+            "Type it on a terminal, or give it as the first line of standard input.",
+        )
+    return password

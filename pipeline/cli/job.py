@@ -22,10 +22,9 @@ from pipeline.classification.sink import default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
-from pipeline.cli.output.console import progress_display, say, warn
+from pipeline.cli.output.console import progress_display, say, warn, wrapped
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
-from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -11,11 +12,11 @@ from typing import Any
 
 import click
 
-from pipeline.cli.origins import places_named
+from pipeline.cli.options import origin_of
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
-from pipeline.errors import OutputError, PipelineError
+from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
-__all__ = ["JsonErrors"]
+__all__ = ["JsonErrors", "places_named"]
 
 AGAIN = "Run the same command again."
 
@@ -100,3 +101,26 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
             return _figures(foreign(error))
         case _:
             return None
+
+
+@contextmanager
+def places_named(context: click.Context) -> Iterator[None]:
+    """Add to an error about options where each was set, if it was not on the command line.
+
+    Raises:
+        PipelineError: the error, with a longer hint.
+    """
+    try:
+        yield
+    except (SettingsError, InputError) as error:
+        error.hint = " ".join([error.hint, *_places(context, str(error))])
+        raise
+
+
+def _places(context: click.Context, message: str) -> Iterator[str]:
+    """Yield a sentence about each option in an error that a file or a variable set."""
+    mentioned = set(re.findall(r"--[a-z][a-z-]+", message))
+    for each in context.command.params:
+        for option in mentioned.intersection(each.opts):
+            if (origin := origin_of(context, each)) and origin not in message:
+                yield f"{option} comes from {origin}."

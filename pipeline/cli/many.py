@@ -21,10 +21,9 @@ from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, planned, run_job
 from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import on_terminal, say
+from pipeline.cli.output.console import on_terminal, say, wrapped
 from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
-from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
 from pipeline.cli.terms import Terms

@@ -1,8 +1,9 @@
-"""Reads a settings file: what it sets becomes the defaults of a command's options."""
+"""Reads settings: a file, whose values become the defaults of options, and variables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import click
 from pipeline.cli.options import SETTINGS_FILE, JobsType, Names
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_toml
+from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["DEFAULT_FILE", "FOUND", "settings_file"]
+__all__ = ["DEFAULT_FILE", "FOUND", "settings_file", "unknown_variables"]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
@@ -22,6 +24,10 @@ SHOWN = 60
 
 FOUND = __name__
 """The key in a command's context for the path of a settings file that was found, not named."""
+
+
+PREFIX, OF_THE_SERVICE = "TENDER_PIPELINE_", "TENDER_PIPELINE_SERVE_"
+"""The prefixes of this tool's variables, and of those of ``serve``."""
 
 
 def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
@@ -115,3 +121,27 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
+    """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt.
+
+    Args:
+        params: the options of a run.
+    """
+    known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
+    for each in params:
+        known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
+    for name in sorted(os.environ):
+        if not name.startswith(PREFIX):
+            continue
+        if name not in known and not name.startswith(OF_THE_SERVICE):
+            yield f"The variable {name} sets nothing.{_meant(name, known)}"
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    short = [each.removeprefix(PREFIX) for each in known]
+    close = get_close_matches(name.removeprefix(PREFIX), short, 1)
+    return f" Did you mean {PREFIX}{close[0]}?" if close else ""

@@ -9,9 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.service.web.errors import PageError
-from pipeline.service.web.forms import Form
-from pipeline.service.web.visitors import check_origin
+from pipeline.service.web.forms import Form, PageError
 
 __all__ = ["START", "Access", "LoopbackHosts"]
 
@@ -68,13 +66,12 @@ class Access:
         if not self._is_admitted(request):
             raise PageError(403, "Open the link that the review printed in the terminal.")
 
-    def check_form(self, request: Request, form: Form) -> None:
-        """Refuse a form that another site sent.
+    def check_form(self, form: Form) -> None:
+        """Refuse a form that another page sent; `read_form` has checked its origin.
 
         Raises:
-            PageError: its origin or token is wrong.
+            PageError: its token is wrong.
         """
-        check_origin(request)
         if not _same(form.value("form_token"), self.form_token):
             raise PageError(403)
 

@@ -20,8 +20,7 @@ from pipeline.review.pages import STATIC, Pages
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
 from pipeline.service.http.security_headers import SecurityHeaders
-from pipeline.service.web.errors import PageError
-from pipeline.service.web.forms import Form, read_form
+from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.static_files import FOLDER
 
 __all__ = ["create_app"]
@@ -71,7 +70,7 @@ def _done(
     async def endpoint(request: Request) -> Response:
         access.check(request)
         form = await read_form(request)
-        access.check_form(request, form)
+        access.check_form(form)
         filters = Filters.of({name: form.value(name) for name in form.values})
         return await run_in_threadpool(action, review, form, filters)
 

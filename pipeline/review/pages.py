@@ -25,7 +25,7 @@ from pipeline.review.filters import LOOK, ORDERS, Filters
 from pipeline.review.queue import Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
-from pipeline.service.web.errors import PageError
+from pipeline.service.web.forms import PageError
 from pipeline.service.web.static_files import StaticFiles
 
 __all__ = ["STATIC", "Pages"]

@@ -13,7 +13,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a form that a browser says another site sent is refused",
-        "            check_origin(request)\n",
+        "    _check_origin(request)\n",
         "",
         "tests/service/web/test_csrf.py::test_a_form_from_another_site_is_refused",
     ),

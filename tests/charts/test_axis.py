@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.charts.axis import Tick, percent_ticks, round_ticks
+from pipeline.charts.daily import round_ticks
+from pipeline.charts.templates import Tick, percent_ticks
 
 
 def test_an_axis_of_percent_has_a_tick_for_every_quarter() -> None:

@@ -16,6 +16,7 @@ from pipeline.cli.account_options import (
     amount,
     key_in_use,
     known,
+    new_password,
     of_account,
     of_key,
     on_accounts,
@@ -33,7 +34,6 @@ from pipeline.cli.output.accounts import (
 )
 from pipeline.cli.output.console import say
 from pipeline.cli.output.verification import counted, print_problems
-from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain

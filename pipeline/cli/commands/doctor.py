@@ -14,9 +14,9 @@ from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.option_groups import OptionGroups
-from pipeline.cli.origins import unknown_variables
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
+from pipeline.cli.settings_file import unknown_variables
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.settings import parse_systems
 

@@ -24,7 +24,7 @@ from pipeline.cli.ledger_options import (
     waiting,
 )
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import say, warn
+from pipeline.cli.output.console import say, warn, wrapped
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -37,7 +37,6 @@ from pipeline.cli.output.ledger import (
     open_job_lines,
 )
 from pipeline.cli.output.verification import counted, print_problems
-from pipeline.cli.output.wrapping import wrapped
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted

@@ -10,8 +10,8 @@ from contextlib import suppress
 import click
 
 from pipeline.cli.options import origin_of
+from pipeline.cli.output.console import wrapped
 from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
-from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked

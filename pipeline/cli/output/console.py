@@ -1,21 +1,64 @@
-"""Standard output and standard error: lines, the log, and the progress display."""
+"""Standard output and standard error: lines, their width, the log, and the progress display."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import os
+import shutil
 import sys
+import textwrap
 from typing import TextIO
 
 import click
 
 from pipeline.cli.output.log_formats import JsonLines, TimedLines, is_json, is_timed
-from pipeline.cli.output.wrapping import wrapped
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 
-__all__ = ["log_to_stderr", "notice", "on_terminal", "progress_display", "say", "silence", "warn"]
+__all__ = [
+    "columns",
+    "log_to_stderr",
+    "notice",
+    "on_terminal",
+    "progress_display",
+    "say",
+    "silence",
+    "warn",
+    "wrapped",
+]
+
+WIDTH = 80
+"""The most columns that are used: longer lines are hard to read."""
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return how many columns of a terminal to use; None if the stream is not a terminal."""
+    return min(WIDTH, shutil.get_terminal_size().columns) if stream.isatty() else None
+
+
+def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
+    """Return a text whose lines fit into the terminal, if the stream is one.
+
+    Args:
+        text: the text.
+        stream: where it goes; None for standard error.
+        indent: spaces before each further line of a long line.
+    """
+    width = columns(stream or sys.stderr)
+    if width is None:
+        return text
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
+
 
 log = logging.getLogger("pipeline")
 

@@ -13,9 +13,8 @@ import click
 from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import say
+from pipeline.cli.output.console import columns, say, wrapped
 from pipeline.cli.output.log_formats import is_json
-from pipeline.cli.output.wrapping import columns, wrapped
 from pipeline.errors import OutputError
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS

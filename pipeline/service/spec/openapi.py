@@ -12,9 +12,17 @@ from pipeline.service.http.bodies import failure
 from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.requests import JSON, MAX_BODY
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
-from pipeline.service.spec.examples import DESCRIPTION, nothing_found, response
 from pipeline.service.spec.schemas import HEALTH, REQUEST, answer_schema, failure_schema
-from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Failure, Form, Terms
+from pipeline.service.spec.terms import (
+    DESCRIPTION,
+    FAILURES,
+    SYSTEM_NAMES,
+    Failure,
+    Form,
+    Terms,
+    nothing_found,
+    response,
+)
 from pipeline.versions import VERSIONS
 
 __all__ = ["described"]

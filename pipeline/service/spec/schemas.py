@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from pipeline.answers import System
 from pipeline.service.http.bodies import MAX_CHARACTERS, SUCCESS
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES
-from pipeline.service.spec.examples import DESCRIPTION
-from pipeline.service.spec.terms import Failure, Form
+from pipeline.service.spec.terms import DESCRIPTION, Failure, Form
 
 __all__ = ["CODES", "HEALTH", "NOT_BLANK", "REQUEST", "answer_schema", "failure_schema"]
 

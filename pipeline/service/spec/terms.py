@@ -1,11 +1,11 @@
-"""The settings of a deployment, and the errors that it answers with."""
+"""What /docs and /openapi.json say of a deployment: its settings, errors and example answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipeline.answers import System
+from pipeline.answers import Match, System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.errors import (
     INTERNAL_ERROR,
@@ -14,12 +14,23 @@ from pipeline.service.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
+from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata, success
 from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
 from pipeline.service.http.requests import JSON, MAX_BODY
+from pipeline.service.matching.pricing import price
 
-__all__ = ["FAILURES", "SYSTEM_NAMES", "Failure", "Form", "Terms"]
+__all__ = [
+    "DESCRIPTION",
+    "FAILURES",
+    "MATCHES",
+    "SYSTEM_NAMES",
+    "Failure",
+    "Form",
+    "Terms",
+    "nothing_found",
+    "response",
+]
 
 Form: TypeAlias = Literal["detailed", "compact"]
 """A form of the metadata."""
@@ -30,6 +41,28 @@ SYSTEM_NAMES: dict[System, str] = {
     "unspsc": "United Nations Standard Products and Services Code",
     "naics": "North American Industry Classification System",
 }
+
+DESCRIPTION = "Cleaning of school buildings"
+
+MATCHES: dict[System, tuple[Match, ...]] = {
+    "cpv": (
+        Match("90919300", "School cleaning services", 0.5237),
+        Match("90910000", "Cleaning services", 0.2342),
+    ),
+    "psc": (
+        Match("S201", "Housekeeping: custodial janitorial", 0.4701),
+        Match("S214", "Housekeeping: carpet laying/cleaning", 0.098),
+    ),
+    "unspsc": (
+        Match("76111500", "General building and office cleaning and maintenance services", 0.366),
+        Match("76110000", "Cleaning and janitorial services", 0.3185),
+    ),
+    "naics": (
+        Match("561720", "Janitorial Services", 0.3089),
+        Match("562910", "Remediation Services", 0.1934),
+    ),
+}
+"""Answers like the engine's, whose confidences change with its models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +201,13 @@ FAILURES = (
     ),
 )
 """All error responses, by status."""
+
+
+def response(system: System, form: Metadata) -> bytes:
+    """Return the body of a response with matches."""
+    return success(system, DESCRIPTION, MATCHES[system], price(MATCHES[system]), form)
+
+
+def nothing_found(system: System, form: Metadata) -> bytes:
+    """Return the body of a response without matches."""
+    return success(system, "...", (), price(()), form)

@@ -22,8 +22,15 @@ from pipeline.service.matching.pricing import (
     PER_TITLE_CHARACTERS,
     price,
 )
-from pipeline.service.spec.examples import DESCRIPTION, MATCHES, response
-from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Form, Terms
+from pipeline.service.spec.terms import (
+    DESCRIPTION,
+    FAILURES,
+    MATCHES,
+    SYSTEM_NAMES,
+    Form,
+    Terms,
+    response,
+)
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor

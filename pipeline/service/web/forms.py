@@ -1,22 +1,39 @@
-"""Reads the forms of pages."""
+"""Reads the forms of pages, and refuses those that another site sent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.requests import form_of
-from pipeline.service.web.errors import PageError
 
-__all__ = ["MAX_FORM", "Form", "read_form"]
+__all__ = ["MAX_FORM", "Form", "PageError", "read_form"]
 
 MAX_FORM = 256 * 1024
 """Bytes: enough for the longest description with every character escaped."""
 
 MAX_FIELDS = 20
+
+OURS = ("same-origin", "none")
+"""The values of Sec-Fetch-Site for a request from this site, or from the address bar."""
+
+
+class PageError(Exception):
+    """A request to a page that is answered with an error page.
+
+    Attributes:
+        status: the HTTP status.
+        message: what to do about it; None for the usual message of the status.
+    """
+
+    def __init__(self, status: int, message: str | None = None) -> None:
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +77,10 @@ async def read_form(request: Request) -> Form:
     """Return the form in a request's body.
 
     Raises:
-        PageError: it is not a form, or too large.
+        PageError: another site sent it, it is not a form, or too large.
         ClientDisconnect: the browser closed the connection before the end.
     """
+    _check_origin(request)
     try:
         pairs = await form_of(request, MAX_FORM, MAX_FIELDS)
     except ValidationError as error:
@@ -71,3 +89,26 @@ async def read_form(request: Request) -> Form:
     for name, value in pairs:
         values.setdefault(name, []).append(value)
     return Form(values)
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse a form unless the browser says that a page of this site sent it (CSRF).
+
+    Sec-Fetch-Site counts first, because a proxy may have replaced the host that the browser sees.
+    Browsers without it send Origin, and older ones Referer, as the pages' Referrer-Policy asks.
+
+    Raises:
+        PageError: another site sent it, or the browser does not say.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    sender = request.headers.get("Origin", request.headers.get("Referer", ""))
+    host = request.headers.get("Host", "")
+    if site not in OURS if site is not None else not _is_host(sender, host):
+        raise PageError(403)
+
+
+def _is_host(url: str, host: str) -> bool:
+    try:
+        return urlsplit(url).netloc.lower() == host.lower() != ""
+    except ValueError:
+        return False

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import ApiKey, NewKey, row_number
 from pipeline.service.web import dashboard
-from pipeline.service.web.errors import PageError
-from pipeline.service.web.forms import Form
+from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import HOME, Visitor, redirect

@@ -1,25 +1,29 @@
-"""Turns templates into responses."""
+"""Turns templates into responses, with money, times and limits as people write them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.charts import environment
-from pipeline.rate import duration
-from pipeline.service.web.errors import PageError
-from pipeline.service.web.forms import Form
+from pipeline.money import plain
+from pipeline.quoting import how_many
+from pipeline.rate import Rate, duration
+from pipeline.service.times import iso
+from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.static_files import static
 from pipeline.service.web.visitors import Visitor
-from pipeline.service.web.wording import rate_words, usd, when
 
-__all__ = ["error_page", "page_of", "render", "render_form"]
+__all__ = ["error_page", "page_of", "rate_words", "render", "render_form", "usd", "when"]
 
 WORDS = {
     400: ("The form cannot be read", "Send it from the page itself."),
@@ -87,3 +91,29 @@ def _templates() -> Environment:
     }
     templates.globals["static"] = static
     return templates
+
+
+WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
+
+
+def usd(amount: Decimal, places: int = 2) -> str:
+    """Write an amount exactly, with at least `places` decimal places."""
+    text = plain(abs(amount))
+    whole, _, fraction = text.partition(".")
+    sign = "\N{MINUS SIGN}" if amount < 0 else ""
+    return f"{sign}{int(whole):,}.{fraction.ljust(places, '0')}"
+
+
+def when(at: float) -> Markup:
+    """Write a time for people: UTC, to the second."""
+    moment = datetime.fromtimestamp(at, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(iso(at), f"{moment:%Y-%m-%d %H:%M:%S}")
+
+
+def rate_words(rate: Rate | None) -> str:
+    """Write a limit: 100 requests a minute."""
+    if rate is None:
+        return "any number of requests"
+    window = WINDOWS.get(rate.window)
+    words = f"a{'n' if window == 'hour' else ''} {window}" if window else f"in {rate.window:g} s"
+    return f"{how_many(rate.slots, 'request')} {words}"

@@ -14,12 +14,11 @@ from pipeline.service.accounts import Accounts
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
 from pipeline.service.web import authentication, dashboard, docs, keys, statement, trial
-from pipeline.service.web.errors import PageError
-from pipeline.service.web.forms import Form, read_form
+from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.rendering import page_of
 from pipeline.service.web.site import Site
 from pipeline.service.web.static_files import FOLDER, serve_static
-from pipeline.service.web.visitors import Visitor, check_origin, redirect_to_log_in
+from pipeline.service.web.visitors import Visitor, redirect_to_log_in
 
 __all__ = ["routes"]
 
@@ -96,7 +95,6 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
     async def endpoint(request: Request) -> Response:
         visitor = Visitor.of(request)
         try:
-            check_origin(request)
             form = await read_form(request)
             await run_in_threadpool(_recognise, site, visitor)
             if members and visitor.account_id is None:  # logged out in another window, say

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from pipeline.answers import SYSTEMS, System
-from pipeline.bands import MEASURED
+from pipeline.answers import SYSTEMS, Match, System
+from pipeline.bands import MEASURED, Band, band
+from pipeline.codes import CodeTable, load, titles_in
+from pipeline.codes.levels import stem
 from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.service.accounts import Holder
@@ -23,12 +25,60 @@ from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec.terms import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
-from pipeline.service.web.matches import ShownMatch, shown
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
 
-__all__ = ["ask", "show"]
+__all__ = ["ShownMatch", "ask", "show", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMatch:
+    """One row of the table of matches.
+
+    Attributes:
+        code: the code.
+        title: its title, in the language asked for if there is one.
+        language: the language of the title.
+        confidence: how sure the matcher is.
+        band: what the first code is worth; None for the others, for which bands are not measured.
+        above: the codes above it from the top, each short and with its title.
+    """
+
+    code: str
+    title: str
+    language: str
+    confidence: float
+    band: Band | None
+    above: tuple[tuple[str, str], ...]
+
+
+def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
+    """Yield what to show of some matches of a system."""
+    titles = titles_in(language) if system == "cpv" and language != "en" else {}
+    table = load(system)
+    for rank, match in enumerate(matches):
+        title = titles.get(match.code)
+        yield ShownMatch(
+            match.code,
+            title or match.title,
+            language if title else "en",
+            match.confidence,
+            None if rank else band(system, match.confidence),
+            _above(table, match.code, titles),
+        )
+
+
+def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    above = reversed(table.ancestors(code)) if code in table else ()
+    return tuple(
+        (
+            each if "-" in each else stem(table.system, each),
+            titles.get(each) or table.titles[each],
+        )
+        for each in above
+    )
+
 
 log = logging.getLogger("pipeline.service")
 

@@ -1,17 +1,15 @@
-"""Who makes a request to a page: the session cookie, and whether a form is one of ours."""
+"""Who makes a request to a page: the session cookie, and where the visitor is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from pipeline.service.web.errors import PageError
-
-__all__ = ["HOME", "Visitor", "check_origin", "redirect", "redirect_to_log_in", "safe_path"]
+__all__ = ["HOME", "Visitor", "redirect", "redirect_to_log_in", "safe_path"]
 
 SESSION = "tender_session"
 """The session cookie."""
@@ -20,9 +18,6 @@ HOME = "/dashboard"
 
 PLACES = frozenset((HOME, "/account", "/docs", "/statement", "/try"))
 """The pages that a visitor may be sent to after logging in."""
-
-OURS = ("same-origin", "none")
-"""The values of Sec-Fetch-Site for a request from this site, or from the address bar."""
 
 MEMBERS = (
     (HOME, "Dashboard"),
@@ -112,29 +107,6 @@ class Visitor:
 def _cookie(request: Request) -> str:
     """Name the cookie; browsers accept the prefix only over https, from this very host."""
     return f"__Host-{SESSION}" if request.scope["scheme"] == "https" else SESSION
-
-
-def check_origin(request: Request) -> None:
-    """Refuse a form unless the browser says that a page of this site sent it (CSRF).
-
-    Sec-Fetch-Site counts first, because a proxy may have replaced the host that the browser sees.
-    Browsers without it send Origin, and older ones Referer, as the pages' Referrer-Policy asks.
-
-    Raises:
-        PageError: another site sent it, or the browser does not say.
-    """
-    site = request.headers.get("Sec-Fetch-Site")
-    sender = request.headers.get("Origin", request.headers.get("Referer", ""))
-    host = request.headers.get("Host", "")
-    if site not in OURS if site is not None else not _is_host(sender, host):
-        raise PageError(403)
-
-
-def _is_host(url: str, host: str) -> bool:
-    try:
-        return urlsplit(url).netloc.lower() == host.lower() != ""
-    except ValueError:
-        return False
 
 
 def safe_path(path: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.service.matching.matching import Matching, Question
+from pipeline.service.matching.calls import Matching, Question
 
 
 class Echo:

@@ -27,9 +27,8 @@ from pipeline.service.http.bodies import (
 )
 from pipeline.service.matching.pricing import price
 from pipeline.service.spec import schemas
-from pipeline.service.spec.examples import MATCHES
 from pipeline.service.spec.schemas import CODES, NOT_BLANK
-from pipeline.service.spec.terms import FAILURES, Form
+from pipeline.service.spec.terms import FAILURES, MATCHES, Form
 
 
 def validator(schema: dict[str, Any]) -> Draft202012Validator:

@@ -11,7 +11,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.money import total
 from pipeline.service.accounts import DailyUse
 from pipeline.service.web.dashboard import usage_chart
-from pipeline.service.web.wording import usd
+from pipeline.service.web.rendering import usd
 
 TODAY = date(2026, 11, 20)
 

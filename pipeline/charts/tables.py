@@ -1,4 +1,4 @@
-"""A table of how many rows can go through without a look, for several wanted accuracies."""
+"""Tables with a bar in each line: rows that need no look, and counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from pipeline.charts.templates import draw
 
-__all__ = ["FEWEST", "WANTED", "Taken", "coverage", "most_taken"]
+__all__ = ["FEWEST", "WANTED", "Ranked", "Taken", "coverage", "most_taken", "ranking"]
 
 WANTED = (0.95, 0.9, 0.8, 0.7, 0.5)
 """The accuracies that the table has a line for."""
@@ -54,3 +54,23 @@ def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
 def most_taken(points: Sequence[Taken], wanted: float) -> Taken | None:
     """Return the largest part of the rows that reaches an accuracy; None if none does."""
     return next((each for each in reversed(points) if each.share >= wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One line: a code, what it means, and a count."""
+
+    code: str
+    meaning: str
+    count: int
+
+
+def ranking(lines: Sequence[Ranked], *, columns: tuple[str, str, str]) -> Markup:
+    """Draw a line for each count, in the order given.
+
+    Args:
+        lines: at least one.
+        columns: the headings of the code, its meaning and the count.
+    """
+    most = max(line.count for line in lines)
+    return draw("ranking.html.j2", lines=lines, most=max(1, most), columns=columns)
