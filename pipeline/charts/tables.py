@@ -42,10 +42,7 @@ class _Line:
 def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
     """Draw, for each wanted accuracy, the largest part of the rows that reaches it.
 
-    Args:
-        points: the most confident rows, from few to many.
-        rows: all rows.
-        style: the CSS class of the bars.
+    The points go from few rows to many.
     """
     lines = [_Line(wanted, most_taken(points, wanted)) for wanted in WANTED]
     return draw("coverage.html.j2", lines=lines, rows=rows, style=style)
@@ -66,11 +63,6 @@ class Ranked:
 
 
 def ranking(lines: Sequence[Ranked], *, columns: tuple[str, str, str]) -> Markup:
-    """Draw a line for each count, in the order given.
-
-    Args:
-        lines: at least one.
-        columns: the headings of the code, its meaning and the count.
-    """
+    """Draw a line for each count, at least one, in the order given."""
     most = max(line.count for line in lines)
     return draw("ranking.html.j2", lines=lines, most=max(1, most), columns=columns)

@@ -36,13 +36,7 @@ Manifest: TypeAlias = Mapping[str, Any]
 
 
 class EarlierRuns:
-    """What earlier runs did for a file.
-
-    Args:
-        options: the options for the job of this file.
-        file: the file.
-        terms: the terms of the run.
-    """
+    """What earlier runs did for a file."""
 
     def __init__(self, options: RunOptions, file: InputFile, terms: Terms) -> None:
         self.options = options

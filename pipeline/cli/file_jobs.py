@@ -187,10 +187,8 @@ def of_file(options: RunOptions, file: InputFile) -> RunOptions:
 def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
     """Return the terms with what is left of the limits of cost and time, which hold for all files.
 
-    Args:
-        terms: the terms of the run.
-        spent: what the jobs of all other files have cost, US dollars.
-        seconds: how long this run has taken so far.
+    `spent` is what the jobs of all other files have cost, US dollars; `seconds` is how long this
+    run has taken so far.
     """
     service = terms.service
     if service is None:

@@ -74,8 +74,7 @@ class Finding:
 def check_installation(buys: bool) -> Iterator[Finding]:
     """Check the installation and the folders of this user.
 
-    Args:
-        buys: a run cannot buy without locks; without the other folders it only keeps less.
+    A run cannot buy without locks; without the other folders it only keeps less.
     """
     versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
     python = f"Python {platform.python_version()} on {sys.platform}"
@@ -92,24 +91,14 @@ def check_installation(buys: bool) -> Iterator[Finding]:
 
 
 def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
-    """Check the models of the package and the user's, and ask the engine for a code.
-
-    Args:
-        systems: the systems to ask.
-        models: folders of the user's models.
-    """
+    """Check the models of the package and the user's, and ask the engine for a code."""
     yield checked("models", _models, systems, models)
     for system in systems:
         yield checked(f"engine {system}", _engine, system)
 
 
 def check_ledger(path: Path, workers: int | None) -> Finding:
-    """Check a ledger, if there is one, and that a purchase can write to it.
-
-    Args:
-        path: the ledger.
-        workers: the requests under way at once, whose answers need room; None: nothing is bought.
-    """
+    """Check a ledger, if there is one, and that a purchase with some workers can write to it."""
     return checked("ledger", _ledger, path, workers)
 
 

@@ -29,12 +29,7 @@ HIDDEN = (".", "_")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file to classify.
-
-    Attributes:
-        path: where it is.
-        output: where its output goes.
-    """
+    """A file to classify, and where its output goes."""
 
     path: AnyPath
     output: AnyPath
@@ -42,12 +37,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The files that were found.
-
-    Attributes:
-        files: the tables.
-        skipped: other files in the folders, and links out of them.
-    """
+    """The tables that were found, and what was skipped: other files, and links out of folders."""
 
     files: Sequence[InputFile]
     skipped: Sequence[AnyPath]

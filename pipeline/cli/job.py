@@ -72,14 +72,7 @@ def plan_job(options: RunOptions, terms: Terms) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One table and what to do with it.
-
-    Attributes:
-        source: the table.
-        sink: where its enriched form goes.
-        terms: what to do with it, as every job of the run.
-        options: the options of this job.
-    """
+    """One table, where its enriched form goes, and what to do with it."""
 
     source: Source
     sink: FileSink | CloudSink | StandardOutput
@@ -152,11 +145,7 @@ def _sink(
 
 
 def classified(this: Job, progress: Progress | None = None) -> Summary:
-    """Run a job.
-
-    Args:
-        this: the job.
-        progress: shows how many rows have been written; None for the display of a command.
+    """Run a job; without a display of its progress, that of a command shows it.
 
     Raises:
         PipelineError: see `pipeline.classification.job.run`.

@@ -46,9 +46,7 @@ log = logging.getLogger("pipeline")
 def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
     """Run the job, or one for each file if there are several; return the worst exit code.
 
-    Args:
-        options: the options.
-        finished: receives what was done; not called if a single file failed.
+    What was done is passed on, unless a single file failed.
     """
     terms = Terms.of(options)
     if not are_several(options.input_paths, terms.storage):

@@ -230,15 +230,7 @@ READING = ("--input-format", *DIALECT)
 
 @dataclass(frozen=True, kw_only=True)
 class DialectOptions:
-    """The options that describe a table file; `dialect_options` declares them.
-
-    Attributes:
-        input_format: the format, if the name does not show it.
-        delimiter, encoding, line_end, quote_escape: see `CsvOptions`.
-        no_header: the opposite of ``header`` there.
-        sheet: see `ExcelOptions`.
-        header_row: see there, and `CsvOptions`.
-    """
+    """The options that `dialect_options` declares; see `CsvOptions` and `ExcelOptions`."""
 
     input_format: Format | None
     delimiter: str | None

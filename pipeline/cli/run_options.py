@@ -194,25 +194,7 @@ run_options = declared(
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PaidOptions, DialectOptions):
-    """The options that `run_options` declares; `Settings` documents and checks most of them.
-
-    Attributes:
-        input_paths: the tables: files, folders, patterns or addresses; - for standard input.
-        output: where the enriched table goes; - for standard output, None for the default.
-        endpoint_url: see `Storage`.
-        preset: a table whose text columns are known; columns that are named come first.
-        models: folders of learned models.
-        overwrite: replace an output that this tool did not write.
-        output_format: the output's format, if its name does not show it.
-        as_json: print the summary as JSON.
-        quiet: print errors only.
-        log_format: the format of the log on standard error.
-        report: where to write a page about the run; None for none.
-        metrics_file: where to write the figures of the run for Prometheus; None for none.
-        opentelemetry: export the figures of the run with OpenTelemetry.
-        partial: write the table so far if the run stops early.
-        decisions: files of decisions.
-    """
+    """The options that `run_options` declares, and documents; `Settings` checks most of them."""
 
     input_paths: tuple[AnyPath, ...]
     output: AnyPath | None

@@ -124,11 +124,7 @@ def _shown(value: Any) -> str:
 
 
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
-    """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt.
-
-    Args:
-        params: the options of a run.
-    """
+    """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt."""
     known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
     for each in params:
         known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())

@@ -27,12 +27,7 @@ ENDED = {HUNG_UP: "Hung up", INTERRUPTED: "Interrupted", TERMINATED: "Terminated
 
 
 class Ended(SystemExit):
-    """A signal ended a run that had done some of its work.
-
-    Args:
-        code: the exit code.
-        done: what was done, for people.
-    """
+    """A signal ended a run that had done some of its work, which `done` says for people."""
 
     def __init__(self, code: int, done: str) -> None:
         super().__init__(code)

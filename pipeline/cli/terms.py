@@ -23,15 +23,7 @@ __all__ = ["Terms"]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the options say of every job.
-
-    Attributes:
-        settings: what to do with a table.
-        models: the learned models that replace those of the package.
-        service: how to buy; None for the embedded engine.
-        storage: access to buckets.
-        decisions: what people decided.
-    """
+    """What the options say of every job; without a service, the embedded engine answers."""
 
     settings: Settings
     models: Mapping[System, ModelFolder]

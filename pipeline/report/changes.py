@@ -71,10 +71,6 @@ class Compared:
 class Changes:
     """The rows of the output before, to which those of this run are compared.
 
-    Args:
-        before: reads the output before, with the text columns of the settings.
-        settings: the settings of the job.
-
     Raises:
         PipelineError: the output before cannot be read.
     """

@@ -50,12 +50,7 @@ class SystemFigures:
 
 
 class Judged(NamedTuple):
-    """An answer as its row shows it.
-
-    Attributes:
-        status: its status.
-        best: its best match; None without any.
-    """
+    """The status that a row shows for an answer, and the best match; None without any."""
 
     status: str
     best: Match | None
@@ -87,11 +82,7 @@ class Doubtful:
 
 
 class Collected:
-    """The figures of a report.
-
-    Args:
-        settings: the settings of the job.
-    """
+    """The figures of a report."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -73,15 +73,7 @@ def page(
     previous: Mapping[str, Any] | None = None,
     compared: Compared | None = None,
 ) -> str:
-    """Return the page as text.
-
-    Args:
-        collected: the figures of the rows.
-        summary: what the run did.
-        manifest: the record of the run.
-        previous: the record of the run before, if there was one.
-        compared: how the rows differ from those of the run before; None if they were not compared.
-    """
+    """Return the page as text, with what changed since the run before, if there was one."""
     calibrated, language = summary.paid is None, collected.settings.language
     return (
         _templates()

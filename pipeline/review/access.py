@@ -19,9 +19,6 @@ START = "/start"
 class Access:
     """A link that admits one browser, and the cookie and form token that it is exchanged for.
 
-    Args:
-        port: the port of the page; cookies do not tell ports apart, so their name does.
-
     Attributes:
         token: the token of the link.
         form_token: must be in every form.
@@ -30,7 +27,7 @@ class Access:
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(32)
         self.form_token = secrets.token_urlsafe(32)
-        self._cookie = f"tender_review_{port}"
+        self._cookie = f"tender_review_{port}"  # cookies do not tell ports apart
         self._session = secrets.token_urlsafe(32)
         self._used = False
         self._lock = Lock()
@@ -80,12 +77,7 @@ class Access:
 
 
 class LoopbackHosts:
-    """Refuses requests for other hosts, as DNS rebinding makes a page of another site send them.
-
-    Args:
-        app: the application.
-        port: its port.
-    """
+    """Refuses requests for other hosts, as DNS rebinding makes a page of another site send them."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app

@@ -29,13 +29,7 @@ Action: TypeAlias = Callable[[Review, Form, Filters], Response]
 
 
 def create_app(review: Review, access: Access, port: int) -> Starlette:
-    """Build the page of a review.
-
-    Args:
-        review: the sitting.
-        access: who may use the page.
-        port: where it is served.
-    """
+    """Build the page of a review, to be served at a port."""
     pages = Pages(review, access.form_token)
     app = Starlette(
         routes=[

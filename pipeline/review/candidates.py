@@ -42,11 +42,7 @@ class Candidate:
 
 
 class Candidates:
-    """Finds candidates for the texts of a table.
-
-    Args:
-        table: the table, whose run says which models to ask.
-    """
+    """Finds candidates for the texts of a table, whose run says which models to ask."""
 
     def __init__(self, table: EnrichedTable) -> None:
         self._table = table
@@ -80,12 +76,7 @@ class Candidates:
         return [] if why == REPEATED else [word for word in why.split(", ") if word]
 
     def search(self, system: System, words: str) -> list[Candidate]:
-        """Search the codes as `searched` does; a code finds itself and those below.
-
-        Args:
-            system: whose codes to search.
-            words: what the reviewer typed.
-        """
+        """Search the codes as `searched` does; a code finds itself and those below."""
         codes = load(system)
         code = find_code(codes, words)
         if code is not None:

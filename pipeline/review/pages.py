@@ -64,12 +64,7 @@ WORDS = {
 
 
 class Pages:
-    """The pages of one review.
-
-    Args:
-        review: the sitting.
-        form_token: must be in every form.
-    """
+    """The pages of one review."""
 
     def __init__(self, review: Review, form_token: str) -> None:
         self._review = review

@@ -114,12 +114,9 @@ class Progress:
 
 
 class Queue:
-    """The texts of a table, each once for every system.
+    """The texts of a table, each once for every system; the table is read here.
 
     Its methods are not safe to call from several threads at once.
-
-    Args:
-        table: the enriched table, which is read here.
 
     Raises:
         InputError: the table is damaged.

@@ -44,13 +44,7 @@ class _Action:
 class Review:
     """A reviewer at work on a table; safe to use from several threads.
 
-    Args:
-        table: the table.
-        queue: its texts.
-        log: where decisions go, and those of earlier sittings.
-        reviewer: the name in the decisions.
-        blind: whether the page hides which match is the best.
-        others: the files of other people, whose decisions are taken over.
+    `blind` hides which match is the best; the decisions of `others` are taken over.
 
     Attributes:
         saved: the decisions that the last action saved; empty after an undo.
@@ -98,11 +92,9 @@ class Review:
         return self.conflicts.get(item.key)
 
     def choose(self, number: int, chosen: str) -> bool:
-        """Save what the reviewer chose for a text; return whether it can be chosen.
+        """Save what the reviewer chose for a text: a code, ``none`` or ``skip``.
 
-        Args:
-            number: the number of the text.
-            chosen: a code, ``none`` or ``skip``.
+        Return whether it can be chosen.
 
         Raises:
             OutputError: it cannot be saved.
@@ -117,10 +109,7 @@ class Review:
     def accept_all(self, filters: Filters, count: int) -> bool:
         """Choose the best match of all texts that the filters show; return whether that was done.
 
-        Args:
-            filters: which texts.
-            count: how many there are, as the reviewer was told; with another number, nothing is
-                done.
+        It is not if there are not `count` of them, as the reviewer was told.
 
         Raises:
             OutputError: the decisions cannot be saved; none of them is.

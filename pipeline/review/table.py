@@ -86,12 +86,7 @@ class EnrichedTable:
 def open_enriched(
     path: Path, text_columns: Sequence[str] = (), prefix: str | None = None
 ) -> EnrichedTable:
-    """Open the output of a run, as its manifest describes it.
-
-    Args:
-        path: the file.
-        text_columns: the text columns; none for those of the manifest.
-        prefix: the prefix of the code columns; None for that of the manifest.
+    """Open the output of a run, as its manifest or the arguments describe it.
 
     Raises:
         SettingsError: the manifest is missing, and the arguments do not replace it.

@@ -49,15 +49,7 @@ def create_app(
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
 ) -> Starlette:
-    """Build the service.
-
-    Args:
-        accounts: the accounts; the caller closes them.
-        matchers: the matcher of each system.
-        metadata: the form of the metadata in responses.
-        key_rate: the limit of each account; None for no limit.
-        demo_rate: the limit of each address without a key; None for no limit.
-    """
+    """Build the service; the caller closes the accounts. See `Terms` for the other arguments."""
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
     endpoints = [

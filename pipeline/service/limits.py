@@ -22,8 +22,7 @@ NETWORK_BITS = 64
 class SlidingWindow:
     """Takes at most as many requests of a caller as a rate allows, in any window of its length.
 
-    Args:
-        rate: the limit; None for no limit.
+    None is no limit.
     """
 
     def __init__(self, rate: Rate | None) -> None:
@@ -34,11 +33,8 @@ class SlidingWindow:
     def wait(self, caller: Hashable, requests: int = 1) -> float:
         """Take requests and return 0, or return the seconds until they would be taken.
 
-        All are taken or none. Requests that are not taken do not count.
-
-        Args:
-            caller: the caller.
-            requests: how many there are; not more than the rate allows in a window.
+        All are taken or none. There must not be more than the rate allows in a window; requests
+        that are not taken do not count.
         """
         if self._rate is None:
             return 0.0

@@ -46,11 +46,7 @@ log = logging.getLogger("pipeline.service")
 class Server(uvicorn.Server):
     """Shuts down cleanly on a signal; uvicorn's own server raises the signal again afterwards.
 
-    Args:
-        app: the service.
-        protocol: the HTTP protocol of connections.
-        trusted_proxies: the proxies whose X-Forwarded-For is believed.
-        most_connections: maximum concurrent connections; extra ones get 503.
+    The X-Forwarded-For of trusted proxies is believed; connections beyond the maximum get 503.
 
     Attributes:
         force_exit: whether a second interrupt cut off the requests under way.

@@ -115,15 +115,7 @@ def _serve(
     notes: Sequence[str] = (),
     **more: Any,
 ) -> int:
-    """Serve until a signal; return the exit code.
-
-    Args:
-        accounts: the accounts.
-        options: the options of the command.
-        around: wraps the application.
-        notes: further lines to print at the start.
-        more: further options of the server.
-    """
+    """Serve the application that `around` returns until a signal; return the exit code."""
     from pipeline.service.app import create_app, engine_matchers
     from pipeline.service.server import Server, address, listening, make_room, networks
 

@@ -63,13 +63,7 @@ def described(service: PaidService, estimate: Estimate) -> str:
 def described_files(
     service: PaidService, files: Mapping[str, Estimate], whole: Estimate
 ) -> Iterator[str]:
-    """Yield what the purchase of each file would take, and that of all of them.
-
-    Args:
-        service: the service.
-        files: the estimates of the files, in their order.
-        whole: the estimate of all of them.
-    """
+    """Yield what the purchase of each file would take, and that of all of them."""
     up_to = list(accumulate(files.values(), Estimate.then))
     may_stop = next((number for number, so_far in enumerate(up_to) if not so_far.fits), None)
     for number, (name, estimate) in enumerate(files.items()):

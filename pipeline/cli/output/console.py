@@ -40,10 +40,7 @@ def columns(stream: TextIO) -> int | None:
 def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
     """Return a text whose lines fit into the terminal, if the stream is one.
 
-    Args:
-        text: the text.
-        stream: where it goes; None for standard error.
-        indent: spaces before each further line of a long line.
+    None is standard error. The further lines of a long line are indented.
     """
     width = columns(stream or sys.stderr)
     if width is None:
@@ -66,9 +63,7 @@ log = logging.getLogger("pipeline")
 def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
     """Show the package's log, with UTC times and levels unless standard error is a terminal.
 
-    Args:
-        quiet: show errors only.
-        as_json: show each line as a JSON object.
+    If it is quiet, it shows errors only.
     """
     shown = _AboveTheBar(sys.stderr)
     text = _Wrapped() if sys.stderr.isatty() else TimedLines()

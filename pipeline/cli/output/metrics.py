@@ -97,11 +97,7 @@ class MeasuredRun:
         self.jobs.extend(jobs)
 
     def samples(self, last_success: str | None = None) -> Iterator[Sample]:
-        """Yield the figures.
-
-        Args:
-            last_success: when an earlier run succeeded, if that is known.
-        """
+        """Yield the figures; `last_success` is when an earlier run succeeded, if that is known."""
         now = f"{self.ended:.3f}"
         success = now if succeeded(self.exit_code) else last_success
         yield "info", {"version": VERSIONS["tender-pipeline"]}, "1"
@@ -125,13 +121,7 @@ class Destination(Protocol):
 def measured(
     name: str, destinations: Sequence[Destination], work: Callable[[Finished], int]
 ) -> int:
-    """Do the work of a run, and write its figures even if it fails.
-
-    Args:
-        name: the name of the input file, or how many there are.
-        destinations: where the figures go.
-        work: returns the exit code; it passes on what the run did.
-    """
+    """Do the work of a run, and write its figures even if it fails."""
     run, begun = MeasuredRun(name, time.time()), time.monotonic()
 
     def export() -> None:

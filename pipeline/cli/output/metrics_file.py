@@ -40,11 +40,7 @@ class MetricsFile:
 
     @classmethod
     def at(cls, path: Path, overwrite: bool) -> MetricsFile:
-        """Check the place of the file.
-
-        Args:
-            path: where the metrics go.
-            overwrite: whether a file that this tool did not write may be replaced.
+        """Check the place of the file; `overwrite` replaces one that this tool did not write.
 
         Raises:
             OutputError: the file cannot be written there, or does not end in .prom.

@@ -33,11 +33,7 @@ DIALECT = {
 def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
     """Return the command of the run that wrote an output, as its manifest describes it.
 
-    Options for buying and for speed are left out.
-
-    Args:
-        manifest: the manifest, which anybody may have changed.
-        output: the output.
+    Anybody may have changed the manifest. Options for buying and for speed are left out.
     """
     given = str(part_of(manifest, "input").get("path") or "INPUT")
     source = path_from_here(manifest, given, output)

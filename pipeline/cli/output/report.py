@@ -26,11 +26,7 @@ log = logging.getLogger("pipeline")
 class RunReport:
     """Collects what a run does, and writes the page about it at the end.
 
-    Args:
-        path: where the page goes.
-        settings: the settings of the job.
-        before: the output of the run before, with its manifest; None if there is no such file.
-        files: the formats of the job's files.
+    `before` is the output of the run before, with its manifest.
 
     Raises:
         OutputError: the page cannot be written there.

@@ -81,13 +81,7 @@ def print_summary(
 
 
 def words_of(summary: Summary, settings: Settings, page: Path | None = None) -> str:
-    """Return a summary for people, as wide as their terminal, with what to do next.
-
-    Args:
-        summary: the summary.
-        settings: the settings of the job.
-        page: the report of the run, if there is one.
-    """
+    """Return a summary for people, as wide as their terminal, with what to do next."""
     text = summary.text(columns(sys.stdout), [*_worth(summary, settings)])
     lines = [text, *_next(summary, page)]
     return "\n".join(

@@ -24,14 +24,7 @@ def counted(problems: Iterator[str]) -> tuple[list[str], int]:
 def print_problems(
     first: Sequence[str], count: int, totals: str, figures: Mapping[str, Any] | None
 ) -> None:
-    """Print the first problems and how many there are, or that there are none.
-
-    Args:
-        first: the first problems.
-        count: how many there are.
-        totals: what was checked, in words.
-        figures: the same as JSON types, to print JSON; None to print words.
-    """
+    """Print the first problems, and what was checked; as JSON if there are figures."""
     if figures is not None:
         say(json.dumps({**figures, "problems": count, "first_problems": first}))
         return

@@ -63,16 +63,7 @@ class Account:
 class Accounts:
     """The accounts in one folder, for any number of threads and processes.
 
-    Args:
-        folder: the folder of the database; it is created if necessary.
-        clock: returns seconds since 1970.
-        passwords: hashes passwords.
-
-    Attributes:
-        folder: the folder.
-        keys: the API keys.
-        statement: the changes of balances.
-        sessions: the sessions of members.
+    The folder is created if necessary; `clock` returns seconds since 1970.
 
     Raises:
         SettingsError: the folder or the file cannot be used.

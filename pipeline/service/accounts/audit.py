@@ -42,15 +42,7 @@ DAMAGED = "the file is damaged: "
 
 
 class Audit:
-    """Counts a database of accounts and finds what is wrong in it.
-
-    Args:
-        connection: reads a snapshot of the database.
-
-    Attributes:
-        accounts: the number of accounts.
-        entries: the number of entries of all statements.
-    """
+    """Counts the accounts and entries in a snapshot of the database, and finds what is wrong."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

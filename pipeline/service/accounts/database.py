@@ -37,13 +37,8 @@ class Database:
     """An open file, for any number of threads and processes: one connection writes, one reads.
 
     Every commit is on the disk before it returns. Reads see only committed data; reads and writes
-    do not wait for each other.
-
-    Args:
-        folder: the folder of the file; both are created if necessary.
-        file: the name of the file.
-        schema: its tables, without `about`, which has the version.
-        version: the version of the schema.
+    do not wait for each other. The folder and the file are created if necessary; the schema is
+    without `about`, which has the version.
 
     Raises:
         SettingsError: the folder or the file cannot be used, or has another version.

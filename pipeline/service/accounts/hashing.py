@@ -22,14 +22,10 @@ TRIED = 4 * LONGEST + 1
 
 
 class Passwords:
-    """Hashes and checks passwords; each takes a tenth of a second and 64 MiB.
-
-    Args:
-        hasher: the argon2 hasher; the default is the low-memory choice of RFC 9106.
-    """
+    """Hashes and checks passwords; each takes a tenth of a second and 64 MiB."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = hasher or PasswordHasher()
+        self._hasher = hasher or PasswordHasher()  # the low-memory choice of RFC 9106
 
     @cached_property
     def _nobodys(self) -> str:

@@ -93,12 +93,7 @@ class Statement:
             return charge_all(connection, requests, self._clock())
 
     def top_up(self, account: int, usd: Decimal, note: str = "") -> Decimal:
-        """Add to a balance; return the new one.
-
-        Args:
-            account: the account.
-            usd: the amount, US dollars; more than 0, with at most 7 decimal places.
-            note: a note for the statement.
+        """Add to a balance, with a note for the statement; return the new one.
 
         Raises:
             SettingsError: the amount or the note is not valid.
@@ -121,14 +116,7 @@ class Statement:
     def entries(
         self, account: int, most: int = 50, before: int | None = None, kind: Kind | None = None
     ) -> list[Entry]:
-        """Return entries of an account, the newest first.
-
-        Args:
-            account: the account.
-            most: the largest number of entries returned.
-            before: only entries with a smaller number than this; None for all.
-            kind: only entries of this kind; None for all.
-        """
+        """Return the last entries of an account, numbered below `before`, the newest first."""
         rows = self._database.read(
             "SELECT * FROM entries WHERE account_id = ? AND entry_id < ? "
             "AND kind = ifnull(?, kind) ORDER BY entry_id DESC LIMIT ?",

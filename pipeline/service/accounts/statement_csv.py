@@ -36,12 +36,7 @@ semicolons where a comma is the decimal point."""
 
 
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
-    """Yield a CSV file with a header, in pieces of many lines.
-
-    Args:
-        entries: the entries.
-        keys: the account's keys, for their names.
-    """
+    """Yield a CSV file with a header, in pieces of many lines, with the names of the keys."""
     names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
     written = StringIO(newline="")
     rows = csv.writer(written, lineterminator="\n")

@@ -49,16 +49,9 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request whose body was read, and the steps to answer it.
+    """A request whose body, `messages`, was read, and the steps to answer it.
 
-    Attributes:
-        app: the service.
-        scope: the request.
-        messages: its body.
-        receive: receives what follows the body.
-        send: sends to the client.
-        record: the record, which is written before anything is visible outside.
-        number: the number of the request in the record.
+    What happens is in the record, under the request's number, before it is visible outside.
     """
 
     app: ASGIApp

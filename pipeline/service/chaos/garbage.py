@@ -28,13 +28,7 @@ HTML = {"Content-Type": "text/html"}
 
 
 def garbled(form: Form, body: bytes, billed: Decimal) -> tuple[Response, Decimal | None]:
-    """Malform a correct answer; return it with the price that it states, US dollars, if any.
-
-    Args:
-        form: how.
-        body: the answer.
-        billed: its price, US dollars.
-    """
+    """Malform a correct answer that was billed; return it with the price that it states, if any."""
     match form:
         case "empty":
             return Response(200, b""), None

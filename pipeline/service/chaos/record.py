@@ -72,12 +72,6 @@ class Served:
 class Record:
     """The record in the service's folder. It survives a crash of the process, not of the machine.
 
-    Args:
-        folder: the folder of the file; it is created if necessary.
-
-    Attributes:
-        path: the file.
-
     Raises:
         SettingsError: the folder or the file cannot be used.
     """

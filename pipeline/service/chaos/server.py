@@ -30,11 +30,6 @@ class FaultServer:
     """Passes calls to a service and injects faults; other requests pass unchanged.
 
     It needs uvicorn with `DroppableConnections` as the protocol.
-
-    Args:
-        app: the service.
-        script: the faults.
-        record: the record of what happens.
     """
 
     def __init__(self, app: ASGIApp, script: Script, record: Record) -> None:

@@ -42,10 +42,6 @@ class AccessLog:
 
     It is the outermost middleware but for `EncodedSlashes` and `SecurityHeaders`, so it sees what
     is really sent. The id is in the request's state as `request_id`.
-
-    Args:
-        app: the service.
-        failed: returns the response to a request that failed.
     """
 
     def __init__(self, app: ASGIApp, failed: Answering) -> None:

@@ -140,10 +140,7 @@ def _written(body: dict[str, Any]) -> bytes:
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
     """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object.
 
-    Args:
-        content: the JSON.
-        what: what it is, for messages.
-        example: what to send in its place, for messages.
+    Messages say what it is, and give an example of what to send in its place.
 
     Raises:
         ValidationError: it is not valid.

@@ -15,12 +15,7 @@ __all__ = ["DirectRoutes"]
 
 
 class DirectRoutes:
-    """Answers requests for some fixed paths; the application answers all others.
-
-    Args:
-        app: the application, which has the routes too.
-        routes: the routes, each with a path without parameters.
-    """
+    """Answers requests for paths without parameters; the application answers all others."""
 
     def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
         self._app = app

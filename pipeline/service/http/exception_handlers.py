@@ -34,14 +34,9 @@ FAILED = "The service failed. Try again later; its log calls this request {}."
 
 
 def answer_failures(app: Starlette, page: ErrorPage) -> Answering:
-    """Register the handlers of an application's errors.
+    """Register the handlers of an application's errors; return that of unexpected errors.
 
-    Args:
-        app: the application.
-        page: the page that a browser gets outside the API.
-
-    Returns:
-        The handler of unexpected errors.
+    Outside the API, a browser gets the page.
     """
 
     async def not_routed(request: Request, error: Exception) -> Response:

@@ -44,12 +44,7 @@ async def body_of(request: Request) -> bytes:
 
 
 async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, str]]:
-    """Read a URL-encoded form; return the names and values of its fields.
-
-    Args:
-        request: the request.
-        size: the most bytes that it can have.
-        fields: the most fields that it can have.
+    """Read a URL-encoded form of at most `size` bytes; return the names and values of its fields.
 
     Raises:
         ValidationError: it is not a form, or too large.

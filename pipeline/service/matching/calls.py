@@ -39,9 +39,6 @@ class Matching:
 
     A batch of calls that arrive row by row may end within a row. The systems that the next batch is
     asked about were mostly answered too, so the answers of one batch are kept for the next.
-
-    Args:
-        matchers: the matcher of each system.
     """
 
     def __init__(self, matchers: Mapping[System, Matcher]) -> None:
@@ -87,14 +84,7 @@ class Answered:
 
 
 class Calls:
-    """Answers calls; used from one event loop.
-
-    Args:
-        matchers: the matcher of each system.
-        accounts: the accounts that may call and pay.
-        key_rate: the limit of each account; None for no limit.
-        demo_rate: the limit of each address without a key; None for no limit.
-    """
+    """Answers calls within the limits of `Terms`; used from one event loop."""
 
     def __init__(
         self,

@@ -23,9 +23,6 @@ class Catalogue:
 
     A code's entity has the code as its id and the title as its name. There is one type for all
     codes, with the system as its id, and one for each level, such as `division`.
-
-    Args:
-        table: the codes.
     """
 
     def __init__(self, table: CodeTable) -> None:

@@ -43,12 +43,7 @@ PATIENCE = 120.0
 
 
 def reconcile_routes(calls: Calls, terms: Terms) -> list[Route]:
-    """Return the routes.
-
-    Args:
-        calls: answers and charges the queries.
-        terms: the limits.
-    """
+    """Return the routes of all systems."""
     return [route for system in SYSTEMS for route in _routes(system, calls, terms)]
 
 

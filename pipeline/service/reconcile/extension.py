@@ -29,11 +29,7 @@ def properties(codes: Catalogue) -> Sequence[Entity]:
 
 
 def extended(request: str, codes: Catalogue) -> dict[str, Any]:
-    """Return the values that a data extension request asks for; none for an unknown code.
-
-    Args:
-        request: JSON.
-        codes: the codes.
+    """Return the values that a request, in JSON, asks for; none for an unknown code.
 
     Raises:
         ValidationError: the request is not valid.

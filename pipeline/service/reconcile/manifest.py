@@ -25,14 +25,9 @@ WIDTH, HEIGHT = 430, 300
 
 
 def service_manifest(codes: Catalogue, base_url: str, most: int) -> dict[str, Any]:
-    """Return the manifest of a system's service.
+    """Return the manifest of a system's service; a batch has at most `most` queries.
 
     Its addresses have no key, as previews, suggestions and extensions need none.
-
-    Args:
-        codes: the codes.
-        base_url: where the client reaches this service, without a slash at the end.
-        most: the largest number of queries in a batch.
     """
     path = f"{RECONCILE}/{codes.system}"
     preview = {"url": f"{base_url}{path}/preview?id={{{{id}}}}"}

@@ -40,12 +40,7 @@ class Query:
 
 
 def queries_in(batch: str, codes: Catalogue, most: int) -> dict[str, Query]:
-    """Return the queries of a batch by their names.
-
-    Args:
-        batch: JSON.
-        codes: the codes, whose types queries can name.
-        most: the largest number of queries.
+    """Return the queries of a batch, in JSON, by their names; it has at most `most`.
 
     Raises:
         ValidationError: the batch is not valid.

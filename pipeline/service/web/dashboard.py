@@ -29,13 +29,7 @@ DONE = {"revoked": "Key revoked. Calls with it are refused from now on."}
 
 
 def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
-    """Show an account.
-
-    Args:
-        site: what all pages use.
-        visitor: the member.
-        form: the form to make a key, with its errors; None for an empty one.
-    """
+    """Show an account, with the form to make a key and its errors."""
     account = site.accounts.account(visitor.member)
     keys = site.accounts.keys.of(account.account_id)
     usage = site.accounts.statement.usage(account.account_id, DAYS)
@@ -57,13 +51,7 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
 
 
 def usage_chart(uses: Sequence[DailyUse], today: date, days: int) -> Markup:
-    """Draw the charged calls of the last days.
-
-    Args:
-        uses: the usage; days before those drawn are ignored.
-        today: the last day.
-        days: the number of days.
-    """
+    """Draw the charged calls of some days up to today."""
     shown = [today - timedelta(back) for back in range(days - 1, -1, -1)]
     return daily(
         [_day(day, [use for use in uses if use.day == day]) for day in shown],

@@ -66,12 +66,7 @@ class PasswordTries:
     async def account(
         self, email: str, address: str, look: Callable[[], Awaitable[int | None]]
     ) -> int | None:
-        """Return the account if the password is right, else None.
-
-        Args:
-            email: the account's e-mail address.
-            address: where the request comes from.
-            look: checks the password; returns the account or None.
+        """Return the account if `look` finds that the password is right, else None.
 
         Raises:
             TooManyTriesError: the password is not checked.

@@ -45,15 +45,7 @@ def render(
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> HTMLResponse:
-    """Return a page.
-
-    Args:
-        visitor: who asks for it.
-        template: its file in `templates`.
-        status: the HTTP status.
-        headers: further headers.
-        values: what the template shows.
-    """
+    """Return a page from a template, which shows the values."""
     page = _templates().get_template(template)
     here, base_url = visitor.request.url.path, visitor.base_url
     text = page.render(visitor=visitor, here=here, base_url=base_url, **values)

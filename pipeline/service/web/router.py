@@ -56,13 +56,7 @@ ACTIONS: dict[str, Action] = {
 
 
 def routes(accounts: Accounts, calls: Calls, terms: Terms) -> list[Route]:
-    """Return the routes of all pages.
-
-    Args:
-        accounts: the accounts.
-        calls: answers the calls of the form to try the service.
-        terms: the settings of the deployment, for display.
-    """
+    """Return the routes of all pages."""
     site = Site(accounts, calls, terms)
     return [
         *(Route(path, _shown(site, page, False)) for path, page in OPEN_PAGES.items()),

@@ -33,13 +33,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Site:
-    """What all pages use.
-
-    Attributes:
-        accounts: the accounts.
-        calls: answers the calls of the form to try it.
-        terms: the settings of the deployment, for display.
-    """
+    """What all pages use."""
 
     accounts: Accounts
     calls: Calls

@@ -27,11 +27,7 @@ A_YEAR = "public, max-age=31536000, immutable"
 
 
 class StaticFiles:
-    """Some files of packages.
-
-    Args:
-        packages: for each file, the package that has it in its folder ``static``.
-    """
+    """Some files, each in the folder ``static`` of the package that is named for it."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
         self._packages = packages

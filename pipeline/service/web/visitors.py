@@ -83,9 +83,7 @@ class Visitor:
     def set_cookie(self, response: Response, seconds: int | None = None) -> None:
         """Set or drop the session cookie where it changed.
 
-        Args:
-            response: the response to set it on.
-            seconds: the lifetime of a session that begins now; None if none begins.
+        A session that begins now has a lifetime, in seconds.
         """
         if seconds is not None and self.session is not None:
             value, max_age = self.session, seconds
@@ -115,13 +113,7 @@ def safe_path(path: str) -> str:
 
 
 def redirect(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
-    """Send a visitor to another page.
-
-    Args:
-        path: a path of this site.
-        visitor: the visitor.
-        session_seconds: the lifetime of a session that begins now; None if none begins.
-    """
+    """Send a visitor to a path of this site; see `Visitor.set_cookie` for the lifetime."""
     response = RedirectResponse(path, 303)
     visitor.set_cookie(response, session_seconds)
     return response
