@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from markupsafe import Markup
 
@@ -40,15 +41,6 @@ class Curve:
 
     style: str
     points: Sequence[CurvePoint]
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    style: str
-    line: str
-    band: str
-    marks: Sequence[tuple[float, float, str]]
-    aside: float
 
 
 def curves(
@@ -93,7 +85,7 @@ def curves(
     )
 
 
-def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> _Drawn:
+def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> dict[str, Any]:
     width, height = size
 
     def place(part: float, share: float) -> tuple[float, float]:
@@ -105,10 +97,10 @@ def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) 
     points = curve.points
     highs = [place(point.part, point.interval[1]) for point in points]
     lows = [place(point.part, point.interval[0]) for point in points]
-    return _Drawn(
-        style=curve.style,
-        line=path([place(point.part, point.share) for point in points]),
-        band=path([*highs, *reversed(lows)]) + " Z",
-        marks=[(*place(point.part, point.share), point.text) for point in points if point.text],
-        aside=24.0 if below else -13.0,
-    )
+    return {
+        "style": curve.style,
+        "line": path([place(point.part, point.share) for point in points]),
+        "band": path([*highs, *reversed(lows)]) + " Z",
+        "marks": [(*place(point.part, point.share), point.text) for point in points if point.text],
+        "aside": 24.0 if below else -13.0,
+    }

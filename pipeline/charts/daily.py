@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from markupsafe import Markup
 
@@ -44,15 +45,6 @@ class Day:
     counts: Mapping[str, int]
     text: str
     amount: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    day: Day
-    left: float
-    bars: Sequence[tuple[str, float, float]]
-    labelled: bool
-    between: bool
 
 
 def daily(
@@ -104,20 +96,20 @@ def round_ticks(highest: int) -> list[int]:
     return list(range(0, max(highest, 1) + step, step))[: max(2, -(-highest // step) + 1)]
 
 
-def _column(day: Day, place: int, days: int, most: int) -> _Column:
+def _column(day: Day, place: int, days: int, most: int) -> dict[str, Any]:
     bars, below = [], 0
     for style, count in day.counts.items():
         y, foot = _y(below + count, most), _y(below, most)
         bars.append((style, y, round(foot - y, 2)))
         below += count
     back = days - 1 - place
-    return _Column(
-        day=day,
-        left=round(100 * place / days, 2),
-        bars=bars,
-        labelled=back % LABEL_EVERY == 0,
-        between=back % (2 * LABEL_EVERY) != 0,
-    )
+    return {
+        "day": day,
+        "left": round(100 * place / days, 2),
+        "bars": bars,
+        "labelled": back % LABEL_EVERY == 0,
+        "between": back % (2 * LABEL_EVERY) != 0,
+    }
 
 
 def _y(count: int, most: int) -> float:

@@ -33,18 +33,12 @@ class Taken:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    wanted: float
-    most: Taken | None
-
-
 def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
     """Draw, for each wanted accuracy, the largest part of the rows that reaches it.
 
     The points go from few rows to many.
     """
-    lines = [_Line(wanted, most_taken(points, wanted)) for wanted in WANTED]
+    lines = {wanted: most_taken(points, wanted) for wanted in WANTED}
     return draw("coverage.html.j2", lines=lines, rows=rows, style=style)
 
 

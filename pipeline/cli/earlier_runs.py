@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,23 +24,16 @@ from pipeline.money import ZERO, difference, total
 from pipeline.paid import identity
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = [
-    "EarlierRuns",
-    "Manifest",
-    "close_finished",
-    "cost_of",
-    "cost_so_far",
-    "left_of_limit",
-]
+__all__ = ["EarlierRuns", "Manifest", "cost_of", "left_of_limit"]
 
 Manifest: TypeAlias = Mapping[str, Any]
 
 
 class EarlierRuns:
-    """What earlier runs did for a file."""
+    """What earlier runs did for a file, and the options for its job."""
 
     def __init__(self, options: RunOptions, file: InputFile, terms: Terms) -> None:
-        self.options = options
+        self.options = replace(options, input_paths=(file.path,), output=file.output)
         self.file = file
         self._terms = terms
         self._seen: tuple[object, Manifest | None] | None = None
@@ -53,7 +47,7 @@ class EarlierRuns:
         """
         stamps = stamp(self.file.path), stamp(self.file.output)
         if self._seen is None or None in stamps or stamps != self._seen[0]:
-            self._seen = stamps, _done(self.options, self.file, self._terms)
+            self._seen = stamps, self._done()
         return self._seen[1]
 
     @property
@@ -64,7 +58,43 @@ class EarlierRuns:
         with suppress(PipelineError):  # reported when it is the file's turn
             if done := self.done:
                 return cost_of(done)
-        return cost_so_far(self.file, self._terms)
+        return self.cost_so_far()
+
+    def cost_so_far(self) -> Decimal:
+        """Return what the open job of the file has cost; it may have bought before it failed."""
+        if self._terms.service is None:
+            return ZERO
+        from pipeline.paid import leftover
+
+        return leftover.spent_on(self._terms.service, self._identity)
+
+    def close_finished(self, done: Manifest) -> bool:
+        """Close the job of the file, which is done; see `leftover.close_finished`."""
+        if self._terms.service is None:
+            return False
+        from pipeline.paid import leftover
+
+        return leftover.close_finished(self._terms.service, self._identity, _paid(done))
+
+    @property
+    def _identity(self) -> str:
+        return identity.of_files(self._terms.settings, self.file.path, self.file.output)
+
+    def _done(self) -> Manifest | None:
+        options, terms, service = self.options, self._terms, self._terms.service
+        if service is not None and service.retry_failed:
+            return None
+        output = existing(self.file.output, terms.storage)
+        found = output.manifest
+        known = _input(self.file.path, found, options, terms.storage) if found else None
+        if known is None:
+            return None
+        fingerprint, input_format = known
+        output_format = output_format_of(self.file.output, options.output_format, input_format)
+        files = files_of(input_format, output_format, options)
+        base_url = None if service is None else service.base_url
+        same = was_done(found, fingerprint, terms.settings, files, base_url)
+        return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
 
 
 def left_of_limit(earlier: Iterable[EarlierRuns], terms: Terms) -> Decimal | None:
@@ -78,44 +108,9 @@ def left_of_limit(earlier: Iterable[EarlierRuns], terms: Terms) -> Decimal | Non
     return max(ZERO, difference(terms.service.max_cost, *(each.cost_usd for each in earlier)))
 
 
-def _done(options: RunOptions, file: InputFile, terms: Terms) -> Manifest | None:
-    service = terms.service
-    if service is not None and service.retry_failed:
-        return None
-    output = existing(file.output, terms.storage)
-    found = output.manifest
-    known = _input(file.path, found, options, terms.storage) if found else None
-    if known is None:
-        return None
-    fingerprint, input_format = known
-    output_format = output_format_of(file.output, options.output_format, input_format)
-    files = files_of(input_format, output_format, options)
-    base_url = None if service is None else service.base_url
-    same = was_done(found, fingerprint, terms.settings, files, base_url)
-    return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
-
-
-def close_finished(file: InputFile, terms: Terms, done: Manifest) -> bool:
-    """Close the job of a file that is done; see `leftover.close_finished`."""
-    if terms.service is None:
-        return False
-    from pipeline.paid import leftover
-
-    return leftover.close_finished(terms.service, _identity(file, terms), _paid(done))
-
-
 def cost_of(done: Manifest) -> Decimal:
     """Return what the job of a file that is done has cost, with what it may have cost."""
     return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
-
-
-def cost_so_far(file: InputFile, terms: Terms) -> Decimal:
-    """Return what the open job of a file has cost; it may have bought before it failed."""
-    if terms.service is None:
-        return ZERO
-    from pipeline.paid import leftover
-
-    return leftover.spent_on(terms.service, _identity(file, terms))
 
 
 def _input(
@@ -142,7 +137,3 @@ def _input(
 
 def _paid(done: Manifest) -> Mapping[str, Any]:
     return done["summary"]["paid"] or {}
-
-
-def _identity(file: InputFile, terms: Terms) -> str:
-    return identity.of_files(terms.settings, file.path, file.output)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.earlier_runs import EarlierRuns, Manifest, close_finished, cost_of, cost_so_far
+from pipeline.cli.earlier_runs import EarlierRuns, Manifest, cost_of
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import classified, opened_job
 from pipeline.cli.output.complaints import complain
@@ -35,7 +35,7 @@ from pipeline.paid.result import CostLimitReached
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
 
-__all__ = ["WORDS", "Outcome", "of_file", "outcomes", "severity"]
+__all__ = ["WORDS", "Outcome", "outcomes", "severity"]
 
 SEVERITY = (COMPLETE, WITH_FAILED_ROWS, 2)
 """The exit codes of files from the best to the worst; all others end the run."""
@@ -120,7 +120,7 @@ def severity(code: int) -> int:
 
 def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
     started = time.monotonic()
-    earlier = [EarlierRuns(of_file(options, file), file, terms) for file in files]
+    earlier = [EarlierRuns(options, file, terms) for file in files]
     spent = [before.cost_usd for before in earlier]
     whole = total(spent)
     for number, before in enumerate(earlier):
@@ -171,17 +171,12 @@ def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) 
         check(0)
         yield check
 
-    return _outcome(EarlierRuns(of_file(options, file), file, terms), terms, while_parent_lives)
+    return _outcome(EarlierRuns(options, file, terms), terms, while_parent_lives)
 
 
 def _size(file: InputFile) -> int:
     path = file.path
     return path.stat().st_size if isinstance(path, Path) and path.is_file() else 0
-
-
-def of_file(options: RunOptions, file: InputFile) -> RunOptions:
-    """Return the options for the job of one file."""
-    return replace(options, input_paths=(file.path,), output=file.output)
 
 
 def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
@@ -230,21 +225,22 @@ def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None) -> Outc
     file = before.file
     try:
         if done := before.done:
-            return _skipped(file, terms, done)
+            return _skipped(before, done)
         with opened_job(before.options, terms) as this:
             summary = classified(this, progress)
     except LedgerError:
         raise
     except PipelineError as error:
         complain(error)
-        return Outcome(file, "failed", error.exit_code, cost_so_far(file, terms), error=error)
+        return Outcome(file, "failed", error.exit_code, before.cost_so_far(), error=error)
     if summary.parked:
         return Outcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
     return Outcome(file, "done", exit_code(summary, terms.settings), _cost(summary), summary)
 
 
-def _skipped(file: InputFile, terms: Terms, done: Manifest) -> Outcome:
-    if close_finished(file, terms, done):
+def _skipped(before: EarlierRuns, done: Manifest) -> Outcome:
+    file = before.file
+    if before.close_finished(done):
         log.info("%s: its job was still open in the ledger, and is closed now", file.path)
     failed = done["exit_state"] != "complete"
     more = "; some calls failed, and --retry-failed tries them once more" if failed else ""

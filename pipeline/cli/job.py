@@ -85,19 +85,6 @@ class Job:
         path = str(self.options.input_paths[0])
         return "standard input" if path == "-" else path
 
-    @property
-    def identity(self) -> str:
-        """The job's identity in the ledger."""
-        return self.source.identity(self.terms.settings, self.sink.path)
-
-    @property
-    def free(self) -> AbstractContextManager[Free]:
-        """The embedded engine in place of a purchase."""
-        from pipeline.classification.classifier import Classifier
-
-        matcher = Classifier.of(self.terms.settings, self.terms.models).matcher
-        return nullcontext(Free(matcher, self.terms.decisions))
-
 
 @contextmanager
 def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
@@ -195,13 +182,16 @@ def _page(this: Job) -> RunReport | None:
 def _purchase(this: Job, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
     terms = this.terms
     if terms.service is None:
-        return this.free
+        from pipeline.classification.classifier import Classifier
+
+        matcher = Classifier.of(terms.settings, terms.models).matcher
+        return nullcontext(Free(matcher, terms.decisions))
     from pipeline.cli.output.buying import open_purchase
 
     return open_purchase(
         terms.service,
         terms.settings,
-        this.identity,
+        this.source.identity(terms.settings, this.sink.path),
         this.options.yes,
         plan_only=plan_only,
         decisions=terms.decisions,

@@ -17,7 +17,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import Summary, combined
 from pipeline.cli.earlier_runs import EarlierRuns, left_of_limit
-from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
+from pipeline.cli.file_jobs import WORDS, Outcome, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, planned, run_job
 from pipeline.cli.output.complaints import complain
@@ -90,7 +90,7 @@ def plan_all(options: RunOptions) -> int:
     if not are_several(options.input_paths, terms.storage):
         return plan_job(options, terms)
     _, files = _found(options, terms.storage)
-    earlier = [EarlierRuns(of_file(options, file), file, terms) for file in files]
+    earlier = [EarlierRuns(options, file, terms) for file in files]
     plans: list[tuple[InputFile, Plan]] = []
     failures: list[tuple[InputFile, PipelineError]] = []
     for before in earlier:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
@@ -38,6 +39,8 @@ __all__ = [
     "dialect_options",
     "in_json",
     "input_format",
+    "label_decisions",
+    "labelled_columns",
     "option",
     "origin_of",
     "singular_or_plural",
@@ -271,3 +274,22 @@ class DialectOptions:
 def dialect_options(declare: Declare = click.option) -> Declaration:
     """Declare the options that describe a table file."""
     return declared(*(declare(name, **attributes) for name, attributes in DIALECT.items()))
+
+
+label_decisions = click.option(
+    "--decisions",
+    multiple=True,
+    type=LocalPath(path_type=Path),
+    help="A file of decisions (see review) with labels; repeat it for several.",
+)
+
+labelled_columns = declared(
+    click.option(
+        "--text-column",
+        "text_columns",
+        multiple=True,
+        default=["description"],
+        help="A column with the text; repeat it to join several.",
+    ),
+    click.option("--code-column", default="code", help="The column with the right code."),
+)

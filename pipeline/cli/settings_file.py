@@ -1,4 +1,4 @@
-"""Reads settings: a file, whose values become the defaults of options, and variables."""
+"""Reads settings: a file, which a person confirms if it was only found, and variables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from pipeline.cli.options import SETTINGS_FILE, JobsType, Names
 from pipeline.errors import SettingsError
+from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["DEFAULT_FILE", "FOUND", "settings_file", "unknown_variables"]
+__all__ = ["DEFAULT_FILE", "FOUND", "confirm_found_file", "settings_file", "unknown_variables"]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
@@ -141,3 +143,61 @@ def _meant(name: str, known: Iterable[str]) -> str:
     short = [each.removeprefix(PREFIX) for each in known]
     close = get_close_matches(name.removeprefix(PREFIX), short, 1)
     return f" Did you mean {PREFIX}{close[0]}?" if close else ""
+
+
+def confirm_found_file(context: click.Context) -> None:
+    """Ask a person to confirm what a found settings file says of secrets and other folders.
+
+    Somebody else may have made the folder. Their file must not send the key and the texts to an
+    address of its choice, use another file as the key, or write an output outside the folder.
+    ``--yes`` is about buying and does not confirm any of this.
+
+    Raises:
+        SettingsError: there is no terminal, or the answer is no.
+    """
+    from pipeline.cli.output.console import on_terminal  # --help needs no log
+
+    path = context.meta.get(FOUND)
+    for says, question, option in _claims(context) if path else ():
+        claimed = f"{path}, which was found in the current folder, {says}"
+        if not (on_terminal() and click.confirm(f"{claimed}.\n{question}", err=True)):
+            variable = option.removeprefix("--").replace("-", "_").upper()
+            raise SettingsError(
+                f"{claimed}, and nobody has confirmed that. Nothing was sent.",
+                f"If that is right, name the file (--config {path}), or use {option} or the "
+                f"variable TENDER_PIPELINE_{variable}.",
+            )
+
+
+def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings that the maker of a folder must not choose for its user.
+
+    Each is what the file says, the question on a terminal, and the option that says the same.
+    """
+    from pipeline.paid.client.urls import canonical
+
+    def in_file(name: str) -> Any:
+        """Return the value of a parameter if it comes from the file."""
+        from_file = context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
+        return context.params[name] if from_file else None
+
+    address = context.params["base_url"]
+    if in_file("base_url"):
+        says = f"names the paid service {canonical(address)}"
+        yield says, "Send the texts and your API key there?", "--base-url"
+    if address and (key_file := in_file("api_key_file")):
+        says = f"names the file of the API key, {str(key_file)!r}"
+        yield says, f"Send its content to {canonical(address)}?", "--api-key-file"
+    if endpoint := in_file("endpoint_url"):
+        says = f"names the S3-compatible server {str(endpoint)!r}"
+        yield says, "Send your tables and signed requests there?", "--endpoint-url"
+    for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
+        path = in_file(name)
+        if path and not _is_inside(path):
+            says = f"puts the {what} outside of it, at {str(path)!r}"
+            yield says, f"Write the {what} there?", f"--{name.replace('_', '-')}"
+
+
+def _is_inside(output: AnyPath) -> bool:
+    """Return whether a path is in the current folder."""
+    return isinstance(output, Path) and output.resolve().is_relative_to(Path.cwd().resolve())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,18 +48,6 @@ REMEDIES = {
 OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
 
 
-@dataclass(frozen=True, slots=True)
-class _System:
-    """One system as the page shows it."""
-
-    name: System
-    figures: SystemFigures
-    answered: int
-    fields: Markup | None
-    field_name: str
-    through: Markup | None
-
-
 def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
     return MarkedFile(path, MARK, "--report")
@@ -97,17 +84,20 @@ def page(
     )
 
 
-def _system(name: System, figures: SystemFigures, calibrated: bool, language: str) -> _System:
+def _system(
+    name: System, figures: SystemFigures, calibrated: bool, language: str
+) -> dict[str, Any]:
+    """Return one system as the page shows it."""
     answered = figures.confidences.total()
     points = _points(figures) if calibrated and answered >= FEWEST else []
-    return _System(
-        name=name,
-        figures=figures,
-        answered=answered,
-        fields=_fields(name, figures, language) if answered else None,
-        field_name=levels_above(name)[FIELD_DIGITS],
-        through=coverage(points, answered) if points else None,
-    )
+    return {
+        "name": name,
+        "figures": figures,
+        "answered": answered,
+        "fields": _fields(name, figures, language) if answered else None,
+        "field_name": levels_above(name)[FIELD_DIGITS],
+        "through": coverage(points, answered) if points else None,
+    }
 
 
 def _fields(system: System, figures: SystemFigures, language: str) -> Markup:

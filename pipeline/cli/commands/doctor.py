@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.commands.run import destinations, run
-from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.settings_file import unknown_variables
+from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.settings import parse_systems
 

@@ -16,7 +16,6 @@ from click.core import ParameterSource
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
-from pipeline.cli.labelled_options import label_decisions, labelled_columns
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -26,6 +25,8 @@ from pipeline.cli.options import (
     as_json,
     dialect_options,
     input_format,
+    label_decisions,
+    labelled_columns,
     singular_or_plural,
 )
 from pipeline.cli.output.buying import open_purchase

@@ -5,13 +5,12 @@ from __future__ import annotations
 import getpass
 import os
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -40,41 +39,6 @@ FORWARD = """\
 <!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">\
 <title>Review</title><meta http-equiv="refresh" content="0; url={url}"><a href="{url}">Review</a>
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Options:
-    """The options of the command; see their help."""
-
-    output: Path
-    decisions: Path | None
-    merge: tuple[Path, ...]
-    reviewer: str | None
-    blind: bool
-    port: int | None
-    no_browser: bool
-    text_columns: tuple[str, ...]
-    column_prefix: str | None
-
-    @property
-    def saved_in(self) -> Path:
-        """The file of the decisions."""
-        return self.decisions or self.output.with_name(f"{self.output.name}.decisions.jsonl")
-
-    @property
-    def name(self) -> str:
-        """The reviewer's name.
-
-        Raises:
-            SettingsError: it is empty, too long or has control characters.
-        """
-        name = (_user() if self.reviewer is None else self.reviewer).strip()
-        if not name or not name.isprintable() or len(name) > LONGEST_NAME:
-            raise SettingsError(
-                f"The reviewer's name {name[:LONGEST_NAME]!r} is empty, too long or not one line.",
-                f"Give a name of at most {LONGEST_NAME} characters: --reviewer NAME.",
-            )
-        return name
 
 
 @click.command(
@@ -110,7 +74,17 @@ class _Options:
     help="A column with the text; repeat it for several.  [default: as in the manifest]",
 )
 @click.option("--column-prefix", help="The prefix of the code columns.  [default: as run]")
-def review(**values: Any) -> int:
+def review(
+    output: Path,
+    decisions: Path | None,
+    merge: Sequence[Path],
+    reviewer: str | None,
+    blind: bool,
+    port: int | None,
+    no_browser: bool,
+    text_columns: Sequence[str],
+    column_prefix: str | None,
+) -> int:
     """Decide the codes of doubtful rows in OUTPUT, a table that run has written.
 
     A page opens in your browser. It shows one text at a time with candidates; one key decides.
@@ -119,25 +93,34 @@ def review(**values: Any) -> int:
 
     Write the decisions into the table with tender-pipeline run and --decisions.
     """
-    options = _Options(**values)
-    name = options.name
+    name = _name(reviewer)
     with service_extra():
         import pipeline.service.server  # noqa: F401 - it needs them all
-    with _sitting(options, name) as sitting:
-        return _serve(sitting, options)
-
-
-@contextmanager
-def _sitting(options: _Options, name: str) -> Iterator[Review]:
-    from pipeline.review.queue import Queue
-    from pipeline.review.session import Review
-    from pipeline.review.table import open_enriched
-
-    others = [read_decisions(path) for path in options.merge]
-    table = open_enriched(options.output, options.text_columns, options.column_prefix)
-    with closing(Queue(table)) as queue, DecisionLog(options.saved_in) as log:
+        from pipeline.review.queue import Queue
+        from pipeline.review.session import Review
+        from pipeline.review.table import open_enriched
+    others = [read_decisions(path) for path in merge]
+    table = open_enriched(output, text_columns, column_prefix)
+    place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    with closing(Queue(table)) as queue, DecisionLog(place) as log:
         _warn([log.before, *others])
-        yield Review(table, queue, log, name, options.blind, others)
+        browser = None if no_browser else _with_window()
+        return _serve(Review(table, queue, log, name, blind, others), port or 0, browser)
+
+
+def _name(reviewer: str | None) -> str:
+    """Return the reviewer's name, the user's by default.
+
+    Raises:
+        SettingsError: it is empty, too long or has control characters.
+    """
+    name = (_user() if reviewer is None else reviewer).strip()
+    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise SettingsError(
+            f"The reviewer's name {name[:LONGEST_NAME]!r} is empty, too long or not one line.",
+            f"Give a name of at most {LONGEST_NAME} characters: --reviewer NAME.",
+        )
+    return name
 
 
 def _warn(files: list[DecisionFile]) -> None:
@@ -149,14 +132,14 @@ def _warn(files: list[DecisionFile]) -> None:
         click.echo(f"Conflict: {conflict}", err=True)
 
 
-def _serve(sitting: Review, options: _Options) -> int:
+def _serve(sitting: Review, port: int, browser: webbrowser.BaseBrowser | None) -> int:
     """Serve the page until a signal, and print what to do with the decisions."""
     from pipeline.review.access import START, Access
     from pipeline.review.app import create_app
     from pipeline.review.candidates import Candidates
     from pipeline.service.server import Server, address, listening
 
-    with listening(HOST, options.port or 0) as listener:
+    with listening(HOST, port) as listener:
         port = listener.getsockname()[1]
         access = Access(port)
         server = Server(create_app(sitting, access, port))
@@ -165,9 +148,9 @@ def _serve(sitting: Review, options: _Options) -> int:
         say("\n".join([*_about(sitting), link]))
         say("Press Ctrl-C to finish.")
         Thread(target=Candidates(sitting.table).load, daemon=True).start()
-        with _browser(url, options):
+        with _browser(browser, url, sitting.log.path):
             server.run([listener])
-    say("\n".join(_closing(sitting, options)))
+    say("\n".join(_closing(sitting)))
     return INTERRUPTED if server.force_exit else 0
 
 
@@ -189,27 +172,26 @@ def _about(sitting: Review) -> Iterator[str]:
     yield f"Decisions: {sitting.log.path}"
 
 
-def _closing(sitting: Review, options: _Options) -> Iterator[str]:
+def _closing(sitting: Review) -> Iterator[str]:
     made = "1 decision" if sitting.made == 1 else f"{sitting.made:,} decisions"
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
         return
-    again = repeated_run(read_manifest(options.output), options.output)
+    again = repeated_run(read_manifest(sitting.table.path), sitting.table.path)
     yield f"next, to write them into the table: {again} --decisions {quote(str(sitting.log.path))}"
 
 
 @contextmanager
-def _browser(url: str, options: _Options) -> Iterator[None]:
+def _browser(browser: webbrowser.BaseBrowser | None, url: str, decisions: Path) -> Iterator[None]:
     """Open a browser with a window, if there is one, for as long as the page is served.
 
     The link goes through a file that only the user can read, because other users of the machine
     can see the arguments of the browser's process.
     """
-    browser = None if options.no_browser else _with_window()
     if browser is None:
         yield
         return
-    page = options.saved_in.resolve().with_name(f"{options.saved_in.name}.html")
+    page = decisions.resolve().with_name(f"{decisions.name}.html")
     try:
         with translated(page, "--no-browser"):
             page.unlink(missing_ok=True)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import READING, singular_or_plural
 from pipeline.cli.paid_options import BUYING
 from pipeline.cli.run_options import RunOptions, run_options
-from pipeline.cli.settings_file import unknown_variables
+from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import PipelineError, SettingsError
 

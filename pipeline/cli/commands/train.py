@@ -13,7 +13,6 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
-from pipeline.cli.labelled_options import label_decisions, labelled_columns
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -22,6 +21,8 @@ from pipeline.cli.options import (
     as_json,
     dialect_options,
     input_format,
+    label_decisions,
+    labelled_columns,
     singular_or_plural,
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn

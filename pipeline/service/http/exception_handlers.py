@@ -16,7 +16,7 @@ from pipeline.service.http.bodies import failure
 from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.requests import JSON
 
-__all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html", "refused"]
+__all__ = ["FAILED", "Answering", "answer_failures", "envelope", "prefers_html", "refused"]
 
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Returns the error page for an HTTP status."""

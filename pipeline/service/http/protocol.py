@@ -22,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
+from pipeline.service.http.exception_handlers import envelope
 from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.http.responses import Cycle
 from pipeline.service.http.strict_requests import StrictRequests
@@ -276,18 +277,11 @@ def _response(status: int, message: str) -> bytes:
     return head.encode() + body
 
 
-async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
+async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer that there are too many connections."""
     _log_refusal(503, scope["client"])
-    body = failure(INTERNAL_ERROR, BUSY)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-        (b"retry-after", b"1"),  # seconds
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers = {"Retry-After": "1", "Connection": "close"}  # after seconds
+    await envelope(503, INTERNAL_ERROR, BUSY, headers)(scope, receive, send)
 
 
 def _unmapped(host: str) -> str:
