@@ -132,7 +132,7 @@ async def _begin_session(site: Site, visitor: Visitor, account: int, next_path: 
     if visitor.session is not None:
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
     visitor.session = await run_in_threadpool(site.accounts.sessions.begin, account)
-    visitor.account_id = account
+    visitor.enter(account)
     return redirect(next_path, visitor, LIFETIME)
 
 

@@ -74,7 +74,7 @@ def _post(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Rout
 def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:  # not async: it may block, in a thread
         visitor = Visitor.of(request)
-        _recognise(site, visitor)
+        site.recognise(visitor)
         if members and visitor.account_id is None:
             return redirect_to_log_in(visitor)
         try:
@@ -90,24 +90,11 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
         visitor = Visitor.of(request)
         try:
             form = await read_form(request)
-            await run_in_threadpool(_recognise, site, visitor)
+            await run_in_threadpool(site.recognise, visitor)
             if members and visitor.account_id is None:  # logged out in another window, say
                 return redirect_to_log_in(visitor)
-            response = await action(site, visitor, form)
-            _note(visitor)  # a visitor who has just logged in
-            return response
+            return await action(site, visitor, form)
         except PageError as error:
             return page_of(error, visitor)
 
     return endpoint
-
-
-def _recognise(site: Site, visitor: Visitor) -> None:
-    site.recognise(visitor)
-    _note(visitor)
-
-
-def _note(visitor: Visitor) -> None:
-    """Tell the access log the account."""
-    if visitor.account_id is not None:
-        visitor.request.state.account_id = visitor.account_id

@@ -44,10 +44,13 @@ class Site:
 
     def recognise(self, visitor: Visitor) -> None:
         """Look up the account of a visitor's session; drop a session that has ended."""
-        if visitor.session is not None:
-            visitor.account_id = self.accounts.sessions.account_of(visitor.session)
-            if visitor.account_id is None:
-                visitor.end()
+        if visitor.session is None:
+            return
+        account = self.accounts.sessions.account_of(visitor.session)
+        if account is None:
+            visitor.end()
+        else:
+            visitor.enter(account)
 
     async def account_of(self, visitor: Visitor, email: str, password: str) -> int | None:
         """Return the account that an e-mail address and password belong to; None if wrong.

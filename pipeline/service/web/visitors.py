@@ -76,6 +76,10 @@ class Visitor:
         """Where the visitor reaches this service, without a slash at the end."""
         return str(self.request.base_url).rstrip("/")
 
+    def enter(self, account: int) -> None:
+        """Take the account of the session, for the pages and for the access log."""
+        self.account_id = self.request.state.account_id = account
+
     def end(self) -> None:
         """Take the session away from the browser."""
         self.session, self.account_id, self.leaving = None, None, True
