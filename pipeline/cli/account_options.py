@@ -29,7 +29,6 @@ __all__ = [
     "of_account",
     "of_key",
     "on_accounts",
-    "on_new_accounts",
 ]
 
 Rest = ParamSpec("Rest")
@@ -57,20 +56,10 @@ of_key = click.argument("key_id", metavar="KEY_ID", type=Text())
 
 
 def on_accounts(
-    command: Callable[Concatenate[Accounts, Rest], int],
+    command: Callable[Concatenate[Accounts, Rest], int], make: bool = False
 ) -> Callable[..., int]:
-    """Give a command the option --data and the accounts in that folder."""
-    return _on(command, make=False)
+    """Give a command the option --data and the accounts in that folder, made if necessary."""
 
-
-def on_new_accounts(
-    command: Callable[Concatenate[Accounts, Rest], int],
-) -> Callable[..., int]:
-    """Do the same, and create the folder if necessary."""
-    return _on(command, make=True)
-
-
-def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Callable[..., int]:
     @on_data
     @wraps(command)
     def opened(data: Path | None, *args: Rest.args, **values: Rest.kwargs) -> int:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,23 +52,12 @@ SENTENCE = "Road resurfacing works"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check.
-
-    Attributes:
-        what: what was checked.
-        verdict: ``ok``, ``warning`` or ``error``.
-        found: what was found.
-        remedy: what to do about it; "" if nothing.
-    """
+    """The result of one check, and what to do about it; "" if nothing."""
 
     what: str
     verdict: Verdict
     found: str
     remedy: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the finding for ``--json``."""
-        return asdict(self)
 
 
 def check_installation(buys: bool) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from pipeline.cli.account_options import (
     of_account,
     of_key,
     on_accounts,
-    on_new_accounts,
 )
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import in_json
@@ -67,7 +66,7 @@ def accounts() -> None:
 @accounts.command("open", short_help="Open an account and print its API key.")
 @click.option("--email", type=Text(), help="Address to log in with; asks for a password.")
 @click.option("--balance", metavar="USD", default="5.00", help="The opening balance.")
-@on_new_accounts
+@partial(on_accounts, make=True)
 def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
     """Open an account and print its API key, which is shown only once, as the last line.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def _doctor(**values: Any) -> int:
                 say(f"        {finding.remedy}")
     ready = _are_sound(findings)
     if options.as_json:
-        say(json.dumps({"checks": [each.to_dict() for each in findings], "ready": ready}))
+        say(json.dumps({"checks": [asdict(each) for each in findings], "ready": ready}))
     elif ready:
         say("Ready to run." if options.base_url else "Ready to run with the embedded engine.")
     return 0 if ready else SettingsError.exit_code
