@@ -66,12 +66,8 @@ def bars(
 ) -> Markup:
     """Draw groups of horizontal bars on a scale from 0 to 100 %.
 
-    Args:
-        groups: the bars of each group, by its label; every group has as many.
-        columns: the headings of three columns of figures, one for each share of a bar.
-        title: the title of the chart, for screen readers.
-        description: the figures in words, for screen readers.
-        narrow: whether to draw it for a phone.
+    Every group has as many bars; there is a column of figures for each share of a bar. Title and
+    description are for screen readers.
     """
     layout = NARROW if narrow else WIDE
     each = max(map(len, groups.values()))

@@ -53,12 +53,7 @@ def curves(
 ) -> Markup:
     """Draw one or two curves; the upward scale ends at the next 25 % above their bands.
 
-    Args:
-        drawn: the curves.
-        title: the title of the chart, for screen readers.
-        description: the figures in words, for screen readers.
-        axes: what the axis across and the axis upward show.
-        narrow: whether to draw it for a phone.
+    Title and description are for screen readers.
     """
     width, height = NARROW if narrow else WIDE
     highest = max(point.interval[1] for curve in drawn for point in curve.points)

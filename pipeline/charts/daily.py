@@ -58,13 +58,8 @@ def daily(
 ) -> Markup:
     """Draw a bar a day, with the series stacked.
 
-    Args:
-        days: the days in order, without a gap.
-        series: the CSS class of each series, from the ground up, and its name.
-        title: the title of the chart, for screen readers.
-        counted: what is counted, as one word for one of it and for several.
-        amounts: the heading and the total of the table's last column.
-        caption: the caption of the table.
+    The days have no gap. `series` has the name of each series by its CSS class, from the ground up;
+    `counted` the word for one and for several; `amounts` the heading and total of the last column.
     """
     ticks = round_ticks(max(sum(day.counts.values()) for day in days))
     return draw(

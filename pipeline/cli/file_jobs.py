@@ -54,17 +54,9 @@ log = logging.getLogger("pipeline")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the job of a file ended.
+    """How the job of a file ended, and when it ran, in seconds since 1970.
 
-    Attributes:
-        file: the file.
-        state: how it ended; ``skipped`` if an earlier run had done it.
-        exit_code: its exit code.
-        cost_usd: what its job has cost, with what it may have cost.
-        summary: what this run did with it; None if nothing was written.
-        error: why it failed.
-        started: when the job began, in seconds since 1970.
-        ended: when it ended.
+    Its cost includes what may have been billed. There is no summary if nothing was written.
     """
 
     file: InputFile

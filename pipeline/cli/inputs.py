@@ -44,12 +44,9 @@ class Found:
 
 
 class _Candidate(NamedTuple):
-    """A file that one of the paths names.
+    """A file that one of the paths names, and the folder whose layout the outputs keep.
 
-    Attributes:
-        path: where it is.
-        base: the folder whose layout the outputs keep.
-        is_table: whether it is a table; others are skipped.
+    If it is no table, it is skipped.
     """
 
     path: AnyPath

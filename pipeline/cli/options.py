@@ -59,9 +59,7 @@ Declare: TypeAlias = Callable[..., Declaration]
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """One or more names: separated by commas in an environment variable, a list in TOML.
 
-    Args:
-        choices: the names that a shell completes.
-        paths: what a shell completes if they are paths.
+    A shell completes the choices, or paths.
     """
 
     def __init__(

@@ -106,13 +106,7 @@ paid_options = declared(terms_options, yes)
 
 @dataclass(frozen=True, kw_only=True)
 class PaidOptions:
-    """The options that `paid_options` declares; `PaidService` documents and checks most of them.
-
-    Attributes:
-        base_url: the paid service; None or "" for the embedded engine.
-        api_key_file: a file with the API key; None takes the variable.
-        yes: buy without asking.
-    """
+    """The options that `paid_options` declares and documents; `PaidService` checks most of them."""
 
     base_url: str | None
     api_key_file: Path | None

@@ -194,7 +194,7 @@ run_options = declared(
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PaidOptions, DialectOptions):
-    """The options that `run_options` declares, and documents; `Settings` checks most of them."""
+    """The options that `run_options` declares and documents; `Settings` checks most of them."""
 
     input_paths: tuple[AnyPath, ...]
     output: AnyPath | None

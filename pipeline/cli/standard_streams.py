@@ -54,10 +54,6 @@ class StandardOutput:
 
     What was written to a pipe cannot be taken back. So the table is written to a temporary file
     and sent when it is complete; a run that fails sends nothing. There is no manifest.
-
-    Attributes:
-        output_format: the table's format.
-        keeps_partial: see `pipeline.classification.sink.Sink`.
     """
 
     output_format: Format

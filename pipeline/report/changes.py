@@ -38,13 +38,7 @@ Codes = Mapping[System, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A row whose text had another code in the run before.
-
-    Attributes:
-        row: the number of the row, from 1.
-        text: the start of its text.
-        codes: the code before and the code now, for each system where they differ.
-    """
+    """A row, from 1, whose text had another code in the run before: before and now, by system."""
 
     row: int
     text: str

@@ -58,15 +58,9 @@ class Judged(NamedTuple):
 
 @dataclass(slots=True)
 class Doubtful:
-    """A text to look at.
+    """A text to look at, and how many rows have it.
 
-    Attributes:
-        doubt: 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
-        row: the number of its first row, from 1.
-        text: the start of the text.
-        answers: the answer of each system.
-        digest: identifies the whole text.
-        rows: how many rows have the text.
+    The doubt is 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
     """
 
     doubt: float

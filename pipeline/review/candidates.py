@@ -24,14 +24,9 @@ WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A code that can be chosen.
+    """A code that can be chosen, with the codes above it, each short and titled, from the top.
 
-    Attributes:
-        code: the code.
-        title: its title.
-        confidence: how sure the matcher is; None if nobody ranked it.
-        above: the codes above it from the top, each short and with its title.
-        below: how many codes are right below it.
+    It has no confidence if nobody ranked it; `below` counts the codes right below it.
     """
 
     code: str

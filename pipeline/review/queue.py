@@ -62,18 +62,9 @@ DIVISIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A text in one system, with the best match that the table has for it.
+    """A text in one system, with the best match that the table has for it, if any.
 
-    Attributes:
-        number: known to this review only.
-        system: the system.
-        text: the text.
-        status: the status in the table.
-        code, title: of the best match; "" without one.
-        confidence: of the best match; None without one.
-        first_row: the number of the first row with the text, from 1.
-        rows: how many rows have it.
-        matches: all matches in the table: code, title and confidence.
+    Its number is known to this review only; rows are counted from 1.
     """
 
     number: int

@@ -31,12 +31,7 @@ NEEDED = ("code", "title", "confidence", "status")
 
 
 class RowCells(NamedTuple):
-    """The cells of one system in a row.
-
-    Attributes:
-        code, title, confidence, status: the best match and the status of the row.
-        matches: all matches; None without ``--top``.
-    """
+    """The cells of one system in a row; there are no matches without ``--top``."""
 
     code: Any
     title: Any
@@ -47,18 +42,7 @@ class RowCells(NamedTuple):
 
 @dataclass(frozen=True)
 class EnrichedTable:
-    """The output of a run.
-
-    Attributes:
-        path: the file.
-        reader: reads it.
-        systems: the systems that it has codes of.
-        prefix: the prefix of the code columns.
-        language: the language of the CPV titles.
-        model: what gave the codes, for the record.
-        engine: how the embedded engine ranks.
-        models: the learned models that replaced those of the package.
-    """
+    """The output of a run, with what gave its codes, for the record and to rank more candidates."""
 
     path: Path
     reader: Reader

@@ -48,14 +48,9 @@ Sample = tuple[str, dict[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredJob:
-    """One of the jobs of a run with several input files.
+    """One of the jobs of a run with several input files; times are seconds since 1970.
 
-    Attributes:
-        name: the name of the input file.
-        started: when it began, in seconds since 1970.
-        ended: when it ended.
-        exit_code: its exit code.
-        summary: what it did; None if it failed before.
+    It has no summary if it failed before.
     """
 
     name: str
@@ -71,16 +66,9 @@ Finished = Callable[[Summary | None, Sequence[MeasuredJob]], None]
 
 @dataclass(slots=True)
 class MeasuredRun:
-    """A run and its figures.
+    """A run and its figures: times since 1970, and the seconds that it took on the monotonic clock.
 
-    Attributes:
-        name: the name of the input file, or how many there are.
-        started: when it began, in seconds since 1970.
-        ended: when it ended.
-        seconds: how long it took, on the monotonic clock.
-        exit_code: its exit code.
-        summary: what it did; None if it failed before.
-        jobs: its jobs, if it had several input files.
+    Its name is that of the input file, or how many there are; only several files are jobs of it.
     """
 
     name: str

@@ -57,12 +57,8 @@ def print_summary(
 ) -> None:
     """Print a summary; if that fails, the job is still done, because its output is in place.
 
-    Args:
-        summary: the summary; None if no job did anything.
-        text: the same as text.
-        as_json: whether the text is JSON, which is printed in any case.
-        quiet: whether to print only why the job stopped, if it did.
-        beside_the_table: whether standard output has the table.
+    `text` is the summary as text or JSON; JSON is printed in any case. If it is quiet, only why the
+    job stopped is printed. If standard output has the table, the text goes to standard error.
     """
     if summary and is_json():
         state = "stopped" if summary.parked else "finished"

@@ -45,14 +45,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account.
-
-    Attributes:
-        account_id: its number.
-        email: the address to log in with; None if it was opened without one.
-        opened_at: seconds since 1970.
-        balance_usd: its balance, US dollars.
-    """
+    """An account; without an e-mail address, nobody logs in. The schema explains the columns."""
 
     account_id: int
     email: str | None

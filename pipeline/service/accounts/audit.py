@@ -111,14 +111,7 @@ class Audit:
 
 @dataclass(slots=True)
 class _Totals:
-    """The sums of the entries of one account.
-
-    Attributes:
-        entries: the number of entries.
-        sum: the sum of their amounts, US dollars.
-        balance: the balance that the last entry states, US dollars.
-        used: the number of charges by day and system, and their cost.
-    """
+    """The sums of the entries of one account, and the balance that the last of them states."""
 
     entries: int = 0
     sum: Decimal = ZERO

@@ -16,14 +16,7 @@ __all__ = ["Due", "charge_all"]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The charge for a successful call.
-
-    Attributes:
-        account_id: the account that pays.
-        key_id: the key of the call; None for a call from a page.
-        system: the system asked.
-        price_usd: the price, US dollars.
-    """
+    """The charge for a successful call; a call from a page has no key."""
 
     account_id: int
     key_id: int | None

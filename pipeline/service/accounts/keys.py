@@ -42,16 +42,7 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A stored key; times are seconds since 1970.
-
-    Attributes:
-        key_id: its number.
-        name: the name that its owner gave it.
-        hint: its first characters.
-        made_at: when it was made.
-        used_at: when a call with it was last charged; None if never.
-        revoked_at: when it was revoked; None while it is in use.
-    """
+    """A stored key. Times are seconds since 1970; the schema explains the columns."""
 
     key_id: int
     name: str

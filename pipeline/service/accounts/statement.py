@@ -33,18 +33,9 @@ ENTRIES_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of a balance.
+    """One change of a balance, in the order of their numbers; charges are negative.
 
-    Attributes:
-        entry_id: its number; later entries have larger ones.
-        account_id: the account.
-        at: seconds since 1970.
-        kind: "opening", "top-up" or "charge".
-        amount_usd: the change, US dollars; charges are negative.
-        balance_usd: the balance after it.
-        system: the system of a charged call.
-        key_id: the key of a charged call; None for a call from a page.
-        note: the administrator's note.
+    The schema explains the columns. A charge for a call from a page has no key.
     """
 
     entry_id: int

@@ -22,15 +22,7 @@ PORTION = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response to send.
-
-    Attributes:
-        status: the HTTP status.
-        body: the body.
-        headers: the headers, without the length.
-        billed_usd: what the account was charged; None for nothing.
-        padding: the number of spaces sent after the body.
-    """
+    """A response to send, with its headers but the length, and spaces after the body as padding."""
 
     status: int
     body: bytes

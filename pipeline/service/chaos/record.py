@@ -40,21 +40,7 @@ CREATE TABLE requests (
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One request as the service saw it; times are seconds since 1970.
-
-    Attributes:
-        number: its place in the order of arrival.
-        arrived_at: when it arrived.
-        system: the system asked.
-        digest: the SHA-256 of its text; None without a text.
-        worked_at: when the service handled it and counted it for the limit; None if it did not.
-        billed_usd: what the account was charged; None for nothing.
-        answered_at: just before the answer was sent or the connection dropped; None before.
-        fault: the fault, as in the script; None without one.
-        status: the HTTP status sent; None without an answer.
-        stated_usd: the price that the answer states, US dollars; None if it states none.
-        closed_at: when the connection was closed after the answer; None if it was not.
-    """
+    """One request as the service saw it; the schema explains the columns."""
 
     number: int
     arrived_at: float

@@ -90,13 +90,7 @@ def announced(script: Script) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Throw:
-    """What strikes one request.
-
-    Attributes:
-        delay: seconds that it waits first.
-        fault: the fault that strikes it then; None for none.
-        chance: decides what the fault leaves to chance.
-    """
+    """What strikes one request: a delay in seconds, then a fault, which leaves some to chance."""
 
     delay: float
     fault: Fault | None

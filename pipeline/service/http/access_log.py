@@ -71,15 +71,7 @@ class AccessLog:
 
 @dataclass
 class _Request:
-    """A request and its response so far.
-
-    Attributes:
-        scope: the ASGI scope, in whose state the application leaves notes.
-        to_client: sends to the client.
-        number: the id in the log and in the response.
-        status: the HTTP status; None before the response.
-        size: bytes of the response's body so far.
-    """
+    """A request, with an id for the log and the client, and its response so far."""
 
     scope: Scope
     to_client: Send

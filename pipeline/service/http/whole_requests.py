@@ -25,15 +25,7 @@ PERSISTENCE = {b"keep-alive": True, b"close": False}
 
 
 class WholeRequest(NamedTuple):
-    """A complete request.
-
-    Attributes:
-        method: its method.
-        target: its path and query, ASCII.
-        headers: its headers, with their names in lower case.
-        body: its body.
-        keep_alive: whether the client keeps the connection.
-    """
+    """A complete request; the names of its headers are in lower case."""
 
     method: str
     target: bytes

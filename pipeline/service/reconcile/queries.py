@@ -26,12 +26,9 @@ STRICTNESS = ("any", "should", "all")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query.
+    """A query: the text of a cell and further columns, and the levels that candidates must be of.
 
-    Attributes:
-        text: the cell's text, with that of further columns; "" without any.
-        levels: the levels that candidates must be of; empty for codes of any level.
-        limit: the maximum number of candidates.
+    Without levels, codes of any level are candidates.
     """
 
     text: str

@@ -92,15 +92,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error response. It costs nothing.
+    """An error response, which costs nothing: what is wrong, what to do then, and an example.
 
-    Attributes:
-        status: the HTTP status.
-        error: the error type.
-        when: what is wrong.
-        then: what to do about it.
-        example: an example of the message.
-        of_a_call: whether it can answer a call, or only a request to another path or method.
+    Some answer only requests to another path or method than that of a call.
     """
 
     status: int

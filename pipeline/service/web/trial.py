@@ -34,15 +34,9 @@ __all__ = ["ShownMatch", "ask", "show", "shown"]
 
 @dataclass(frozen=True, slots=True)
 class ShownMatch:
-    """One row of the table of matches.
+    """One row of the table of matches, with the codes above it from the top, each short and titled.
 
-    Attributes:
-        code: the code.
-        title: its title, in the language asked for if there is one.
-        language: the language of the title.
-        confidence: how sure the matcher is.
-        band: what the first code is worth; None for the others, for which bands are not measured.
-        above: the codes above it from the top, each short and with its title.
+    Only the first code has a band: for the others, bands are not measured.
     """
 
     code: str
@@ -92,14 +86,7 @@ class FailedError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one call: an answer, or an error.
-
-    Attributes:
-        system: the system asked.
-        answered: the answer; None after an error.
-        refused: the error; None with an answer.
-        shown: the matches of the answer, as the page shows them.
-    """
+    """The outcome of one call: an answer and how the page shows its matches, or an error."""
 
     system: System
     answered: Answered | None = None
