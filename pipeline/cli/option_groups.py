@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 import click
+
+from pipeline.cli.json_errors import JsonErrors
 
 __all__ = ["OptionGroups"]
 
 
-class OptionGroups(click.Command):
+class OptionGroups(JsonErrors):
     """A command whose help lists its options in groups.
 
-    Attributes:
+    Args:
+        args: see `click.Command`.
         groups: the names of the options in each group, in the order of the help.
         own_first: whether the options that are in no group come before the groups.
         essential: the options to show if the command is called without arguments; none if it can be
             called like that.
+        attributes: see `click.Command`.
     """
 
-    groups: ClassVar[Mapping[str, Collection[str]]]
-    own_first: ClassVar[bool] = False
-    essential: ClassVar[Collection[str]] = ()
+    def __init__(
+        self,
+        *args: Any,
+        groups: Mapping[str, Collection[str]],
+        own_first: bool = False,
+        essential: Collection[str] = (),
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.groups, self.own_first, self.essential = groups, own_first, essential
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group, and the options that are in none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.commands.run import destinations, run
-from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.output.console import say
@@ -38,7 +37,7 @@ def _doctor(**values: Any) -> int:
             say(f"{MARKS[finding.verdict]} {finding.what}: {finding.found}")
             if finding.remedy:
                 say(f"        {finding.remedy}")
-    ready = _are_sound(findings)
+    ready = all(finding.verdict != "error" for finding in findings)
     if options.as_json:
         say(json.dumps({"checks": [asdict(each) for each in findings], "ready": ready}))
     elif ready:
@@ -48,15 +47,11 @@ def _doctor(**values: Any) -> int:
 
 def _findings(options: RunOptions) -> Iterator[Finding]:
     """Check each thing by itself, then the options together; yield each finding at once."""
-    separate: list[Finding] = []
+    sound = True
     for finding in _separate_findings(options):
-        separate.append(finding)
+        sound = sound and finding.verdict != "error"
         yield finding
-    yield from _terms(options, sound=_are_sound(separate))
-
-
-def _are_sound(findings: Iterable[Finding]) -> bool:
-    return all(finding.verdict != "error" for finding in findings)
+    yield from _terms(options, sound)
 
 
 def _separate_findings(options: RunOptions) -> Iterator[Finding]:
@@ -96,14 +91,9 @@ def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
         yield from check_service(service)
 
 
-class _Doctor(JsonErrors, OptionGroups):
-    """The command with its help in the groups of ``run``."""
-
-    groups = run.groups
-
-
-doctor = _Doctor(
+doctor = OptionGroups(
     "doctor",
+    groups=run.groups,
     params=[each for each in run.params if isinstance(each, click.Option)],
     callback=_doctor,
     help="""Check what a run with these options needs on this machine, and say what to do.

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
-from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -104,15 +103,10 @@ class _Options(PaidOptions, DialectOptions):
         )
 
 
-class _Evaluate(JsonErrors, OptionGroups):
-    """The command with its help in groups."""
-
-    groups: ClassVar = {"Table": READING, "Paid service": BUYING}
-    own_first = True
-
-
 @click.command(
-    cls=_Evaluate,
+    cls=OptionGroups,
+    groups={"Table": READING, "Paid service": BUYING},
+    own_first=True,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
 )
 @click.argument("labelled", required=False, type=LocalPath(path_type=Path))

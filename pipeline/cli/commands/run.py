@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import READING, singular_or_plural
 from pipeline.cli.paid_options import BUYING
@@ -23,60 +22,60 @@ if TYPE_CHECKING:  # --help needs no figures
 __all__ = ["destinations", "plan", "run"]
 
 
-class _JobCommand(JsonErrors, OptionGroups):
-    """A command that describes a job by its options.
-
-    Attributes:
-        writes_table: whether the command writes a table; ``plan`` does not.
-    """
-
-    writes_table = True
-
-    groups: ClassVar = {
-        "Table": (
-            "--text-column",
-            "--preset",
-            *READING,
-            "--limit-rows",
-            "--endpoint-url",
-        ),
-        "Answer": (
-            "--systems",
-            "--top",
-            "--min-confidence",
-            "--roll-up",
-            "--language",
-            "--fail-if-no-match",
-            "--decisions",
-        ),
-        "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
-        "Paid service": BUYING,
-        "Output": (
-            "--output",
-            "--output-format",
-            "--overwrite",
-            "--partial",
-            "--column-prefix",
-            "--report",
-            "--metrics-file",
-            "--opentelemetry",
-            "--json",
-            "--quiet",
-            "--log-format",
-        ),
-    }
-    essential: ClassVar = (
-        "--output",
+GROUPS = {
+    "Table": (
         "--text-column",
+        "--preset",
+        *READING,
+        "--limit-rows",
+        "--endpoint-url",
+    ),
+    "Answer": (
         "--systems",
         "--top",
         "--min-confidence",
-        "--limit-rows",
+        "--roll-up",
+        "--language",
+        "--fail-if-no-match",
+        "--decisions",
+    ),
+    "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
+    "Paid service": BUYING,
+    "Output": (
+        "--output",
+        "--output-format",
+        "--overwrite",
+        "--partial",
+        "--column-prefix",
+        "--report",
+        "--metrics-file",
+        "--opentelemetry",
         "--json",
-        "--base-url",
-        "--api-key-file",
-        "--max-cost",
-    )
+        "--quiet",
+        "--log-format",
+    ),
+}
+"""The options of a job, as the help groups them."""
+
+ESSENTIAL = (
+    "--output",
+    "--text-column",
+    "--systems",
+    "--top",
+    "--min-confidence",
+    "--limit-rows",
+    "--json",
+    "--base-url",
+    "--api-key-file",
+    "--max-cost",
+)
+"""The options that matter most."""
+
+
+class _JobCommand(OptionGroups):
+    """A command that describes a job by its options; ``plan`` writes no table."""
+
+    writes_table = True
 
     def make_context(
         self,
@@ -122,6 +121,8 @@ CONTEXT = singular_or_plural("systems", "text-column", "model", "decisions")
 
 @click.command(
     cls=_JobCommand,
+    groups=GROUPS,
+    essential=ESSENTIAL,
     context_settings=CONTEXT,
     epilog=EXAMPLES,
 )
@@ -193,6 +194,8 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
 
 plan = _JobCommand(
     "plan",
+    groups=GROUPS,
+    essential=ESSENTIAL,
     params=run.params,
     context_settings=CONTEXT,
     callback=_plan_command,

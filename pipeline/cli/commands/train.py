@@ -6,13 +6,12 @@ import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
-from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -61,15 +60,10 @@ class _Options(DialectOptions):
     decisions: tuple[Path, ...]
 
 
-class _Train(JsonErrors, OptionGroups):
-    """The command with its help in groups."""
-
-    groups: ClassVar = {"Table": READING}
-    own_first = True
-
-
 @click.command(
-    cls=_Train,
+    cls=OptionGroups,
+    groups={"Table": READING},
+    own_first=True,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
 )
 @click.argument("history", required=False, type=LocalPath(path_type=Path))

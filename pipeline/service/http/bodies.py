@@ -100,13 +100,13 @@ def success(
 
 def failure(error: str, message: str) -> bytes:
     """Write the response to a call that failed."""
-    return _written({"success": False, "error": error, "message": message})
+    return _json({"success": False, "error": error, "message": message}).encode()
 
 
 @lru_cache(KNOWN_TEXTS)
 def _code_and_title(code: str, title: str) -> str:
     """Return the beginning of a match, up to its confidence."""
-    written = f'"code": {WRITER.encode(code)}, "title": {WRITER.encode(title)}'
+    written = f'"code": {_json(code)}, "title": {_json(title)}'
     return f'{{{written}, "confidence": '
 
 
@@ -127,14 +127,12 @@ def _metadata(price: Price, detailed: bool) -> str:
         "currency": "USD",
     }
     cost = {"costBreakdown": breakdown} if detailed else {"cost": {"apiCost": price.final}}
-    text: str = WRITER.encode(cost)
-    return text
+    return _json(cost)
 
 
-def _written(body: dict[str, Any]) -> bytes:
+def _json(content: object) -> str:
     """Write JSON; a decimal keeps all its digits."""
-    text: str = WRITER.encode(body)
-    return text.encode()
+    return str(WRITER.encode(content))
 
 
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
