@@ -71,11 +71,7 @@ class Statement:
         self._database = database
         self._clock = clock
 
-    def charge(self, dues: Sequence[Due]) -> list[bool]:
-        """Charge calls in order, in one transaction; return whether each was covered."""
-        return self.charge_requests([[due] for due in dues])
-
-    def charge_requests(self, requests: Sequence[Sequence[Due]]) -> list[bool]:
+    def charge(self, requests: Sequence[Sequence[Due]]) -> list[bool]:
         """Charge requests of one or more calls; return whether each was covered.
 
         The calls of a request are charged all together or not at all; one account pays for them.

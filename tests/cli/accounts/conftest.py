@@ -40,4 +40,4 @@ def opened(folder: Path) -> closing[Accounts]:
 
 def charge(folder: Path, account: int, times: int = 1, key: int | None = None) -> None:
     with opened(folder) as accounts:
-        assert all(accounts.statement.charge([Due(account, key, "cpv", PRICE)] * times))
+        assert all(accounts.statement.charge([[Due(account, key, "cpv", PRICE)]] * times))

@@ -163,7 +163,7 @@ def test_everything_outlives_the_process(tmp_path: Path, clock: VirtualClock) ->
     accounts = Accounts(tmp_path, clock, QUICK)
     account = accounts.sign_up(EMAIL, PASSWORD)
     key, token = accounts.keys.make(account, "nightly"), accounts.sessions.begin(account)
-    accounts.statement.charge([Due(account, key.key_id, "cpv", Decimal("0.0000823"))] * 10)
+    accounts.statement.charge([[Due(account, key.key_id, "cpv", Decimal("0.0000823"))]] * 10)
     accounts.close()
     again = Accounts(tmp_path, clock, QUICK)
     holder = again.keys.holder(key.key)
@@ -184,14 +184,14 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, t
         with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
             accounts.check()
         with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
-            accounts.statement.charge([Due(opened.account_id, None, "cpv", Decimal("0.0001"))])
+            accounts.statement.charge([[Due(opened.account_id, None, "cpv", Decimal("0.0001"))]])
         assert accounts.balance(opened.account_id) == Decimal("5.00")
         if then == "another is there":
             shutil.rmtree(tmp_path / "data")
         (tmp_path / "elsewhere").rename(tmp_path / "data")
         accounts.check()
         assert accounts.statement.charge(
-            [Due(opened.account_id, None, "cpv", Decimal("0.0001"))]
+            [[Due(opened.account_id, None, "cpv", Decimal("0.0001"))]]
         ) == [True]
 
 

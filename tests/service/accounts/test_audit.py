@@ -18,11 +18,11 @@ def used(accounts: Accounts, clock: VirtualClock) -> Accounts:
     """Two accounts with two days of calls and a top-up, entries 1 to 9; somebody is logged in."""
     one, two = accounts.open().account_id, accounts.open(PRICE).account_id
     systems: list[System] = ["cpv", "psc", "cpv"]
-    accounts.statement.charge([Due(one, 1, system, PRICE) for system in systems])
+    accounts.statement.charge([[Due(one, 1, system, PRICE)] for system in systems])
     clock.now += 86400
-    accounts.statement.charge([Due(one, None, "cpv", PRICE), Due(two, 2, "cpv", PRICE)])
+    accounts.statement.charge([[Due(one, None, "cpv", PRICE)], [Due(two, 2, "cpv", PRICE)]])
     accounts.statement.top_up(two, PRICE, "March")
-    accounts.statement.charge([Due(two, 2, "naics", ZERO), Due(two, 2, "naics", 2 * PRICE)])
+    accounts.statement.charge([[Due(two, 2, "naics", ZERO)], [Due(two, 2, "naics", 2 * PRICE)]])
     accounts.sessions.begin(two)
     return accounts
 
@@ -191,7 +191,7 @@ def test_damage_to_the_file_is_a_problem_and_no_crash(used: Accounts, tmp_path: 
 
 def test_the_books_are_looked_at_as_they_stood_when_it_began(used: Accounts) -> None:
     with used.audit() as audit:
-        assert used.statement.charge([Due(1, 1, "cpv", PRICE)] * 100) == [True] * 100
+        assert used.statement.charge([[Due(1, 1, "cpv", PRICE)]] * 100) == [True] * 100
         assert audit.entries == 9
         assert list(audit.problems()) == []
         assert len(used.statement.charges()) == 106

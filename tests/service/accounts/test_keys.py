@@ -71,7 +71,7 @@ def test_a_key_says_when_it_was_last_charged(
 ) -> None:
     key = accounts.keys.make(account, "nightly")
     clock.now += 60
-    accounts.statement.charge([Due(account, key.key_id, "cpv", ZERO)])
+    accounts.statement.charge([[Due(account, key.key_id, "cpv", ZERO)]])
     assert accounts.keys.of(account)[0].used_at == 1_000_060.0
 
 

@@ -29,9 +29,9 @@ from pipeline.service.accounts import Accounts, Due
 accounts = Accounts(Path(sys.argv[1]))
 
 def charge(account, key):
-    dues = [Due(account, key, "cpv", Decimal("{PRICE}"))] * {BATCH}
+    requests = [[Due(account, key, "cpv", Decimal("{PRICE}"))]] * {BATCH}
     while True:
-        assert all(accounts.statement.charge(dues))
+        assert all(accounts.statement.charge(requests))
         sys.stdout.write(f"{{account}}\\n")
         sys.stdout.flush()
 
@@ -86,7 +86,7 @@ def test_a_full_disk_takes_nothing_from_a_balance_and_charging_goes_on_when_ther
     count = 0
     with pytest.raises(sqlite3.OperationalError, match="full") as caught:
         while True:
-            accounts.statement.charge([due] * 10)
+            accounts.statement.charge([[due]] * 10)
             count += 10
     error: PipelineError = unusable(tmp_path / "data", caught.value)
     assert error.hint == "Nothing was changed. Free space on the disk."
@@ -95,5 +95,5 @@ def test_a_full_disk_takes_nothing_from_a_balance_and_charging_goes_on_when_ther
     assert accounts.balance(account) == 5 - count * PRICE
     with accounts._database.writing() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")
-    assert accounts.statement.charge([due]) == [True]
+    assert accounts.statement.charge([[due]]) == [True]
     assert check(tmp_path / "data")[account] == count + 1

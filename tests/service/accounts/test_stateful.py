@@ -154,8 +154,9 @@ class Service(RuleBasedStateMachine):
                 assert (holder.account_id, holder.key_id) == (account, key.key_id)
                 dues.append(Due(account, key.key_id, system, PRICE))  # type: ignore[arg-type]
         with ThreadPoolExecutor(THREADS) as threads:
+            requests = [[due] for due in dues]
             work = [
-                threads.submit(self.processes[number % 2].statement.charge, dues)
+                threads.submit(self.processes[number % 2].statement.charge, requests)
                 for number in range(calls)
             ]
         covered = [

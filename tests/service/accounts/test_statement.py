@@ -23,7 +23,7 @@ def test_every_change_of_a_balance_is_an_entry(accounts: Accounts, clock: Virtua
     account = accounts.open().account_id
     (key,) = accounts.keys.of(account)
     clock.now += 1
-    assert accounts.statement.charge([Due(account, key.key_id, "cpv", PRICE)]) == [True]
+    assert accounts.statement.charge([[Due(account, key.key_id, "cpv", PRICE)]]) == [True]
     clock.now += 1
     assert accounts.statement.top_up(account, Decimal("2.5"), "March") == Decimal("7.4999205")
     assert accounts.balance(account) == Decimal("7.4999205")
@@ -48,16 +48,16 @@ def test_every_change_of_a_balance_is_an_entry(accounts: Accounts, clock: Virtua
 def test_a_balance_may_end_at_zero_and_not_below(accounts: Accounts) -> None:
     account = accounts.open(2 * PRICE).account_id
     due = Due(account, None, "cpv", PRICE)
-    assert accounts.statement.charge([due] * 3) == [True, True, False]
+    assert accounts.statement.charge([[due]] * 3) == [True, True, False]
     assert accounts.balance(account) == 0
-    assert accounts.statement.charge([due]) == [False]
+    assert accounts.statement.charge([[due]]) == [False]
     assert len(accounts.statement.charges()) == 2
 
 
 def test_in_one_batch_each_account_pays_for_itself(accounts: Accounts) -> None:
     poor, rich = accounts.open(PRICE).account_id, accounts.open().account_id
     dues = [Due(who, None, "psc", PRICE) for who in (rich, poor, poor, rich)]
-    assert accounts.statement.charge(dues) == [True, True, False, True]
+    assert accounts.statement.charge([[each] for each in dues]) == [True, True, False, True]
     assert accounts.balance(poor) == 0
     assert accounts.balance(rich) == 5 - 2 * PRICE
 
@@ -66,7 +66,7 @@ def test_the_calls_of_a_request_are_charged_together_or_not_at_all(accounts: Acc
     account = accounts.open(3 * PRICE).account_id
     due = Due(account, None, "cpv", PRICE)
     requests = [[due], [due, due, due], [due, due], [due]]
-    assert accounts.statement.charge_requests(requests) == [True, False, True, False]
+    assert accounts.statement.charge(requests) == [True, False, True, False]
     balances = [charge.balance_usd for charge in accounts.statement.charges()]
     assert balances == [2 * PRICE, PRICE, 0]
 
@@ -80,7 +80,7 @@ def test_many_threads_and_two_processes_spend_a_balance_once(
     with ThreadPoolExecutor(16) as threads:
         paid = list(
             threads.map(
-                lambda number: (accounts, other)[number % 2].statement.charge([due, due]),
+                lambda number: (accounts, other)[number % 2].statement.charge([[due], [due]]),
                 range(32),
             )
         )
@@ -98,7 +98,7 @@ def test_balance_entry_and_use_are_one_or_nothing(
         connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
     connection.close()
     with pytest.raises(sqlite3.OperationalError):
-        accounts.statement.charge([Due(account, None, "cpv", PRICE)])
+        accounts.statement.charge([[Due(account, None, "cpv", PRICE)]])
     assert accounts.balance(account) == 5
 
 
@@ -121,7 +121,9 @@ def test_balances_entries_and_use_agree_whatever_is_charged(
 ) -> None:
     pair = [accounts.open(Decimal("0.001")).account_id for _ in range(2)]
     for batch in batches:
-        accounts.statement.charge([Due(pair[who], None, system, usd) for who, system, usd in batch])
+        accounts.statement.charge(
+            [[Due(pair[who], None, system, usd)] for who, system, usd in batch]
+        )
     for account in pair:
         entries = accounts.statement.entries(account, most=1000)
         assert accounts.balance(account) == total(entry.amount_usd for entry in entries)
@@ -134,7 +136,7 @@ def test_balances_entries_and_use_agree_whatever_is_charged(
 
 def test_entries_come_in_pages(accounts: Accounts) -> None:
     account = accounts.open().account_id
-    accounts.statement.charge([Due(account, None, "cpv", PRICE)] * 7)
+    accounts.statement.charge([[Due(account, None, "cpv", PRICE)]] * 7)
     accounts.open()
     found, before = [], None
     while page := accounts.statement.entries(account, 3, before):
@@ -148,9 +150,9 @@ def test_usage_is_shown_by_day_and_system(accounts: Accounts, clock: VirtualCloc
     account = accounts.open().account_id
     systems: list[System] = ["cpv", "psc", "cpv"]
     dues = [Due(account, None, system, PRICE) for system in systems]
-    accounts.statement.charge(dues)
+    accounts.statement.charge([[each] for each in dues])
     clock.now += 1
-    accounts.statement.charge(dues[:1])
+    accounts.statement.charge([[each] for each in dues[:1]])
     first, second = date(1970, 4, 10), date(1970, 4, 11)
     assert accounts.statement.usage(account) == [
         DailyUse(first, "cpv", 2, 2 * PRICE),

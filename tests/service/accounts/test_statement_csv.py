@@ -33,7 +33,7 @@ def test_a_statement_has_the_entries_the_oldest_first(
     account = accounts.open().account_id
     accounts.open()
     clock.now += 0.25
-    accounts.statement.charge([Due(account, 1, "cpv", PRICE), Due(account, None, "psc", PRICE)])
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)], [Due(account, None, "psc", PRICE)]])
     accounts.statement.top_up(account, Decimal("2.50"), "for March, and April")
     written = "".join(statement_csv(accounts.statement.each(account), accounts.keys.of(account)))
     assert written.splitlines() == [
@@ -104,7 +104,7 @@ def test_names_and_notes_are_texts_however_a_line_is_split(name: str, written: s
 
 def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accounts) -> None:
     account = accounts.open().account_id
-    accounts.statement.charge([Due(account, 1, "cpv", PRICE)] * 3000)
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)]] * 3000)
     pieces = list(statement_csv(accounts.statement.each(account), accounts.keys.of(account)))
     assert len(pieces) > 2
     assert all(piece.endswith("\n") for piece in pieces)
@@ -124,10 +124,10 @@ def test_no_piece_is_empty() -> None:
 
 def test_entries_that_come_while_a_statement_is_written_are_left_out(accounts: Accounts) -> None:
     account, other = accounts.open().account_id, accounts.open().account_id
-    accounts.statement.charge([Due(account, 1, "cpv", PRICE)] * 1500)
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)]] * 1500)
     entries = accounts.statement.each(account)
     first = next(entries)
     for who in (other, account):
-        accounts.statement.charge([Due(who, None, "cpv", PRICE)] * 2)
+        accounts.statement.charge([[Due(who, None, "cpv", PRICE)]] * 2)
     assert len([first, *entries]) == 1501
     assert [entry.account_id for entry in accounts.statement.each(other)] == [other] * 3

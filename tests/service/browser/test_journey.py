@@ -163,7 +163,7 @@ def beside(page: Page) -> int:
 
 def test_a_long_statement_begins_on_the_first_sheet_of_paper(page: Page, site: Site) -> None:
     sign_up(page)
-    site.accounts.statement.charge([Due(1, None, "cpv", Decimal("0.0000795"))] * 39)
+    site.accounts.statement.charge([[Due(1, None, "cpv", Decimal("0.0000795"))]] * 39)
     page.goto("/statement")
     sheets = page.pdf(format="A4").count(b"/Type /Page\n")
     assert sheets == 2

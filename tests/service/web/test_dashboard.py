@@ -32,7 +32,7 @@ def tiles(browser: Browser) -> list[str]:
 
 def charge(accounts: Accounts, system: System, *prices: str) -> None:
     dues = [Due(1, None, system, Decimal(price)) for price in prices]
-    assert all(accounts.statement.charge(dues))
+    assert all(accounts.statement.charge([[each] for each in dues]))
 
 
 async def test_a_new_account_sees_where_to_begin(browser: Browser) -> None:

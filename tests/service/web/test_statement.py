@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 def charge(accounts: Accounts, count: int) -> None:
     dues = [Due(1, None, "cpv", Decimal(705 + n).scaleb(-7)) for n in range(count)]
-    assert all(accounts.statement.charge(dues))
+    assert all(accounts.statement.charge([[each] for each in dues]))
 
 
 def shown(browser: Browser) -> list[list[str]]:

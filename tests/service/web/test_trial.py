@@ -280,7 +280,7 @@ async def test_a_balance_that_does_not_cover_the_price_is_reported(
     browser: Browser, accounts: Accounts
 ) -> None:
     await browser.sign_up()
-    accounts.statement.charge([Due(1, None, "cpv", 5 - ROAD_PRICE)])
+    accounts.statement.charge([[Due(1, None, "cpv", 5 - ROAD_PRICE)]])
     assert await ask(browser, "road", "cpv", "psc") == 200
     assert errors(browser) == [
         "The balance does not cover the 0.0000765 USD of this call. Top it up."
