@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import shutil
 import sys
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from pipeline.classification.file_writer import FileWriter, temporary_writer
 from pipeline.classification.sink import Draft
-from pipeline.cli.output.console import silence
+from pipeline.cli.output.console import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
 from pipeline.tables import Reader, spooled
@@ -111,10 +110,5 @@ class _Draft:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         except OSError as error:
-            silence()
-            if error.errno != errno.EPIPE:
-                raise OutputError(
-                    f"Standard output cannot be written to: {error.strerror or error}.",
-                    "Free some space, or write to a file: --output PATH.",
-                ) from error
+            print_no_more(error, "Free some space, or write to a file: --output PATH.")
             log.warning("Standard output was closed before the whole table was sent.")

@@ -21,9 +21,9 @@ __all__ = [
     "log_to_stderr",
     "notice",
     "on_terminal",
+    "print_no_more",
     "progress_display",
     "say",
-    "silence",
     "warn",
     "wrapped",
 ]
@@ -130,16 +130,19 @@ def say(text: str) -> None:
     try:
         click.echo(text)
     except OSError as error:
-        silence()
-        if error.errno != errno.EPIPE:
-            raise OutputError(
-                f"Standard output cannot be written to: {error.strerror or error}.",
-                "Free some space, or print elsewhere.",
-            ) from error
+        print_no_more(error, "Free some space, or print elsewhere.")
 
 
-def silence() -> None:
-    """Discard further standard output, because the interpreter's final flush would fail."""
+def print_no_more(error: OSError, hint: str) -> None:
+    """Discard further standard output, because the interpreter's final flush would fail.
+
+    Raises:
+        OutputError: the error is another one than a closed pipe.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+    if error.errno != errno.EPIPE:
+        raise OutputError(
+            f"Standard output cannot be written to: {error.strerror or error}.", hint
+        ) from error
