@@ -60,6 +60,49 @@ def _looked_up(
     return endpoint
 
 
+def _preview(request: Request, codes: Catalogue) -> Response:
+    """Return a page about a code, which any other page may frame."""
+    code = _code(request, codes)
+    below = codes.table.children(code)[:MOST_BELOW]
+    page = _templates().get_template("preview.html")
+    text = page.render(
+        code=code,
+        title=codes.table.titles[code],
+        system=codes.system,
+        level=codes.table.level(code),
+        path=[codes.entity(each) for each in codes.path(code)[:-1]],
+        below=[codes.entity(each) for each in below],
+        style=Markup(_style()),  # noqa: S704 - our own file
+    )
+    digest = b64encode(sha256(_style().encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'none'; "
+        "base-uri 'none'; frame-ancestors *"
+    )
+    headers = {"Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
+    return HTMLResponse(text, headers=headers)
+
+
+def _flyout(request: Request, codes: Catalogue) -> Response:
+    """Return the short description of a code, as HTML in JSON."""
+    code = _code(request, codes)
+    entity = codes.entity(code)
+    html = Markup("<p><strong>{} {}</strong></p><p>{}</p>")
+    shown = html.format(code, entity["name"], codes.description(code))
+    return json_response({"id": code, "html": shown})
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet as the page has it, since its hash is in the policy."""
+    return _templates().get_template("preview.css").render()
+
+
+@cache
+def _templates() -> Environment:
+    return environment("pipeline.service.reconcile")
+
+
 def _code(request: Request, codes: Catalogue) -> str:
     code = codes.find(request.query_params.get("id", ""))
     if code is None:
@@ -111,46 +154,3 @@ def _number(request: Request, name: str, usual: int) -> int:
     """Return a whole number of the query; the usual one without or for anything else."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else usual
-
-
-def _preview(request: Request, codes: Catalogue) -> Response:
-    """Return a page about a code, which any other page may frame."""
-    code = _code(request, codes)
-    below = codes.table.children(code)[:MOST_BELOW]
-    page = _templates().get_template("preview.html")
-    text = page.render(
-        code=code,
-        title=codes.table.titles[code],
-        system=codes.system,
-        level=codes.table.level(code),
-        path=[codes.entity(each) for each in codes.path(code)[:-1]],
-        below=[codes.entity(each) for each in below],
-        style=Markup(_style()),  # noqa: S704 - our own file
-    )
-    digest = b64encode(sha256(_style().encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'none'; "
-        "base-uri 'none'; frame-ancestors *"
-    )
-    headers = {"Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
-    return HTMLResponse(text, headers=headers)
-
-
-def _flyout(request: Request, codes: Catalogue) -> Response:
-    """Return the short description of a code, as HTML in JSON."""
-    code = _code(request, codes)
-    entity = codes.entity(code)
-    html = Markup("<p><strong>{} {}</strong></p><p>{}</p>")
-    shown = html.format(code, entity["name"], codes.description(code))
-    return json_response({"id": code, "html": shown})
-
-
-@cache
-def _style() -> str:
-    """Return the style sheet as the page has it, since its hash is in the policy."""
-    return _templates().get_template("preview.css").render()
-
-
-@cache
-def _templates() -> Environment:
-    return environment("pipeline.service.reconcile")

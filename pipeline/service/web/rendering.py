@@ -37,6 +37,8 @@ WORDS = {
 }
 """The heading and the advice of error pages."""
 
+WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
+
 
 def render(
     visitor: Visitor,
@@ -83,9 +85,6 @@ def _templates() -> Environment:
     }
     templates.globals["static"] = static
     return templates
-
-
-WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
 
 def usd(amount: Decimal, places: int = 2) -> str:

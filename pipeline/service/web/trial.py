@@ -31,6 +31,8 @@ from pipeline.service.web.visitors import Visitor
 
 __all__ = ["ShownMatch", "ask", "show", "shown"]
 
+log = logging.getLogger("pipeline.service")
+
 
 @dataclass(frozen=True, slots=True)
 class ShownMatch:
@@ -72,9 +74,6 @@ def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tupl
         )
         for each in above
     )
-
-
-log = logging.getLogger("pipeline.service")
 
 
 class FailedError(RefusedError):
