@@ -18,8 +18,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.money import plain
+from pipeline.progress import FIELDS
 from pipeline.service.http.exception_handlers import Answering
-from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.http.paths import SYSTEM_OF
 
 __all__ = ["HEADER", "AccessLog"]

@@ -12,12 +12,10 @@ from typing import Any
 
 import msgspec
 
+from pipeline.progress import FIELDS
 from pipeline.service.times import iso
 
-__all__ = ["FIELDS", "JsonLines", "set_up"]
-
-FIELDS = "fields"
-"""The name in `extra` of the further fields of a line."""
+__all__ = ["JsonLines", "set_up"]
 
 TELLING = (OSError, sqlite3.Error)
 """Errors whose messages never quote a text; others may, as `KeyError` does."""

@@ -20,10 +20,10 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pipeline.progress import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.exception_handlers import envelope
-from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.http.responses import Cycle
 from pipeline.service.http.strict_requests import StrictRequests
 from pipeline.service.http.whole_requests import WholeRequest, WholeRequests

@@ -16,11 +16,11 @@ from pipeline.codes import CodeTable, load, titles_in
 from pipeline.codes.levels import stem
 from pipeline.languages import LANGUAGES
 from pipeline.money import total
+from pipeline.progress import FIELDS
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.http.exception_handlers import FAILED
-from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec.terms import SYSTEM_NAMES

@@ -16,11 +16,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
+from pipeline.progress import FIELDS
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import json_logging
 from pipeline.service.http.access_log import AccessLog
-from pipeline.service.http.json_logging import FIELDS, JsonLines
+from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.times import iso
 from tests.fakes import ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, envelope

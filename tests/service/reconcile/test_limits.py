@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 from starlette.applications import Starlette
 
+from pipeline.progress import FIELDS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.json_logging import FIELDS
 from tests.service.conftest import SCRIPTED, VirtualClock, envelope
 from tests.service.reconcile.conftest import Refine
 

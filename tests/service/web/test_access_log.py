@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.progress import FIELDS
 from pipeline.service.accounts import Accounts
-from pipeline.service.http.json_logging import FIELDS
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 
 pytestmark = pytest.mark.anyio

@@ -8,10 +8,10 @@ from starlette.applications import Starlette
 
 from pipeline.answers import BatchAnswers, Match, Matched, Matcher, System
 from pipeline.money import plain
+from pipeline.progress import FIELDS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due
 from pipeline.service.app import create_app
-from pipeline.service.http.json_logging import FIELDS
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, exact
 from tests.service.web.browsing import Browser
 
