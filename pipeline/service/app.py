@@ -130,9 +130,9 @@ class DirectRoutes:
         if route is None:
             await self._app(scope, receive, send)
             return
-        scope["route"] = route
+        scope["route"], request = route, Request(scope, receive)
         try:
-            response = await route.endpoint(Request(scope, receive))
+            response = await route.endpoint(request)
         except RefusedError as error:
-            response = refused(error)
+            response = await refused(request, error)
         await response(scope, receive, send)

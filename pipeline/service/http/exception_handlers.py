@@ -58,7 +58,7 @@ def answer_failures(app: Starlette, page: ErrorPage) -> Answering:
             return page(request, 500)
         return envelope(500, INTERNAL_ERROR, FAILED.format(request.state.request_id))
 
-    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(HTTPException, not_routed)
     return failed
 
@@ -78,14 +78,10 @@ def prefers_html(accept: str) -> bool:
     return html > wanted.get(JSON, wanted.get("application/*", anything))
 
 
-def refused(error: RefusedError) -> Response:
+async def refused(_: Request, error: Exception) -> Response:
     """Return the response to a request that is refused."""
-    return envelope(error.status, error.error, error.message, error.headers)
-
-
-async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
     assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
-    return refused(error)
+    return envelope(error.status, error.error, error.message, error.headers)
 
 
 def _is_for_people(request: Request) -> bool:
