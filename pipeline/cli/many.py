@@ -91,41 +91,58 @@ def plan_all(options: RunOptions) -> int:
         return plan_job(options, terms)
     _, files = _found(options, terms.storage)
     earlier = [EarlierRuns(options, file, terms) for file in files]
-    plans: list[tuple[InputFile, Plan]] = []
-    failures: list[tuple[InputFile, PipelineError]] = []
+    plans, failures = _plans(earlier, terms)
+    left = _left([plan.purchase for plan in plans.values()], left_of_limit(earlier, terms))
+    for name, plan in plans.items():
+        plans[name] = replace(plan, purchase=replace(plan.purchase, left=left))
+    _print_plans(plans, failures, options.as_json, terms.service)
+    return PipelineError.exit_code if failures else COMPLETE
+
+
+def _plans(
+    earlier: Sequence[EarlierRuns], terms: Terms
+) -> tuple[dict[str, Plan], dict[str, PipelineError]]:
+    """Return the plan for each file by its name, or why there is none, which is printed."""
+    plans: dict[str, Plan] = {}
+    failures: dict[str, PipelineError] = {}
     for before in earlier:
+        path = before.file.path
         try:
-            plans.append((before.file, _planned(before, terms)))
+            plans[str(path)] = _planned(before, terms)
         except LedgerError:
             raise
         except PipelineError as error:
-            named = PipelineError(_failure(before.file.path, error), error.hint)
-            complain(named)
-            failures.append((before.file, named))
-    left = _left([plan.purchase for _, plan in plans], left_of_limit(earlier, terms))
-    found = [replace(plan, purchase=replace(plan.purchase, left=left)) for _, plan in plans]
-    up_to = list(accumulate(found, Plan.then))
+            failures[str(path)] = PipelineError(_failure(path, error), error.hint)
+            complain(failures[str(path)])
+    return plans, failures
+
+
+def _print_plans(
+    plans: Mapping[str, Plan],
+    failures: Mapping[str, PipelineError],
+    as_json: bool,
+    service: PaidService | None,
+) -> None:
+    up_to = list(accumulate(plans.values(), Plan.then))
     whole = up_to[-1] if up_to else Plan(0, 0)
-    if terms.service is not None:
-        whole = replace(whole, purchase=whole.purchase.at_rate(terms.service.limit))
-    names = [str(file.path) for file, _ in plans]
-    if options.as_json:
+    if service is not None:
+        whole = replace(whole, purchase=whole.purchase.at_rate(service.limit))
+    if as_json:
         each = [
             {"input": name, **plan.to_dict(), "fits_limits": so_far.purchase.fits}
-            for name, plan, so_far in zip(names, found, up_to, strict=True)
+            for (name, plan), so_far in zip(plans.items(), up_to, strict=True)
         ]
         each += [
-            {"input": str(file.path), "error": error.message, "hint": error.hint}
-            for file, error in failures
+            {"input": name, "error": error.message, "hint": error.hint}
+            for name, error in failures.items()
         ]
         say(json.dumps({**whole.to_dict(), "files": each}))
-    else:
-        without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
-        counted = f"{how_many(len(plans), 'file')}, {whole.rows_line}{without}"
-        offers = dict(zip(names, [plan.purchase for plan in found], strict=True))
-        lines = [counted, *_offers(terms.service, offers, whole.purchase)]
-        say(wrapped("\n".join(lines), sys.stdout))
-    return PipelineError.exit_code if failures else COMPLETE
+        return
+    without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
+    counted = f"{how_many(len(plans), 'file')}, {whole.rows_line}{without}"
+    offers = {name: plan.purchase for name, plan in plans.items()}
+    lines = [counted, *_offers(service, offers, whole.purchase)]
+    say(wrapped("\n".join(lines), sys.stdout))
 
 
 def _planned(before: EarlierRuns, terms: Terms) -> Plan:
