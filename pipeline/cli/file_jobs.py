@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pipeline.classification.summary import Summary
 from pipeline.cli.earlier_runs import EarlierRuns, Manifest, cost_of
 from pipeline.cli.inputs import InputFile
-from pipeline.cli.job import classified, opened_job
+from pipeline.cli.job import opened_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
@@ -219,7 +219,7 @@ def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None) -> Outc
         if done := before.done:
             return _skipped(before, done)
         with opened_job(before.options, terms) as this:
-            summary = classified(this, progress)
+            summary = this.run(progress)
     except LedgerError:
         raise
     except PipelineError as error:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine
     from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["Job", "classified", "files_of", "opened_job", "plan_job", "planned", "run_job"]
+__all__ = ["Job", "files_of", "opened_job", "plan_job", "run_job"]
 
 log = logging.getLogger("pipeline")
 
@@ -48,7 +48,7 @@ log = logging.getLogger("pipeline")
 def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
     with opened_job(options, terms) as this:
-        summary = classified(this)
+        summary = this.run()
         finished(summary, ())
         words = words_of(summary, terms.settings, options.report)
         print_summary(
@@ -64,7 +64,7 @@ def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
 def plan_job(options: RunOptions, terms: Terms) -> int:
     """Print what the job would do and cost."""
     with opened_job(options, terms) as this:
-        found = planned(this)
+        found = this.plan()
         words = wrapped(f"{found.rows_line}\n{_offer(terms.service, found)}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
@@ -84,6 +84,79 @@ class Job:
         """The table's name for people."""
         path = str(self.options.input_paths[0])
         return "standard input" if path == "-" else path
+
+    def run(self, progress: Progress | None = None) -> Summary:
+        """Classify the table; without a display of the progress, that of a command shows it.
+
+        Raises:
+            PipelineError: see `pipeline.classification.job.run`.
+        """
+        self._announce()
+        page = self._page()
+        reporter = job.Reporter(progress or progress_display(), warn)
+        if page:
+            reporter = replace(reporter, observe=page.observe, record=page.record)
+        with self._purchase() as purchase:
+            summary = job.run(self.source, self.sink, self.terms.settings, purchase, reporter)
+        if not summary.rows and summary.parked is None and self.options.limit_rows != 0:
+            log.warning("%s has no rows, so the output has none.", self.name)
+        with after("the output was written, but not the report"):
+            if page and page.write(summary):
+                log.info("report: %s", self.options.report)
+        return summary
+
+    def plan(self) -> Plan:
+        """Say what that would do and cost.
+
+        Raises:
+            PipelineError: see `pipeline.classification.job.plan`.
+        """
+        with self._purchase(plan_only=True) as purchase:
+            return job.plan(self.source, self.terms.settings, purchase, warn)
+
+    def _announce(self) -> None:
+        """Log what will be done and by what, and warn if another table's output is replaced."""
+        terms, given = self.terms, self.options.input_paths[0]
+        systems = ", ".join(terms.settings.systems)
+        started = {"event": "started", "input": str(given), "systems": systems}
+        words = f"{self.name}: {systems}, {_answerer(terms.service)}"
+        log.info("%s", words, extra={FIELDS: started})
+        if titles := title_languages(terms.settings):
+            log.info("%s", titles)
+        place = self.sink.path
+        if self.options.output is None and (other := other_input(place, given)) is not None:
+            warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
+        for system, model in terms.models.items():
+            log.info("%s: learned model %s", system, model.path)
+
+    def _page(self) -> RunReport | None:
+        path, files = self.options.report, self.source.files
+        if path is None or files is None:
+            return None
+        from pipeline.cli.output.report import RunReport  # imports the templates' engine
+
+        output = self.sink.path
+        before = existing(output, self.terms.storage) if output else None
+        return RunReport(path, self.terms.settings, before, files)
+
+    def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
+        terms = self.terms
+        if terms.service is None:
+            from pipeline.classification.classifier import Classifier
+
+            matcher = Classifier.of(terms.settings, terms.models).matcher
+            return nullcontext(Free(matcher, terms.decisions))
+        from pipeline.cli.output.buying import open_purchase
+
+        return open_purchase(
+            terms.service,
+            terms.settings,
+            self.source.identity(terms.settings, self.sink.path),
+            self.options.yes,
+            plan_only=plan_only,
+            decisions=terms.decisions,
+            earlier=manifests_at(self.sink),
+        )
 
 
 @contextmanager
@@ -129,84 +202,6 @@ def _sink(
         keeps_partial=options.partial,
         storage=storage,
     )
-
-
-def classified(this: Job, progress: Progress | None = None) -> Summary:
-    """Run a job; without a display of its progress, that of a command shows it.
-
-    Raises:
-        PipelineError: see `pipeline.classification.job.run`.
-    """
-    _announce(this)
-    page = _page(this)
-    reporter = job.Reporter(progress or progress_display(), warn)
-    if page:
-        reporter = replace(reporter, observe=page.observe, record=page.record)
-    with _purchase(this) as purchase:
-        summary = job.run(this.source, this.sink, this.terms.settings, purchase, reporter)
-    if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
-        log.warning("%s has no rows, so the output has none.", this.name)
-    with after("the output was written, but not the report"):
-        if page and page.write(summary):
-            log.info("report: %s", this.options.report)
-    return summary
-
-
-def _announce(this: Job) -> None:
-    """Log what will be done and by what, and warn if another table's output is replaced."""
-    terms, given = this.terms, this.options.input_paths[0]
-    systems = ", ".join(terms.settings.systems)
-    started = {"event": "started", "input": str(given), "systems": systems}
-    words = f"{this.name}: {systems}, {_answerer(terms.service)}"
-    log.info("%s", words, extra={FIELDS: started})
-    if titles := title_languages(terms.settings):
-        log.info("%s", titles)
-    place = this.sink.path
-    if this.options.output is None and (other := other_input(place, given)) is not None:
-        warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
-    for system, model in terms.models.items():
-        log.info("%s: learned model %s", system, model.path)
-
-
-def _page(this: Job) -> RunReport | None:
-    path, files = this.options.report, this.source.files
-    if path is None or files is None:
-        return None
-    from pipeline.cli.output.report import RunReport  # imports the templates' engine
-
-    output = this.sink.path
-    before = existing(output, this.terms.storage) if output else None
-    return RunReport(path, this.terms.settings, before, files)
-
-
-def _purchase(this: Job, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
-    terms = this.terms
-    if terms.service is None:
-        from pipeline.classification.classifier import Classifier
-
-        matcher = Classifier.of(terms.settings, terms.models).matcher
-        return nullcontext(Free(matcher, terms.decisions))
-    from pipeline.cli.output.buying import open_purchase
-
-    return open_purchase(
-        terms.service,
-        terms.settings,
-        this.source.identity(terms.settings, this.sink.path),
-        this.options.yes,
-        plan_only=plan_only,
-        decisions=terms.decisions,
-        earlier=manifests_at(this.sink),
-    )
-
-
-def planned(this: Job) -> Plan:
-    """Plan a job.
-
-    Raises:
-        PipelineError: see `pipeline.classification.job.plan`.
-    """
-    with _purchase(this, plan_only=True) as purchase:
-        return job.plan(this.source, this.terms.settings, purchase, warn)
 
 
 def _offer(service: PaidService | None, found: Plan) -> str:

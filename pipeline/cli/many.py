@@ -19,7 +19,7 @@ from pipeline.classification.summary import Summary, combined
 from pipeline.cli.earlier_runs import EarlierRuns, left_of_limit
 from pipeline.cli.file_jobs import WORDS, Outcome, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
-from pipeline.cli.job import opened_job, plan_job, planned, run_job
+from pipeline.cli.job import opened_job, plan_job, run_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import on_terminal, say, wrapped
 from pipeline.cli.output.metrics import Finished, MeasuredJob
@@ -152,7 +152,7 @@ def _planned(before: EarlierRuns, terms: Terms) -> Plan:
         if all(isinstance(count, int) for count in counts):  # anybody may have changed them
             return Plan(*counts)
     with opened_job(before.options, terms) as this:
-        return planned(this)
+        return this.plan()
 
 
 def _left(purchases: Sequence[Estimate], of_all_files: Decimal | None) -> Mapping[Limited, Decimal]:

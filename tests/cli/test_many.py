@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cli import file_jobs
-from pipeline.cli.job import classified
+from pipeline.cli.job import Job
 from tests.cli.conftest import Command
 from tests.cli.several_files import files_in, run, states
 
@@ -132,20 +131,20 @@ def test_a_killed_run_continues_after_the_last_file(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = classified
+    whole = Job.run
 
     def killed(job: Any, progress: Any) -> Any:
         if "2023" in str(job.source.path):
             raise SystemExit(143)
         return whole(job, progress)
 
-    monkeypatch.setattr(file_jobs, "classified", killed)
+    monkeypatch.setattr(Job, "run", killed)
     assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 143
     assert (
         "Terminated; 1 of 3 files are done, and the same command continues.\n"
         in capsys.readouterr().err
     )
-    monkeypatch.setattr(file_jobs, "classified", whole)
+    monkeypatch.setattr(Job, "run", whole)
     assert states(run(command, capsys, "data")[1]) == ["skipped", "done", "done"]
 
 
