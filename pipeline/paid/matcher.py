@@ -160,7 +160,7 @@ def _lasting(status: int, body: bytes) -> Answer:
     if (usual := usual_matches(status, body)) is not None:
         return Matched(usual)
     match _outcome(status, body):
-        case Answered(matches, _) | WrongCurrency(_, _, matches):
+        case Answered(matches, _):
             return Matched(matches)
         case Refused(error, _, _):
             return Failed(error)
@@ -169,9 +169,9 @@ def _lasting(status: int, body: bytes) -> Answer:
 
 
 def _outcome(status: int, body: bytes) -> Outcome:
-    """Parse a response again; here it does not matter whether its price is valid."""
+    """Parse a response again; here it does not matter whether its price can be used."""
     outcome = read_response(status, {}, body)
-    return outcome.ended if isinstance(outcome, WrongPrice) else outcome
+    return outcome.ended if isinstance(outcome, WrongCurrency | WrongPrice) else outcome
 
 
 def _price(owned: Owned) -> Decimal | None:

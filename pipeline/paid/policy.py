@@ -116,11 +116,10 @@ def _ended(got: Received, outcome: Outcome) -> Judgement | None:
     match outcome:
         case Answered():
             return Judgement(_kept(got, outcome), "answered")
-        case WrongCurrency(currency, _, matches):
-            return Judgement(_kept(got, Answered(matches, None)), "currency", currency)
-        case WrongPrice(detail, ended):
+        case WrongCurrency(detail, ended) | WrongPrice(detail, ended):
             end = replace(_kept(got, ended), cost_usd=None)
-            return Judgement(end, "price", detail)
+            then: Next = "currency" if isinstance(outcome, WrongCurrency) else "price"
+            return Judgement(end, then, detail)
         case Refused(_, detail, _) | Unreadable(detail, _):
             return Judgement(_kept(got, outcome), "ended", detail)
         case _:

@@ -263,4 +263,11 @@ PROTECTIONS = (
         "",
         "tests/paid/ledger/test_usable.py::test_every_command_refuses_it",
     ),
+    Protection(
+        "a refusal charged in another currency does not count as free",
+        "    return _unusable(price, ended) or replace(ended, cost_usd=price.cost)\n",
+        "    cost = price.cost if price.currency == 'USD' else None\n"
+        "    return replace(ended, cost_usd=cost)\n",
+        "tests/paid/test_policy.py::test_each_way_to_end_has_its_consequence",
+    ),
 )

@@ -40,6 +40,13 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(200, success(cost={"apiCost": 0.00007})), "answered", "answered", Decimal("0.00007")),
     (got(200, success()), "answered", "answered", None),
     (got(200, success(costBreakdown=EUROS)), "currency", "answered", None),
+    (got(200, {"success": True, "metadata": {"cost": EUROS}}), "currency", "unreadable", None),
+    (
+        got(400, error("VALIDATION_ERROR", metadata={"costBreakdown": EUROS})),
+        "currency",
+        "refused",
+        None,
+    ),
     (got(200, success(cost={"apiCost": -1})), "price", "answered", None),
     (got(200, {"success": True, "metadata": WRONG}), "price", "unreadable", None),
     (got(400, error("VALIDATION_ERROR", metadata=WRONG)), "price", "refused", None),

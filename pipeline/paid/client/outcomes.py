@@ -49,16 +49,15 @@ class Unreadable(msgspec.Struct, frozen=True):
     cost_usd: Decimal | None
 
 
-class WrongCurrency(msgspec.Struct, frozen=True):
-    """An answer priced in another currency than US dollars; ``cost`` is in that currency."""
-
-    currency: str
-    cost: Decimal | None
-    matches: tuple[Match, ...]
-
-
 Ended: TypeAlias = Answered | Refused | Unreadable
 """What ends a call."""
+
+
+class WrongCurrency(msgspec.Struct, frozen=True):
+    """The end of a call priced in another currency than US dollars; its cost is unknown."""
+
+    currency: str
+    ended: Ended
 
 
 class WrongPrice(msgspec.Struct, frozen=True):

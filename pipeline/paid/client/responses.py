@@ -140,7 +140,7 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
     error, message = _error(content), printable(content.get("message"))
     match error:
         case "VALIDATION_ERROR":
-            return _priced(read_price(content), Refused(error, message, None))
+            return _priced(content, Refused(error, message, None))
         case "UNAUTHORIZED":
             return Unauthorized(message)
         case "INSUFFICIENT_BALANCE":
@@ -153,9 +153,8 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
         return Passing(error, _wait(headers))
-    return _by_status(status, headers, message) or _priced(
-        read_price(content), Refused(error, message, None)
-    )
+    refused = Refused(error, message, None)
+    return _by_status(status, headers, message) or _priced(content, refused)
 
 
 def _by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome | None:
@@ -193,28 +192,27 @@ def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
 def _success(content: dict[str, Any] | str) -> Outcome:
     if isinstance(content, str):
         return Unreadable(content, None)
-    matches, price = _matches(content.get("data", "")), read_price(content)
+    matches = _matches(content.get("data", ""))
     if matches is None or content.get("success") not in (None, True):
-        return _priced(price, Unreadable("The body has no list of matches.", None))
-    return _paid(matches, price)
+        return _priced(content, Unreadable("The body has no list of matches.", None))
+    return _paid(matches, read_price(content))
 
 
 def _paid(matches: tuple[Match, ...], price: Price) -> Outcome:
+    return _unusable(price, Answered(matches, None)) or Answered(matches, price.cost)
+
+
+def _priced(content: Mapping[str, Any], ended: Refused | Unreadable) -> Outcome:
+    """Return the end of a call with the price that its response states."""
+    price = read_price(content)
+    return _unusable(price, ended) or replace(ended, cost_usd=price.cost)
+
+
+def _unusable(price: Price, ended: Ended) -> WrongCurrency | WrongPrice | None:
+    """Return the end of a call whose price is not one in US dollars; None if it is."""
     if price.currency != "USD":
-        return WrongCurrency(price.currency, price.cost, matches)
-    return _priced(price, Answered(matches, None))
-
-
-def _priced(price: Price, ended: Ended) -> Ended | WrongPrice:
-    """Return an outcome with its price, which is unknown in another currency."""
-    if price.wrong:
-        return WrongPrice(price.wrong, ended)
-    cost = price.cost if price.currency == "USD" else None
-    return (
-        Answered(ended.matches, cost)
-        if isinstance(ended, Answered)
-        else replace(ended, cost_usd=cost)
-    )
+        return WrongCurrency(price.currency, ended)
+    return WrongPrice(price.wrong, ended) if price.wrong else None
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:

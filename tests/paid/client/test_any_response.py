@@ -26,13 +26,13 @@ from tests.paid.client.bodies import COMPACT, DETAILED, failure
 def check_sound(outcome: Outcome) -> None:
     """Assert what everything after this module relies upon."""
     match outcome:
-        case Answered(matches, cost) | WrongCurrency(_, cost, matches):
+        case Answered(matches, cost) | WrongCurrency(_, Answered(matches, cost)):
             ranked = [found.confidence for found in matches]
             assert ranked == sorted(ranked, reverse=True)
             assert all(math.isfinite(confidence) for confidence in ranked)
             assert all(found.code for found in matches)
             (json.dumps([found.title + found.code for found in matches]).encode())
-        case WrongPrice(said, ended):
+        case WrongPrice(said, ended) | WrongCurrency(said, ended):
             assert said.isprintable() and len(said) < 200
             cost = ended.cost_usd
             assert cost is None

@@ -37,7 +37,7 @@ def test_the_price_that_is_read_is_the_one_that_is_recorded_as_stated(
     match outcome:
         case Answered(_, cost) | Unreadable(_, cost):
             assert cost == stated_usd
-        case WrongCurrency(currency, _, _):
+        case WrongCurrency(currency, _):
             assert (form, currency, stated_usd) == ("currency", "EUR", None)
         case WrongPrice(ended=Answered(cost_usd=cost)):
             assert form in WRONG_PRICES
@@ -55,7 +55,7 @@ def test_what_can_be_read_has_the_best_code_of_the_good_answer(form: Form) -> No
     match read_response(200, {}, bad.body + b" " * bad.padding):
         case (
             Answered(matches, _)
-            | WrongCurrency(_, _, matches)
+            | WrongCurrency(ended=Answered(matches, _))
             | WrongPrice(ended=Answered(matches, _))
         ):
             assert matches[0].code == MATCHES[0].code
