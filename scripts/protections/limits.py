@@ -243,4 +243,11 @@ PROTECTIONS = (
         "return at\n",
         "tests/paid/client/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
     ),
+    Protection(
+        "the next run reserves what an error cost",
+        "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL\n",
+        "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'\n",
+        "tests/paid/ledger/test_settling.py::"
+        "test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not",
+    ),
 )

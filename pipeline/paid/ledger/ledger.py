@@ -35,7 +35,7 @@ OPENED = """
 
 PRICES = """
     SELECT DISTINCT cost_usd FROM jobs JOIN attempts USING (job_id)
-    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'
+    WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
     AND NOT (state = 'refused' AND cost_usd = '0')
 """
 

@@ -17,6 +17,7 @@ from pipeline.paid.ledger import (
     Journal,
     Ledger,
     PastAttempt,
+    Prices,
     Tally,
 )
 from pipeline.paid.ledger.settling import Verdict
@@ -133,9 +134,10 @@ def test_a_call_that_billed_errors_hold_is_bought_again(
 
 
 def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
-    path: Path, job: Job, journal: Journal
+    path: Path, ledger: Ledger, job: Job, journal: Journal
 ) -> None:
     lost = buy(journal, LOST)
     buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, BILLED))
     settle(path, {lost: BILLED * 2})
     assert job.highest_price() == BILLED
+    assert ledger.prices() == Prices(BILLED, BILLED)
