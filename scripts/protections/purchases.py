@@ -270,4 +270,11 @@ PROTECTIONS = (
         "    return replace(ended, cost_usd=cost)\n",
         "tests/paid/test_policy.py::test_each_way_to_end_has_its_consequence",
     ),
+    Protection(
+        "an answer with a price of a million decimal places is kept",
+        "max(exponent, FARTHEST)",
+        "exponent",
+        "tests/paid/client/test_prices.py"
+        "::test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
+    ),
 )

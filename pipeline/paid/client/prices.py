@@ -26,6 +26,9 @@ TOLERANCE: Final = Decimal("0.01")
 
 HALF: Final = Decimal("0.5")
 
+FARTHEST: Final = -1_000
+"""The smallest exponent to compute with: `Decimal` cannot scale an amount by -2,000,055."""
+
 QUOTED = 40
 """How many characters of a wrong price a message quotes."""
 
@@ -132,7 +135,9 @@ def _rounding(amount: Decimal) -> Decimal:
     Zero has none: a markup of 0 would explain half a dollar.
     """
     exponent = amount.as_tuple().exponent
-    return ROUGHLY.scaleb(HALF, exponent) if amount and isinstance(exponent, int) else ZERO
+    if not amount or not isinstance(exponent, int):
+        return ZERO
+    return ROUGHLY.scaleb(HALF, max(exponent, FARTHEST))
 
 
 def _alike(one: Decimal, other: Decimal | None) -> bool:

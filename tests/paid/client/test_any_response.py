@@ -20,7 +20,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from tests.paid.client.bodies import COMPACT, DETAILED, failure
+from tests.paid.client.bodies import COMPACT, DETAILED, failure, priced
 
 
 def check_sound(outcome: Outcome) -> None:
@@ -82,6 +82,20 @@ def test_no_value_in_any_field_makes_it_raise(
         inner = inner[step]
     inner[last] = value
     check_sound(read_response(status, {}, json.dumps(content).encode()))
+
+
+USUAL = st.sampled_from(["0.00007", "0.000035", "0.000105"])
+EXTREME = st.sampled_from([30, 2_000_060, 10**18, 10**19]).map("1e-{0} 7e{0} -1e{0} 0e-{0}".format)
+DETAIL = '"costBreakdown":{{"finalCost":{},"apiCost":{},"markupAmount":{}}}'
+
+
+@given(st.permutations(range(3)), USUAL, USUAL, EXTREME.map(str.split).flatmap(st.sampled_from))
+def test_no_price_however_fine_or_large_makes_it_raise(
+    order: list[int], one: str, other: str, extreme: str
+) -> None:
+    detailed = DETAIL.format(*([one, other, extreme][place] for place in order))
+    for form in (detailed, f'{detailed},"cost":{{"apiCost":{one}}}'):
+        check_sound(read_response(200, {}, priced(f"{{{form}}}")))
 
 
 @given(

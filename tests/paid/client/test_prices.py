@@ -105,6 +105,8 @@ WRONG_PRICES = [
      "finalCost is 0.009 beside apiCost 0.00007 and markupAmount 0"),
     (BOTH % ("0.00009", "0.00007", "1e-9999999"),
      "apiCost is 0.00007 and markupAmount 1E-9999999"),
+    (BOTH % ("1e-9999999", "0.00007", "0.00003"),
+     "finalCost is 1E-9999999 beside apiCost 0.00007 and markupAmount 0.00003"),
     (BOTH % ("0", "0.00007", "0.00003"),
      "finalCost is 0 beside apiCost 0.00007 and markupAmount 0.00003"),
     (BOTH % ("0.00005", "0.00007", "null"),
