@@ -22,7 +22,7 @@ COUNTS = f"""
 
 LOST = """
     endpoint = ? AND (state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)
-    AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
+    AND (attempts.job_id = ? OR sent_at > ?)
 """
 """Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
 nobody has settled it by hand. See `Job`."""

@@ -82,6 +82,19 @@ def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) 
     assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
+def test_what_a_killed_run_left_before_a_job_that_buys_again_does_not_hold_its_calls(
+    ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    send(journal)
+    clock.now += 60
+    again = ledger.open_job("again", Counting(retry_failed=True, most_lost=1))
+    note(again, "road")
+    assert again.calls() == {"cpv": CallCount(1, 1)}
+    clock.now += 1
+    ledger.recover(FINGERPRINT)  # after the plan, as a purchase does it
+    assert again.calls() == {"cpv": CallCount(1, 1)}
+
+
 @pytest.mark.parametrize("end", [ANSWERED, REFUSED])
 def test_what_was_too_old_when_the_job_opened_is_not_owned(
     ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
