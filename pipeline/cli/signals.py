@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -22,6 +24,11 @@ __all__ = [
 ]
 
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
+
+IMPORTLIB = "<frozen importlib._bootstrap>"
+"""The file that Python names for the code that takes and releases the locks of imports."""
+
+AGAIN_S = 0.01
 
 ENDED = {HUNG_UP: "Hung up", INTERRUPTED: "Interrupted", TERMINATED: "Terminated"}
 
@@ -87,8 +94,21 @@ def _ignore() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _raise_exit(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's shape
+def _raise_exit(number: int, frame: FrameType | None) -> None:
+    """Raise `SystemExit`, but not while a lock of imports is taken or released.
+
+    There, the lock would stay taken, and Python may drop the exception. The run would go on, and
+    its threads would wait for ever when they import something.
+    """
+    if frame is not None and frame.f_code.co_filename == IMPORTLIB:
+        _thread.start_new_thread(_send_again, (number,))
+        return
     raise SystemExit(128 + number)
+
+
+def _send_again(number: int) -> None:
+    time.sleep(AGAIN_S)
+    os.kill(os.getpid(), number)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001

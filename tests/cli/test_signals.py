@@ -40,6 +40,23 @@ def test_an_interrupt_while_something_is_imported_ends_the_process_at_once(modul
     assert (done.returncode, done.stderr) == (130, "Interrupted; no output was written.\n")
 
 
+IN_IMPORTLIB = """
+import importlib, os, signal, time
+from pipeline.cli.signals import listen
+listen()
+locking = "os.kill(os.getpid(), signal.SIGTERM); print('lock released')"
+exec(compile(locking, importlib._bootstrap._find_and_load.__code__.co_filename, "exec"))
+time.sleep(60)
+print("still running")
+"""
+
+
+def test_a_signal_while_a_lock_of_imports_is_taken_ends_the_process_when_it_is_released() -> None:
+    command = [sys.executable, "-c", IN_IMPORTLIB]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (143, "lock released\n")
+
+
 def test_an_interrupt_that_is_ignored_stays_ignored_while_something_is_imported() -> None:
     code = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{INTERRUPTED_IMPORT}"
     command = [sys.executable, "-c", code, "--version", "pipeline.cli.app"]
