@@ -86,7 +86,8 @@ def what_the_account_lacks(
             return Parked(
                 MONEY,
                 f"The service charges in {judgement.detail}, not in USD.",
-                "Nothing else was sent. Ask the service for an account in USD.",
+                "The response is kept; what it cost is unknown. Ask the service for an account in "
+                "USD. The same command continues with the next call; nothing is bought twice.",
             )
         case "price":
             return Parked(

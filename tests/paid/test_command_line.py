@@ -101,7 +101,8 @@ def test_another_currency_parks(line: CommandLine, service: Service) -> None:
     with line.at(app):
         assert line("run", "--json") == 5
     assert line.summary["parked"]["message"] == "The service charges in EUR, not in USD."
-    assert "account in USD" in line.summary["parked"]["hint"]
+    hint = line.summary["parked"]["hint"]
+    assert "account in USD" in hint and "what it cost is unknown" in hint
     assert line.summary["paid"]["unknown"] == 1
     assert app.requests == 2
     assert not line.output.exists()
