@@ -11,8 +11,7 @@ import pytest
 
 from pipeline.codes import phrases
 from pipeline.engine.model import Model, general_model, load_model, model_folder, shipped_model
-from pipeline.engine.model.encoder import encoded
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.reading import reading
 from pipeline.engine.model.scorer import Blend
 from pipeline.errors import SettingsError
 from pipeline.training.recipe import read_recipe
@@ -139,7 +138,7 @@ def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate_and_as
     assert scores.other is load_model(general_model(), "naics").scores
     assert scores.gate is not None
     texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
-    like, unlike = scores.gate.openness(Reading(lambda encoder: encoded(encoder, texts)))
+    like, unlike = scores.gate.openness(reading(texts))
     assert like > 0.5 > unlike
     assert scores.crosswalk is not None
     assert scores.crosswalk.cpv is load_model(general_model(), "cpv")

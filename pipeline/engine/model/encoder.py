@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats, Ints
-from pipeline.engine.model.features import Counts, count, hashed_features
+from pipeline.engine.model.features import Counts, hashed_features
 from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.sparse_rows import SparseRows, distinct, weighted_sums
+from pipeline.engine.model.sparse_rows import SparseRows, weighted_sums
 from pipeline.engine.model.vocabulary import Composition, Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoded", "Encoder", "encoded", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoded", "Encoder", "portions", "words_known"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
@@ -63,9 +63,8 @@ class Encoder:
         """Return texts as vectors."""
         composition = self.vocabulary.composed(counts)
         tokens, pairs, spelt, _ = composition
-        used, local = distinct(tokens.columns)
-        halves = self.weights.sums(spelt.select(used))
-        hidden = weighted_sums(replace(tokens, columns=local), halves.__getitem__, halves.shape[1])
+        halves = self.weights.sums(spelt)
+        hidden = weighted_sums(tokens, halves.__getitem__, halves.shape[1])
         return Encoded(hidden + self.weights.sums(pairs), composition)
 
     def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
@@ -75,18 +74,6 @@ class Encoder:
 
 ENCODERS = 4
 """How many encoders read a text at most: the shipped models' three, and one of a history."""
-
-
-@lru_cache(maxsize=1)
-def counted(texts: tuple[str, ...]) -> Counts:
-    """Count the features of texts once for all models."""
-    return count(texts)
-
-
-@lru_cache(maxsize=ENCODERS)
-def encoded(encoder: Encoder, texts: tuple[str, ...]) -> Encoded:
-    """Return texts as vectors, computed once for all systems."""
-    return encoder.encode(counted(texts))
 
 
 @lru_cache(maxsize=ENCODERS)

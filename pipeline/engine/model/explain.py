@@ -13,10 +13,10 @@ from itertools import pairwise
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
-from pipeline.engine.model.encoder import AT_ONCE, encoded
+from pipeline.engine.model.encoder import AT_ONCE
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.products import softmax
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.reading import reading
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.model.sparse_rows import SparseRows
 from pipeline.engine.text.attribution import Reasons, strongest
@@ -58,8 +58,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     """Explain each text by the model that adds more to its code, or else by the other one."""
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
-    read = Reading(lambda encoder: encoded(encoder, tuple(texts)))
-    asked, _, part, from_other, _ = blend.parts(read)
+    asked, _, part, from_other, _ = blend.parts(reading(tuple(texts)))
     from_own = np.zeros((len(texts), part.shape[1]), np.float32)
     from_own[asked] = part
     found = []

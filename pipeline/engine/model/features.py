@@ -70,8 +70,15 @@ class Counts:
         return len(self.tokens)
 
     def select(self, texts: Ints) -> Counts:
-        """Return the given texts, in the given order."""
-        return replace(self, tokens=self.tokens.select(texts), pairs=self.pairs.select(texts))
+        """Return the given texts, in the given order, and of the tokens only theirs."""
+        tokens = self.tokens.select(texts)
+        halves, columns = distinct(tokens.columns)
+        return Counts(
+            replace(tokens, columns=columns),
+            self.pairs.select(texts),
+            self.spelt.select(halves),
+            self.present,
+        )
 
     def frequencies(self) -> Ints:
         """Return how many of the texts have each feature."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import encoded, portions
+from pipeline.engine.model.encoder import portions
 from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
 from pipeline.engine.model.general_codes import Field, fields, made_specific
 from pipeline.engine.model.largest import highest
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.reading import Reading, reading
 from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 __all__ = ["Model"]
@@ -70,7 +70,7 @@ class Model:
         start = 0
         for portion in portions(texts):
             part = slice(start, start + len(portion))
-            read = _reader(portion)
+            read = reading(portion)
             places[part], confidence[part] = self.ranked(read, self._hashed(portion), width)
             confidence[part][self._strange(portion)] = 0
             start += len(portion)
@@ -134,9 +134,3 @@ class Model:
             places[row] = [labels[row], *rest]
             # Each other confidence is at most 1 minus the first, and at most the first.
             confidence[row] = [sure[row], *np.minimum(left, sure[row])]
-
-
-@lru_cache(maxsize=1)
-def _reader(texts: tuple[str, ...]) -> Reading:
-    """Return the reading of a portion; the models of all systems get the same one."""
-    return Reading(lambda encoder: encoded(encoder, texts))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.encoder import Encoded, Encoder
+from pipeline.engine.model.features import Counts, count
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "reading"]
 
 Kept = TypeVar("Kept")
 
@@ -17,16 +19,22 @@ class Reading:
     """The vectors of a portion of texts, and what is asked of them several times.
 
     Args:
-        encode: returns the texts as vectors; see `Encoder.encode`.
+        encode: returns the texts as vectors; see `Encoder.encode`. It is called once per encoder.
+        counts: what the texts contain; with it, a few of them are encoded without the others.
     """
 
-    def __init__(self, encode: Callable[[Encoder], Encoded]) -> None:
+    def __init__(self, encode: Callable[[Encoder], Encoded], counts: Counts | None = None) -> None:
         self._encode = encode
+        self._counts = counts
+        self._encoded: dict[Encoder, Encoded] = {}
         self._kept: dict[Callable[[Reading], Any], Any] = {}
+        self._few: dict[tuple[Encoder, bytes], Encoded] = {}
 
     def __call__(self, encoder: Encoder) -> Encoded:
         """Return the texts as vectors by an encoder."""
-        return self._encode(encoder)
+        if encoder not in self._encoded:
+            self._encoded[encoder] = self._encode(encoder)
+        return self._encoded[encoder]
 
     def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
         """Return what a function computes of the texts, and keep it for others to read."""
@@ -46,4 +54,21 @@ class Reading:
 
     def only(self, rows: Ints) -> Reading:
         """Return the reading of some of the texts."""
-        return Reading(lambda encoder: self._encode(encoder).select(rows))
+        return Reading(lambda encoder: self._some(encoder, rows))
+
+    def _some(self, encoder: Encoder, rows: Ints) -> Encoded:
+        counts = self._counts
+        # If these are most of the texts, all are encoded, as other systems ask about most, too.
+        if counts is None or encoder in self._encoded or 2 * len(rows) > len(counts):
+            return self(encoder).select(rows)
+        key = encoder, rows.tobytes()
+        if key not in self._few:
+            self._few[key] = encoder.encode(counts.select(rows))
+        return self._few[key]
+
+
+@lru_cache(maxsize=1)
+def reading(texts: tuple[str, ...]) -> Reading:
+    """Return the reading of a portion; all systems, and what explains a code, get the same one."""
+    counts = count(texts)
+    return Reading(lambda encoder: encoder.encode(counts), counts)

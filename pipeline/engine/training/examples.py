@@ -87,4 +87,4 @@ class Examples:
 def reading(portion: Examples) -> Reading:
     """Return the reading of a portion of examples; see `Examples.portions`."""
     (counts,) = portion.parts
-    return Reading(lambda encoder: encoder.encode(counts))
+    return Reading(lambda encoder: encoder.encode(counts), counts)

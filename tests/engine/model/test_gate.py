@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.calibration import Calibration
-from pipeline.engine.model.encoder import encoded
 from pipeline.engine.model.explain import explain
+from pipeline.engine.model.features import count
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import Reading
@@ -50,7 +50,8 @@ def gated() -> Blend:
 
 
 def reading(texts: Sequence[str]) -> Reading:
-    return Reading(lambda encoder: encoded(encoder, tuple(texts)))
+    counts = count(texts)
+    return Reading(lambda encoder: encoder.encode(counts), counts)
 
 
 def openness(texts: list[str]) -> list[float]:
