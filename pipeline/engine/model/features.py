@@ -55,15 +55,13 @@ class Counts:
     Attributes:
         tokens: texts x halves of distinct tokens, in the order of a text: the sum of the weights of
             a token, for both halves.
-        pairs: texts x `present`: the sum of the weights of each pair of neighbours.
-        spelt: halves of tokens x `present`: 1 for each feature.
-        present: the hashes of all features, ascending.
+        pairs: texts x features: the sum of the weights of each pair of neighbours.
+        spelt: halves of tokens x features: 1 for each feature.
     """
 
     tokens: SparseRows
     pairs: SparseRows
     spelt: SparseRows
-    present: Ints
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -77,16 +75,15 @@ class Counts:
             replace(tokens, columns=columns),
             self.pairs.select(texts),
             self.spelt.select(halves),
-            self.present,
         )
 
-    def frequencies(self) -> Ints:
-        """Return how many of the texts have each feature."""
+    def frequencies(self) -> tuple[Ints, Ints]:
+        """Return (the features of the texts, ascending; how many texts have each)."""
         entries = self.spelt.select(self.tokens.columns)
         row = self.tokens.rows[entries.rows]
         spelt = summed(entries.values, row, entries.columns, len(self))
-        columns = np.concatenate([spelt.columns, self.pairs.columns])
-        return np.bincount(columns, minlength=len(self.present))
+        features, places = distinct(np.concatenate([spelt.columns, self.pairs.columns]))
+        return features, np.bincount(places)
 
 
 def tokens(text: str) -> list[str]:
@@ -117,8 +114,6 @@ def count(texts: Sequence[str]) -> Counts:
     spellings, owners = _spellings(list(vocabulary))
     within = row[1:] == row[:-1]
     neighbours = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
-    present, local = distinct(np.concatenate([spellings, neighbours]))
-    inner = len(spellings)
     halves = 2 * owners + (spellings >= 2 << BITS)
     return Counts(
         SparseRows(
@@ -126,13 +121,12 @@ def count(texts: Sequence[str]) -> Counts:
             (2 * distinct_ids[:, None] + np.arange(2)).reshape(-1),
             2 * np.cumsum([0, *map(len, sums)]),
         ),
-        summed(WEIGHTS[position[1:][within]], row[1:][within], local[inner:], len(texts)),
+        summed(WEIGHTS[position[1:][within]], row[1:][within], neighbours, len(texts)),
         SparseRows(
-            np.ones(inner, np.float32),
-            local[:inner],
+            np.ones(len(spellings), np.float32),
+            spellings,
             np.searchsorted(halves, np.arange(2 * len(vocabulary) + 1)),
         ),
-        present,
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.features import Counts
+from pipeline.engine.model.known_features import KnownFeatures
 from pipeline.engine.model.sparse_rows import SparseRows, distinct, summed
 
 __all__ = ["Vocabulary", "learn"]
@@ -46,7 +48,7 @@ class Composition(NamedTuple):
         return self._replace(tokens=tokens, pairs=pairs, known=self.known[texts])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
     """The features that a model knows.
 
@@ -64,10 +66,9 @@ class Vocabulary:
         Each block is scaled as if the vectors of its tokens or pairs were orthogonal: n-grams that
         several tokens share hardly change its length. So no text needs all its features added up.
         """
-        place = self._places(counts.present)
-        is_known = self.features[place] == counts.present
-        spelt = self._weighed(counts.spelt, place, is_known)
-        pairs = self._weighed(_logarithms(counts.pairs), place, is_known)
+        known_pairs = self._known(counts.pairs)
+        spelt = self._weighed(self._known(counts.spelt))
+        pairs = self._weighed(_logarithms(known_pairs))
         tokens = _logarithms(counts.tokens)
         row, half = tokens.rows, tokens.columns % 2
         squares = tokens.values**2 * _sums(spelt.values**2, spelt.rows, len(spelt))[tokens.columns]
@@ -82,7 +83,8 @@ class Vocabulary:
             tokens.scaled(scales[row, half]),
             pairs.scaled(scales[pairs.rows, 2]),
             spelt,
-            _amounts(counts, is_known) / np.maximum(_amounts(counts, np.ones_like(is_known)), 1e-9),
+            _amounts(counts.tokens, spelt.lengths, known_pairs)
+            / np.maximum(_amounts(counts.tokens, counts.spelt.lengths, counts.pairs), 1e-9),
         )
 
     def vectors(self, counts: Counts) -> SparseRows:
@@ -90,24 +92,22 @@ class Vocabulary:
         tokens, pairs, spelt, _ = self.composed(counts)
         return _added(tokens, pairs, spelt)
 
-    def _weighed(self, counted: SparseRows, place: Ints, is_known: Bools) -> SparseRows:
+    def _known(self, counted: SparseRows) -> SparseRows:
+        """Return rows x known features, given rows x hashed features."""
+        known, places = self._places.find(counted.columns)
+        return replace(counted.where(known), columns=places)
+
+    def _weighed(self, known: SparseRows) -> SparseRows:
         """Return rows x known features: the values times the rarity of the features."""
-        kept = counted.where(is_known[counted.columns])
-        column = place[kept.columns]
-        values = kept.values * self.rarity[column].astype(np.float32)
-        return SparseRows(values, column, kept.ends)
+        return known.scaled(self.rarity[known.columns].astype(np.float32))
 
     def knows(self, features: Ints) -> Bools:
         """Return which features are known."""
-        some, places = distinct(features)  # sorted, they are found several times as fast
-        known: Bools = self.features[self._places(some)] == some
-        return known[places]
+        return self._places.find(features)[0]
 
-    def _places(self, features: Ints) -> Ints:
-        """Return the index of each known feature; for others, an arbitrary one."""
-        place = np.searchsorted(self.features, features)
-        place[place == len(self.features)] = 0
-        return place
+    @cached_property
+    def _places(self) -> KnownFeatures:
+        return KnownFeatures(self.features)
 
 
 def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
@@ -119,9 +119,9 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
         most: the maximum number of features to keep.
     """
     texts = sum(map(len, parts))
-    features, places = distinct(np.concatenate([part.present for part in parts]))
-    seen = np.concatenate([part.frequencies() for part in parts])
-    times = _sums(seen, places, len(features))
+    seen = [part.frequencies() for part in parts]
+    features, places = distinct(np.concatenate([found for found, _ in seen]))
+    times = _sums(np.concatenate([often for _, often in seen]), places, len(features))
     often = np.flatnonzero(times >= at_least)
     if len(often) > most:
         often = np.sort(often[np.argsort(-times[often], kind="stable")[:most]])
@@ -153,12 +153,10 @@ def _scales(lengths: Floats) -> Floats:
     return scales
 
 
-def _amounts(counts: Counts, features: Bools) -> Floats:
-    """Return how much of some features each text has, as counted."""
-    tokens, pairs, spelt = counts.tokens, counts.pairs, counts.spelt
-    of_halves = _sums(features[spelt.columns], spelt.rows, len(spelt))
-    spelt_out = _sums(tokens.values * of_halves[tokens.columns], tokens.rows, len(counts))
-    return spelt_out + _sums(pairs.values * features[pairs.columns], pairs.rows, len(counts))
+def _amounts(tokens: SparseRows, spelt: Ints, pairs: SparseRows) -> Floats:
+    """Return how many of some features each text has: those of its tokens' halves, and pairs."""
+    spelt_out = _sums(tokens.values * spelt[tokens.columns], tokens.rows, len(tokens))
+    return spelt_out + _sums(pairs.values, pairs.rows, len(tokens))
 
 
 def _sums(values: Floats | Bools | Ints, group: Ints, groups: int) -> Floats:
