@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from pipeline.engine.text.cleaning import cleaned
 from pipeline.engine.text.letters import Words
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 
-__all__ = ["GRAM", "STOCK_NUMBER", "Knows", "shares_known"]
+__all__ = ["GRAM", "STOCK_NUMBER", "Knows", "enough_known", "shares_known"]
 
 Knows: TypeAlias = Callable[[Hashes, bool], npt.NDArray[np.bool_]]
 """Returns which hashes of words are known, or, if the argument is true, of parts of words."""
@@ -22,6 +23,9 @@ GRAM = 5
 """Characters of a part. Shorter parts are known by accident in any string of letters."""
 
 MAX_WORDS = 250
+
+BEGINNING = 200
+"""Characters of a text that are looked at first."""
 
 UUID = re.compile(r"-(?<=\b[0-9a-f]{8}-)[0-9a-f]{4}(?:-[0-9a-f]{4}){2}-[0-9a-f]{12}\b")
 """A UUID after its first eight digits, as a hyphen is found sooner than digits. A group of it with
@@ -40,14 +44,26 @@ longer words or digits, where they may mean something (IT)."""
 DIGIT = re.compile(r"\d")
 
 
+def enough_known(texts: Sequence[str], knows: Knows, least: float) -> npt.NDArray[np.bool_]:
+    """Return of which texts at least a share of the words is known, or of their beginning.
+
+    Texts with a known beginning are not read further, which saves most of the time.
+    """
+    wanted = [cleaned(text) for text in texts]
+    enough = shares_known([text[:BEGINNING] for text in wanted], knows) >= least
+    others = np.flatnonzero(~enough)
+    enough[others] = shares_known([wanted[place] for place in others.tolist()], knows) >= least
+    return enough
+
+
 def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
-    """Return the share of each text's words that is known, from 0 to 1.
+    """Return the share of each cleaned text's words that is known, from 0 to 1.
 
     A word is weighted by its length. An unknown word counts by the share of its parts that are
     known.
     """
     found = [_words(text) for text in texts]
-    distinct = list(dict.fromkeys(word for words in found for word in words or ()))
+    distinct = list(dict.fromkeys(chain.from_iterable(words or () for words in found)))
     shares = zip(distinct, _words_known(distinct, knows), strict=True)
     letters_known = {word: len(word) * share for word, share in shares}
     return np.array([_share(words, letters_known) for words in found])
@@ -55,7 +71,7 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
 
 def _words(text: str) -> list[str] | None:
     """Return the words that say what is bought; None for a text with a stock number."""
-    wanted = UUID.sub(" ", cleaned(text))
+    wanted = UUID.sub(" ", text)
     if STOCK_NUMBER.search(wanted):
         return None
     words: list[str] = WORD.findall(wanted)[:MAX_WORDS]

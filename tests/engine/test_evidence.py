@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.engine import ranker
-from pipeline.engine.evidence import Knows, shares_known
+from pipeline.engine.evidence import Knows, enough_known, shares_known
 from pipeline.engine.text.ngrams import Hashes
 from pipeline.settings import ENGINES, EngineName
 
@@ -88,5 +88,12 @@ def test_a_word_counts_by_its_length_as_a_whole_or_so_far_as_its_parts_are_known
 
 
 def test_short_words_tell_something_only_where_they_are_alone() -> None:
-    texts = ["IT", "IT 2024", "IT xqzt", "5305-00-123-4567", "", "F18 a1b2"]
+    texts = ["it", "it 2024", "it xqzt", "5305-00-123-4567", "", "f18 a1b2"]
     assert [*shares_known(texts, knowing(["it"]))] == [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+
+
+def test_a_text_is_known_if_its_beginning_is_or_else_all_of_it() -> None:
+    noise, words = "xqzt " * 50, "road works " * 50
+    texts = [f"Road works {words}{noise * 3}", noise + words, noise * 3 + words, noise, ""]
+    known = enough_known(texts, knowing(["road", "works"]), 0.5)
+    assert known.tolist() == [True, True, False, False, False]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
-from pipeline.engine.evidence import shares_known
+from pipeline.engine.evidence import enough_known
 from pipeline.engine.lexical.buying_words import BUYING_WORDS
 from pipeline.engine.lexical.features import parts, term_counts
 from pipeline.engine.lexical.index import Index, weighted
@@ -67,7 +67,7 @@ class LexicalRanker:
         ranked: list[tuple[Match, ...]] = []
         for start in range(0, len(texts), step):
             ranked += self._rank(self._scores(queries[start : start + step]), top)
-        known = shares_known(texts, lambda hashes, _: self._index.knows(hashes)) >= LEAST_KNOWN
+        known = enough_known(texts, lambda hashes, _: self._index.knows(hashes), LEAST_KNOWN)
         return [found if enough else () for found, enough in zip(ranked, known, strict=True)]
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:

@@ -20,14 +20,6 @@ from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 __all__ = ["Model"]
 
-LEAST_KNOWN = 0.25
-"""A text with a smaller share of known words gets no match: its scores are due to chance.
-
-Of 8,000 labelled texts, 2,000 per system, 5 fall below this, all of them reference numbers. Of
-made-up noise, all numbers, UUIDs and emoji fall below it, 98 % of rows of random letters and 97 %
-of rows of keys. Words of two or three letters are often known by chance, and most of the Latin in
-placeholder texts (lorem ipsum) consists of words of some language."""
-
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -121,7 +113,7 @@ class Model:
     def _strange(self, texts: tuple[str, ...]) -> Bools:
         """Return which texts have too few known words to get a match, and are no repeats."""
         seen, _, _ = self.repeats.find(self._hashed(texts))
-        strange: Bools = ~seen & (self.scores.words_known(texts) < LEAST_KNOWN)
+        strange: Bools = ~seen & ~self.scores.words_known(texts)
         return strange
 
     def _put_repeats_first(self, places: Ints, confidence: Floats, seen: Ints) -> None:

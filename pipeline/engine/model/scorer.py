@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Floats, Ints, Texts
+from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder, words_known
 from pipeline.engine.model.gate import Gate
@@ -47,8 +47,8 @@ class Scores(Protocol):
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
 
-    def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return the known share of each text's words, which chance hardly raises."""
+    def words_known(self, texts: tuple[str, ...]) -> Bools:
+        """Return the texts of which enough words are known, which chance hardly brings about."""
         ...
 
 
@@ -85,8 +85,8 @@ class Scorer:
             self.reranker.rerank(shares, encoded)
         return shares, encoded.known
 
-    def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return the share of each text's words that the encoder knows; see `Scores`."""
+    def words_known(self, texts: tuple[str, ...]) -> Bools:
+        """Return the texts of which the encoder knows enough words; see `Scores`."""
         return words_known(self.encoder, texts)
 
 
@@ -157,16 +157,14 @@ class Blend:
         known[asked] = np.maximum(known[asked], known_to_own)
         return asked, openness[asked], own, other, known
 
-    def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return the larger of the two models' known shares of words; see `Scores`.
+    def words_known(self, texts: tuple[str, ...]) -> Bools:
+        """Return the texts of which one of the two models knows enough words; see `Scores`.
 
         With a gate, only the general model counts: it knows far more words, and asking both takes
         time.
         """
         known = self.other.words_known(texts)
-        if self.gate is not None:
-            return known
-        return np.maximum(self.own.words_known(texts), known)
+        return known if self.gate is not None else self.own.words_known(texts) | known
 
 
 def familiarity(known: Floats) -> Floats:
