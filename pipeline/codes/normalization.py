@@ -13,8 +13,9 @@ __all__ = ["find_code", "normalized"]
 FRACTION = re.compile(r"(?<=\d)\.0+$")
 """What pandas appends to whole numbers if their column has empty cells."""
 
-CHECK_DIGIT = re.compile(r"\s*-\s*\d(?!\d).*$")
-"""The CPV check digit, and whatever follows it."""
+CHECKED = re.compile(r"(\d{2,8})\s*-\s*\d(?!\d).*")
+"""A CPV code with its check digit, and whatever follows it. It is matched from the start: a search
+for the hyphen would take minutes in a long text of white space, and a service reads any text."""
 
 FORMS = {
     "cpv": re.compile(r"\d{2,8}", re.ASCII),
@@ -51,7 +52,8 @@ def _candidates(system: System, written: str) -> list[str]:
     """Return the codes that may be meant, the likeliest first."""
     short = FRACTION.sub("", written.strip().upper())
     if system == "cpv":
-        short = CHECK_DIGIT.sub("", short)
+        checked = CHECKED.fullmatch(short)
+        short = short if checked is None else checked[1]
     if system == "unspsc":
         short = short.replace("-", "")
     if FORMS[system].fullmatch(short) is None:

@@ -23,6 +23,8 @@ from pipeline.codes import find_code, load, normalized
         ("cpv", "99999999", None),
         ("cpv", "", None),
         ("cpv", "-2", None),
+        ("cpv", "45233140 - 2 or 3", "45233140"),
+        ("cpv", "45" + 1_000_000 * " " + "works", None),  # an hour if each space is a start
     ],
 )
 def test_a_code_is_found_however_it_is_written(
