@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pipeline.service.http.requests import cookie_of
 from pipeline.service.web.forms import Form, PageError
 
 __all__ = ["START", "Access", "LoopbackHosts"]
@@ -73,7 +74,7 @@ class Access:
             raise PageError(403)
 
     def _is_admitted(self, request: Request) -> bool:
-        return _same(request.cookies.get(self._cookie, ""), self._session)
+        return _same(cookie_of(request, self._cookie), self._session)
 
 
 class LoopbackHosts:

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from pipeline.service.http.requests import cookie_of
+
 __all__ = ["HOME", "Visitor", "redirect", "redirect_to_log_in", "safe_path"]
 
 SESSION = "tender_session"
@@ -53,7 +55,7 @@ class Visitor:
     @classmethod
     def of(cls, request: Request) -> Visitor:
         """Return the visitor with the request's cookie, whose session is not looked up yet."""
-        return cls(request, request.cookies.get(_cookie(request)) or None)
+        return cls(request, cookie_of(request, _cookie(request)) or None)
 
     @property
     def member(self) -> int:

@@ -53,6 +53,16 @@ async def test_over_https_a_cookie_that_another_host_may_have_set_counts_for_not
     assert browser.place.startswith("/login")
 
 
+async def test_a_session_is_found_among_other_cookies_however_odd_and_large(
+    app: Starlette, accounts: Accounts
+) -> None:
+    token = accounts.sessions.begin(accounts.sign_up(EMAIL, PASSWORD))
+    odd = 'odd="' + 1_000_000 * '\\"' + '"'  # Python 3.11.9 would take an hour
+    browser = Browser(app)
+    await browser.go("/dashboard", headers={"Cookie": f"{odd}; x; tender_session={token} ;=;y=1"})
+    assert browser.place == "/dashboard"
+
+
 async def test_logging_in_makes_a_token_that_nobody_has_seen(
     browser: Browser, accounts: Accounts
 ) -> None:
