@@ -68,7 +68,7 @@ def _query(query: Any, codes: Catalogue) -> Query:
 
 
 def _levels(types: Any, codes: Catalogue) -> list[str]:
-    """Return the levels that types name; none if they include the type of all codes."""
+    """Return the levels that types name, each once; none if they include the type of all codes."""
     names = [types] if isinstance(types, str) else types
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValidationError("A query's type is not a string. Send the id of a type.")
@@ -78,7 +78,7 @@ def _levels(types: Any, codes: Catalogue) -> list[str]:
     if not all(name in by_id for name in names):
         known = ", ".join(kind["id"] for kind in codes.types)
         raise ValidationError(f"A query's type is unknown. Send one of {known}.")
-    return [by_id[name] for name in names]
+    return [by_id[name] for name in dict.fromkeys(names)]
 
 
 def _limit(limit: Any) -> int:

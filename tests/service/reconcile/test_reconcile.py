@@ -85,6 +85,7 @@ async def test_candidates_are_lifted_to_the_wanted_level_and_added_up(
         ("45233000", 60.0),
         ("39112000", 12.5),
     ]
+    assert await refine.candidates("mixed", type=["category", "category"]) == deeper
     (code,) = await refine.candidates("45233140", type="group")
     assert code["id"] == "45200000"
 
