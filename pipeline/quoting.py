@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["LONGEST", "cut", "how_many", "listed", "quoted", "readable"]
+__all__ = ["LONGEST", "cut", "how_many", "listed", "quoted", "readable", "visible"]
 
 LONGEST = 40
 """Characters of a name that a message quotes."""
 
 MOST = 20
 """Names that a message lists."""
+
+
+CONTROLS = {each: f"\\x{each:02x}" for each in (*range(32), *range(127, 160))}
+"""How control characters are shown."""
+
+del CONTROLS[ord("\n")], CONTROLS[ord("\t")]
 
 
 def how_many(number: int, noun: str) -> str:
@@ -33,6 +39,14 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(map(quoted, names[:MOST]))
     more = len(names) - MOST
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def visible(text: str) -> str:
+    """Return a text with its control characters shown, so that no terminal obeys them.
+
+    The name of a file may have them, and strangers name the tables of an archive or a folder.
+    """
+    return text.translate(CONTROLS)
 
 
 def readable(text: str, most: int = 40) -> str:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import log_to_stderr, notice, progress_display, warn
+from pipeline.cli.output.console import log_to_stderr, notice, progress_display, say, warn
 from pipeline.errors import OutputError
 from pipeline.paid.result import Parked
 from pipeline.progress import bar, log_lines, silent
@@ -54,6 +54,25 @@ def test_warnings_notices_and_errors_have_times_in_a_file_too(
         "ERROR Stopped after 5 s (--max-duration).",
         "Run it again.",
     ]
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
+def test_no_name_of_a_file_does_anything_to_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stream: io.StringIO
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    name = "a\x1b]0;b\x07\x9b2J\r.csv"
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    log_to_stderr()
+    notice(name)
+    complain(OutputError(name, name))
+    logging.getLogger("pipeline.test").info(name)
+    say(f"{name}\n\tkept")
+    shown = r"a\x1b]0;b\x07\x9b2J\x0d.csv"
+    assert stream.getvalue().count(shown) == 4
+    assert capsys.readouterr().out == f"{shown}\n\tkept\n"
+    assert not set(name) & set("\x1b\x07\x9b\r") & set(stream.getvalue())
 
 
 def test_quiet_shows_errors_only(monkeypatch: pytest.MonkeyPatch) -> None:

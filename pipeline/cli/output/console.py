@@ -15,6 +15,7 @@ import click
 from pipeline.cli.output.log_formats import JsonLines, TimedLines, is_json, is_timed
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
+from pipeline.quoting import visible
 
 __all__ = [
     "columns",
@@ -38,10 +39,11 @@ def columns(stream: TextIO) -> int | None:
 
 
 def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
-    """Return a text whose lines fit into the terminal, if the stream is one.
+    """Return a text whose lines fit into the terminal, if the stream is one; see also `visible`.
 
     None is standard error. The further lines of a long line are indented.
     """
+    text = visible(text)
     width = columns(stream or sys.stderr)
     if width is None:
         return text
@@ -128,7 +130,7 @@ def say(text: str) -> None:
         OutputError: standard output cannot be written for another reason.
     """
     try:
-        click.echo(text)
+        click.echo(visible(text))
     except OSError as error:
         print_no_more(error, "Free some space, or print elsewhere.")
 

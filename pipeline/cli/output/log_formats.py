@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.progress import FIELDS
+from pipeline.quoting import visible
 
 __all__ = ["JsonLines", "TimedLines", "is_json", "is_timed", "json_line", "timed_line", "wanted"]
 
@@ -35,6 +36,10 @@ class TimedLines(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line without its end."""
+        return visible(super().format(record))
 
 
 def timed_line(text: str) -> str:

@@ -18,6 +18,7 @@ from pipeline.cli.output.log_formats import is_json
 from pipeline.errors import OutputError
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS
+from pipeline.quoting import visible
 from pipeline.settings import Settings
 
 __all__ = [
@@ -68,7 +69,7 @@ def print_summary(
             complain(summary.parked)
     elif beside_the_table:
         with suppress(OSError):
-            click.echo(text, err=True)
+            click.echo(visible(text), err=True)
     else:
         try:
             say(text)
