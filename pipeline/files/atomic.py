@@ -27,6 +27,8 @@ __all__ = [
 LONGEST_NAME = 255
 """The longest file name on common file systems, bytes."""
 
+FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 @contextmanager
 def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
@@ -98,8 +100,8 @@ def only_writer(place: Path) -> Iterator[Path]:
         yield temporary
     finally:
         if not opened:  # an interrupt may come between opening the file and recording that
-            with suppress(FileNotFoundError):
-                opened.append(os.open(temporary, os.O_RDWR | os.O_CLOEXEC))
+            with suppress(OSError):
+                opened.append(os.open(temporary, FLAGS))
         for descriptor in opened:
             if _locked(descriptor) and _is_open_as(descriptor, temporary):
                 temporary.unlink()
@@ -135,7 +137,7 @@ def remove_draft(place: Path) -> None:
 def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:
-        opened.append(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        opened.append(_created(temporary))
         if not _locked(opened[-1]):
             raise OutputError(
                 f"Another run is writing {place}.",
@@ -144,6 +146,13 @@ def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
         if _is_open_as(opened[-1], temporary):
             return
         os.close(opened.pop())
+
+
+def _created(temporary: Path, flags: int = 0) -> int:
+    """Open an unfinished output; a link in its place is somebody else's, and leads anywhere."""
+    if temporary.is_symlink():
+        temporary.unlink()
+    return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
 
 
 def _locked(descriptor: int) -> bool:
@@ -166,7 +175,8 @@ def replace_text(path: Path, text: str) -> None:
     """Replace a text file atomically and durably."""
     temporary = _temporary(path)
     try:
-        temporary.write_text(text, "utf-8")
+        with os.fdopen(_created(temporary, os.O_TRUNC), "w", encoding="utf-8") as file:
+            file.write(text)
         sync(temporary)
         temporary.replace(path)
     finally:

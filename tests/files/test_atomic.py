@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.errors import OutputError
 from pipeline.files import atomic
-from pipeline.files.atomic import check_place, only_writer, remove_draft
+from pipeline.files.atomic import check_place, only_writer, remove_draft, replace_text
 from tests.fakes import keep_out_of
 
 
@@ -59,6 +59,21 @@ class _InterruptAt:
                 sys.settrace(None)
                 raise KeyboardInterrupt
         return self._trace
+
+
+def test_a_link_in_the_place_of_an_unfinished_output_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write to a shared folder could have a run write to any file of its user."""
+    theirs = tmp_path / "theirs"
+    theirs.write_text("kept")
+    with only_writer(place := tmp_path / "out.csv") as temporary:
+        pass
+    temporary.symlink_to(theirs)
+    with only_writer(place):
+        temporary.write_text("a table")
+    temporary.symlink_to(theirs)
+    replace_text(place, "a page")
+    assert (theirs.read_text(), place.read_text()) == ("kept", "a page")
+    assert not place.is_symlink()
 
 
 def test_a_refused_writer_leaves_the_other_writers_file(tmp_path: Path) -> None:
