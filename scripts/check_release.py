@@ -29,6 +29,9 @@ LARGEST_WHEEL = 60 * 2**20
 NOT_SHIPPED = ("tests/", "docs/", ".github/", "outputs/")
 """Folders that a wheel must not carry."""
 
+SHIPPED = ("licenses/LICENSE", "licenses/NOTICE", "pipeline/py.typed")
+"""Files that it must carry, by the ends of their names."""
+
 
 def main() -> None:
     """Build and check the release."""
@@ -62,6 +65,9 @@ def _check_contents(wheel: Path, version: str) -> None:
     for name in NOT_SHIPPED:
         if any(each.startswith(name) for each in names):
             sys.exit(f"{wheel.name} carries {name}.")
+    for name in SHIPPED:
+        if not any(each.endswith(name) for each in names):
+            sys.exit(f"{wheel.name} lacks {name}.")
 
 
 def _sample(made: Path, folder: Path) -> bytes:
