@@ -79,6 +79,23 @@ PROTECTIONS = (
         "tests/tables/test_cells.py::test_a_control_character_in_a_text_of_ours_becomes_a_space",
     ),
     Protection(
+        "a name of a file commands no terminal",
+        "return text.translate(CONTROLS)",
+        "return text",
+        "tests/cli/test_console.py::test_no_name_of_a_file_does_anything_to_a_terminal",
+    ),
+    Protection(
+        "an unfinished output is written through no link",
+        """\
+    if temporary.is_symlink():
+        temporary.unlink()
+    return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
+""",
+        "    return os.open(temporary, FLAGS & ~os.O_NOFOLLOW | os.O_CREAT | flags, 0o666)\n",
+        "tests/files/test_atomic.py::"
+        "test_a_link_in_the_place_of_an_unfinished_output_is_not_followed",
+    ),
+    Protection(
         "a damaged column is an error and no crash",
         "            _check_columns(file)\n",
         "",
