@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
 
-from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.answers import Answer, Match, Matched, System
 from pipeline.classification.per_answer import PerAnswer
 from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import parent, stem
 from pipeline.settings import Settings
 
-__all__ = ["RollUp", "rolled_up"]
+__all__ = ["RollUp", "roll_ups"]
 
 LINES_KEPT = 100_000
 """Codes whose ancestors are cached; an answer names twenty codes."""
@@ -23,11 +23,13 @@ DIGITS = 6
 """Decimal places of a sum; without rounding, .5 + .3 is less than .8."""
 
 
-def rolled_up(matcher: Matcher, settings: Settings) -> Matcher:
-    """Return a matcher that rolls up uncertain codes, if the settings ask for it."""
+def roll_ups(settings: Settings) -> Mapping[System, PerAnswer[Answer | None]]:
+    """Return what rolls up the answers of each system; nothing unless the settings ask for it."""
+    systems = settings.systems
     if settings.roll_up is None:
-        return matcher
-    return _RollingUp(matcher, settings.systems, settings.roll_up)
+        return {}
+    rolls = {system: RollUp(load(system), settings.roll_up) for system in systems}
+    return {system: PerAnswer(roll.answer, len(systems)) for system, roll in rolls.items()}
 
 
 class RollUp:
@@ -82,20 +84,3 @@ class RollUp:
             code = parent(self._table.system, code, self._table.titles)
         line = [code, *self._table.ancestors(code)] if code else []
         return tuple(each for each in line if self._table.titles[each])
-
-
-class _RollingUp:
-    """Asks a matcher and rolls up its answers."""
-
-    def __init__(self, matcher: Matcher, systems: Sequence[System], sure: float) -> None:
-        self._matcher = matcher
-        self._by_system = {
-            system: PerAnswer(RollUp(load(system), sure).answer, len(systems)) for system in systems
-        }
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        """Answer batches of texts; see `pipeline.answers.Matcher`."""
-        for answers in self._matcher.answers(batches):
-            yield {
-                system: rolled_up(answers[system]) for system, rolled_up in self._by_system.items()
-            }

@@ -12,9 +12,9 @@ from typing import TypeAlias, TypeGuard, TypeVar
 from pipeline.answers import BatchAnswers, Matcher, System, answered
 from pipeline.bands import Band, band, bounded
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
-from pipeline.classification.rollup import rolled_up
+from pipeline.classification.rollup import roll_ups
 from pipeline.classification.summary import SystemSummary
-from pipeline.classification.titles import in_language
+from pipeline.classification.titles import translations
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
@@ -155,5 +155,8 @@ def classified(
     batches: Iterable[Table], matcher: Matcher, settings: Settings
 ) -> Iterator[tuple[Table, BatchAnswers]]:
     """Yield each batch with its answers, rolled up and translated as the settings ask for."""
-    asked = in_language(rolled_up(matcher, settings), settings)
-    return answered(batches, lambda batch: batch.texts, asked)
+    changes = [roll_ups(settings), translations(settings)]
+    for batch, answers in answered(batches, lambda batch: batch.texts, matcher):
+        for change in changes:
+            answers = {**answers, **{of: each(answers[of]) for of, each in change.items()}}
+        yield batch, answers

@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
-from pipeline.classification.rollup import RollUp, rolled_up
+from pipeline.classification.rollup import RollUp, roll_ups
 from pipeline.codes import load
 from pipeline.settings import Settings
-from tests.fakes import ScriptedMatcher
 
 
 def matched(*pairs: tuple[str, float]) -> Matched:
@@ -124,9 +123,8 @@ def test_a_sum_that_is_a_rounding_error_short_is_enough() -> None:
     assert given("cpv", 0.8, *((code, 0.1) for code in codes)) == ("45233110", 0.8)
 
 
-def test_without_roll_up_the_matcher_is_used_directly() -> None:
-    matcher = ScriptedMatcher(["cpv"])
-    assert rolled_up(matcher, Settings(systems=("cpv",))) is matcher
+def test_without_roll_up_no_answer_changes() -> None:
+    assert not roll_ups(Settings(systems=("cpv",)))
 
 
 def test_roll_up_asks_for_enough_matches_whatever_top_says() -> None:
