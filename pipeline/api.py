@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from pipeline.classification.cloud_sink import manifests_at
 from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
-from pipeline.classification.source import Data, open_table
+from pipeline.classification.source import AnySink, Data, Source, open_table
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import SettingsError
@@ -173,79 +174,21 @@ def plan(*data: Any, **options: Any) -> Plan:
         InputError: the table cannot be read, or lacks a text column.
         LedgerError: the ledger cannot be used.
     """
-    return _plan(**all_arguments(classify, *data, **options))
+    arguments = all_arguments(classify, *data, **options)
+    display_for(arguments.pop("progress"))
+    with _opened({"plan_only": True}, **arguments) as (source, _, settings, purchase):
+        return job.plan(source, settings, purchase, warn_in_python)
 
 
-def _plan(
-    *,
-    data: Data,
-    output: Any,
-    overwrite: Any,
-    csv: Any,
-    excel: Any,
-    service: Any,
-    partial: Any,
-    progress: Any,
-    **options: Any,
-) -> Plan:
-    check_flag("overwrite", overwrite)
-    check_flag("partial", partial)
-    display_for(progress)
-    settings, folders, reviewed = _asked(service, **options)
-    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
-        opened: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(Classifier.of(settings, folders).matcher))
-            if service is None
-            else Purchase(
-                service,
-                settings,
-                source.identity(settings, sink.path),
-                plan_only=True,
-                decisions=reviewed,
-                earlier=manifests_at(sink),
-            )
-        )
-        with opened as purchase:
-            return job.plan(source, settings, purchase, warn_in_python)
-
-
-def _classify(
-    interruption: Interruption,
-    *,
-    data: Data,
-    output: Any,
-    overwrite: Any,
-    csv: Any,
-    excel: Any,
-    service: Any,
-    partial: Any,
-    progress: Any,
-    **options: Any,
-) -> Result:
-    check_flag("overwrite", overwrite)
-    check_flag("partial", partial)
+def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> Result:
     display = display_for(progress)
-    settings, folders, reviewed = _asked(service, **options)
     reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
-    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
-        opened: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(Classifier.of(settings, folders).matcher, reviewed))
-            if service is None
-            else Purchase(
-                service,
-                settings,
-                source.identity(settings, sink.path),
-                display,
-                lambda estimate: _stated(service, display, estimate),
-                interruption,
-                decisions=reviewed,
-                earlier=manifests_at(sink),
-            )
-        )
-        with opened as purchase:
-            summary = job.run(source, sink, settings, purchase, reporter)
+    confirm = partial(_stated, options["service"], display)
+    buying = {"progress": display, "confirm": confirm, "interruption": interruption}
+    with _opened(buying, **options) as (source, sink, settings, purchase):
+        summary = job.run(source, sink, settings, purchase, reporter)
     if parked := summary.parked:
-        if parked.exit_code > 128 or not partial:
+        if parked.exit_code > 128 or not options["partial"]:
             advice = "To get the table so far: partial=True."
             raise parked.reworded(python_words).as_exception(summary.cost_usd, advice)
         summary = replace(summary, parked=parked.reworded(python_words))
@@ -254,6 +197,34 @@ def _classify(
         too_few.result = result
         raise too_few
     return result
+
+
+@contextmanager
+def _opened(
+    buying: Mapping[str, Any],
+    *,
+    data: Data,
+    output: Any,
+    overwrite: Any,
+    csv: Any,
+    excel: Any,
+    service: Any,
+    partial: Any,
+    **options: Any,
+) -> Iterator[tuple[Source, AnySink, Settings, Purchase | Free]]:
+    """Check the arguments of a call, and open what they name; ``buying`` is for `Purchase`."""
+    check_flag("overwrite", overwrite)
+    check_flag("partial", partial)
+    settings, folders, reviewed = _asked(service, **options)
+    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
+        if service is None:
+            yield source, sink, settings, Free(Classifier.of(settings, folders).matcher, reviewed)
+            return
+        identity, earlier = source.identity(settings, sink.path), manifests_at(sink)
+        with Purchase(
+            service, settings, identity, decisions=reviewed, earlier=earlier, **buying
+        ) as purchase:
+            yield source, sink, settings, purchase
 
 
 def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:

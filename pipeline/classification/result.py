@@ -13,15 +13,13 @@ import pyarrow as pa
 
 from pipeline.answers import System
 from pipeline.checks import same_argument
-from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
-from pipeline.classification.file_sink import FileSink
 from pipeline.classification.frames import PandasFrame
 from pipeline.classification.matches import explained, long_table, places_of
 from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.pandas_columns import frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
-from pipeline.classification.source import Frame, Source
+from pipeline.classification.source import AnySink, Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.errors import PipelineError, SettingsError
@@ -288,9 +286,7 @@ class Result:
             return read_table(path, stored.format, stored.csv, stored.excel, known)
 
 
-def result_of(
-    source: Source, sink: FileSink | CloudSink | MemorySink, settings: Settings, summary: Summary
-) -> Result:
+def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summary) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.rows(0, summary.rows)

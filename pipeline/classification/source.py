@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -19,33 +19,22 @@ from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
 from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import (
-    CsvOptions,
-    ExcelOptions,
-    check_no_file,
-    checked_csv,
-    checked_excel,
-)
+from pipeline.file_options import check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity
 from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
-from pipeline.tables import (
-    ArrowReader,
-    Batch,
-    Reader,
-    format_of,
-    local_table,
-    output_format_of,
-)
+from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import numpy as np
     import pandas as pd
     import polars as pl
 
-__all__ = ["Data", "Frame", "Source", "open_table"]
+__all__ = ["AnySink", "Data", "Frame", "Source", "open_table"]
+
+AnySink: TypeAlias = FileSink | CloudSink | MemorySink
 
 FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
@@ -145,6 +134,7 @@ class Source:
         return identity.of_files(settings, self.path, output)
 
 
+@contextmanager
 def open_table(
     data: Data,
     settings: Settings,
@@ -153,7 +143,7 @@ def open_table(
     csv: Any = None,
     partial: bool = False,
     excel: Any = None,
-) -> AbstractContextManager[tuple[Source, FileSink | CloudSink | MemorySink]]:
+) -> Iterator[tuple[Source, AnySink]]:
     """Open the table passed to a public function, and the sink for the enriched table.
 
     Args:
@@ -169,64 +159,38 @@ def open_table(
         SettingsError: the data is not a table, or an argument is invalid.
         InputError: the table cannot be read, or lacks a text column.
     """
-    if isinstance(data, str | PathLike):
-        csv, excel, output = checked_csv(csv), checked_excel(excel), _checked_path(output)
-        if isinstance(data, str) and _is_no_path(data):
-            raise InputError(
-                f"{cut(data)} is not the path of a table, and a string must be one.",
-                "To classify a text, put it in a list: pipeline.classify([text]).",
+    in_memory = MemorySink(keeps_partial=partial)
+    if not isinstance(data, str | PathLike):
+        check_no_file(csv, excel)
+        if output is not None:
+            raise SettingsError(
+                "output is for files, and this table is in memory.",
+                "Write the result yourself: result.table or result.to_pandas().",
             )
-        return _opened_file(
-            as_path(data),
-            settings,
-            output,
-            overwrite=overwrite,
-            csv=csv,
-            excel=excel,
-            partial=partial,
-        )
-    check_no_file(csv, excel)
-    if output is not None:
-        raise SettingsError(
-            "output is for files, and this table is in memory.",
-            "Write the result yourself: result.table or result.to_pandas().",
-        )
-    frame, table = _in_memory(data, settings)
-    with suggesting(lambda: first_rows(ArrowReader(table, ()))):
-        reader = ArrowReader(table, settings.text_columns)
-    return nullcontext((Source(reader, frame=frame), MemorySink(keeps_partial=partial)))
-
-
-@contextmanager
-def _opened_file(
-    given: AnyPath,
-    settings: Settings,
-    output: AnyPath | None,
-    *,
-    overwrite: bool,
-    csv: CsvOptions,
-    excel: ExcelOptions,
-    partial: bool,
-) -> Iterator[tuple[Source, FileSink | CloudSink | MemorySink]]:
-    storage = Storage()
+        yield _in_memory(data, settings), in_memory
+        return
+    csv, excel, output = checked_csv(csv), checked_excel(excel), _checked_path(output)
+    given, storage = _checked_input(data), Storage()
     with local_table(given, storage) as (path, version):
         reader = open_suggesting(path, settings.text_columns, csv, None, excel)
         if output is None:
-            yield Source(reader, given, version=version), MemorySink(keeps_partial=partial)
+            yield Source(reader, given, version=version), in_memory
             return
         input_format = format_of(path)
         output_format = output_format_of(output, input_format=input_format)
         files = Files(input_format, output_format, overwrite, csv, excel)
-        sink = sink_at(
-            output,
-            output_format,
-            overwrite,
-            given,
-            sample=settings.limit_rows is not None,
-            keeps_partial=partial,
-            storage=storage,
-        )
+        sample = settings.limit_rows is not None
+        sink = sink_at(output, output_format, overwrite, given, sample, partial, storage)
         yield Source(reader, given, files, version=version), sink
+
+
+def _checked_input(data: str | PathLike[str]) -> AnyPath:
+    if isinstance(data, str) and _is_no_path(data):
+        raise InputError(
+            f"{cut(data)} is not the path of a table, and a string must be one.",
+            "To classify a text, put it in a list: pipeline.classify([text]).",
+        )
+    return as_path(data)
 
 
 def _is_no_path(text: str) -> bool:
@@ -247,32 +211,42 @@ def _checked_path(output: Any) -> AnyPath | None:
     return None if output is None else as_path(output)
 
 
-def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
-    """Return a frame and its text columns, or None and the table if it is not a frame."""
+def _in_memory(data: Any, settings: Settings) -> Source:
+    frame = _frame(data, settings)
+    if frame is None:
+        table = _table(data, settings)
+    else:
+        with suggesting(frame.sample):
+            table = frame.texts(settings)
+    with suggesting(lambda: first_rows(ArrowReader(table, ()))):
+        return Source(ArrowReader(table, settings.text_columns), frame=frame)
+
+
+def _frame(data: Any, settings: Settings) -> Frame | None:
+    """Return a data frame, or None if the data is something else."""
     import pandas as pd
 
     from pipeline.classification.frames import PandasFrame
     from pipeline.classification.polars_frames import is_polars, polars_of
 
-    frame: Frame | None = None
     if isinstance(data, pd.Series):
-        frame = PandasFrame(data.to_frame(_only_column(settings)))
-    elif isinstance(data, pd.DataFrame):
-        frame = PandasFrame(data)
-    elif is_polars(data):
-        frame = polars_of(data, lambda: _only_column(settings))
-    if frame is not None:
-        with suggesting(frame.sample):
-            return frame, frame.texts(settings)
+        return PandasFrame(data.to_frame(_only_column(settings)))
+    if isinstance(data, pd.DataFrame):
+        return PandasFrame(data)
+    return polars_of(data, lambda: _only_column(settings)) if is_polars(data) else None
+
+
+def _table(data: Any, settings: Settings) -> pa.Table:
+    """Return texts without a column, or anything that speaks to Arrow, as a table."""
     if (texts := texts_in(data)) is not None:
-        return None, pa.table({_only_column(settings): listed_texts(texts)})
+        return pa.table({_only_column(settings): listed_texts(texts)})
     of_spark = type(data).__module__.startswith("pyspark.")
     if not hasattr(data, "__arrow_c_stream__"):
         kind = type(data).__qualname__
         hint = FOR_SPARK if of_spark else MAY_BE
         raise SettingsError(f"data is of the type {kind}, not a table.", hint)
     try:
-        return None, pa.table(data)
+        return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
             f"Arrow cannot read the table: {readable(str(error), 200)}.",
