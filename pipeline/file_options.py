@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.checks import check, check_choice, check_flag, whole_number
@@ -15,6 +15,7 @@ __all__ = [
     "QUOTE_ESCAPES",
     "CsvOptions",
     "ExcelOptions",
+    "Files",
     "Format",
     "LineEnd",
     "QuoteEscape",
@@ -93,6 +94,35 @@ class ExcelOptions:
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The formats of a job's files.
+
+    Attributes:
+        input_format: the format of the input.
+        output_format: the format of the output.
+        overwrite: whether a file that this tool did not write may be replaced.
+        csv: the options of a CSV file; None in it means "detected".
+        excel: the sheet and the header row of a workbook; None in it means "detected".
+    """
+
+    input_format: Format
+    output_format: Format
+    overwrite: bool
+    csv: CsvOptions
+    excel: ExcelOptions = field(default_factory=ExcelOptions)
+
+    @property
+    def to_read_output(self) -> tuple[CsvOptions, ExcelOptions]:
+        """The options with which to read the output; its dialect is that of an input like it.
+
+        A workbook has only the sheet with the table.
+        """
+        if self.input_format != self.output_format:
+            return CsvOptions(), ExcelOptions()
+        return self.csv, ExcelOptions(header_row=self.excel.header_row)
 
 
 def check_no_file(csv: Any, excel: Any) -> None:

@@ -19,14 +19,14 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions import decided
-from pipeline.errors import InputChangedError, LedgerError, PipelineError
+from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.result import IN_MEMORY, Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
-from pipeline.tables import Batch, checked
+from pipeline.tables import Batch, check_unchanged, checked
 
 if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # offline jobs do not need the purchase code
 __all__ = ["Reporter", "plan", "run"]
 
 log = logging.getLogger(__name__)
+
+CHANGED = "The input changed while it was being read; no output was written."
 
 KEPT = " What was bought is kept and is not paid for again."
 """What a job that ends without a summary says of its answers."""
@@ -80,13 +82,6 @@ def run(
     matcher parses it again from the ledger. So no answer is held in memory, a killed run loses
     none, and ``--top`` and ``--min-confidence`` also apply to answers that were bought before.
 
-    Args:
-        source: the table.
-        sink: where the table with its codes goes.
-        settings: what to do with it.
-        purchase: buys the answers that the ledger lacks, and provides the matcher that reads them.
-        reporter: shows progress and passes on warnings.
-
     Returns:
         What the job did; ``parked`` says why a run stopped early.
 
@@ -122,12 +117,6 @@ def plan(
 ) -> Plan:
     """Read the table once and return what a job will do and buy, without spending anything.
 
-    Args:
-        source: the table.
-        settings: what to do with it.
-        purchase: records each call's first row, and knows which answers the ledger has.
-        warn: receives a warning if the text columns hold hardly any words.
-
     Raises:
         InputError: the table cannot be read to its end.
         SettingsError: the table already has columns with the names of the new ones.
@@ -161,16 +150,11 @@ class _Run:
     reporter: Reporter
     started: float = field(default_factory=time.monotonic)
 
-    @property
-    def may_park(self) -> bool:
-        """Whether an incomplete table may be written, or be there from an earlier run."""
-        return not isinstance(self.purchase, Free)
-
     def check_writable(self) -> None:
         """Refuse what would fail at the end, before any work is done."""
         check_free(self.source.reader.schema.names, self.settings)
         self.sink.check()
-        if self.sink.keeps_partial and self.may_park:
+        if self.sink.keeps_partial and not isinstance(self.purchase, Free):
             self.sink.partial.check()
 
     @contextmanager
@@ -196,33 +180,21 @@ class _Run:
             return None
         with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
             draft.writer.abort()  # do not buy answers that cannot be written
-        return self.purchase.buy(self._batches(), estimate, self.note_ledger)
+        batches = self.source.batches(self.settings.limit_rows)
+        return self.purchase.buy(batches, estimate, self.note_ledger)
 
     def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
         """Write the table with its codes, and put it in place with its manifest."""
-        source, purchase = self.source, self.purchase
-        with place.draft(source.reader, new_fields(self.settings)) as draft:
+        source, settings, purchase = self.source, self.settings, self.purchase
+        with place.draft(source.reader, new_fields(settings)) as draft:
             with self.reporter.progress(planned.rows) as advance:
                 matcher = decided(purchase.matcher, purchase.decisions)
-                observe = self.reporter.observe
-                tally = write(
-                    self._batches(), matcher, draft.writer, self.settings, advance, observe
-                )
-            _check_unchanged(source)
-            replaced = draft.writer.replaced_characters
-            summary = self.summary(tally, parked, place.path, replaced)
+                batches, observe = source.batches(settings.limit_rows), self.reporter.observe
+                tally = write(batches, matcher, draft.writer, settings, advance, observe)
+            check_unchanged(source.reader, CHANGED)
+            summary = self.summary(tally, parked, place.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-            record = manifest(
-                source.path,
-                source.reader.opened_fingerprint,
-                self.settings,
-                planned,
-                summary,
-                files=source.files,
-                base_url=purchase.base_url,
-                mark=purchase.mark,
-                version=source.version,
-            )
+            record = manifest(source, settings, planned, summary, purchase)
             draft.commit(record)
         self.reporter.record(record)
         return summary
@@ -242,7 +214,7 @@ class _Run:
     def close(self) -> None:
         """Note that the complete table is in place, which makes an incomplete one outdated."""
         self.purchase.close_job()
-        if self.may_park:
+        if not isinstance(self.purchase, Free):
             self.sink.partial.discard()
 
     def summary(
@@ -264,17 +236,6 @@ class _Run:
             to_check=tally.to_check,
             paid=paid,
             parked=parked,
-        )
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.source.batches(self.settings.limit_rows)
-
-
-def _check_unchanged(source: Source) -> None:
-    if source.reader.fingerprint() != source.reader.opened_fingerprint:
-        raise InputChangedError(
-            "The input changed while it was being read; no output was written.",
-            "Run the same command again.",
         )
 
 

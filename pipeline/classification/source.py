@@ -14,12 +14,11 @@ import pyarrow as pa
 
 from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.manifest import Files
 from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
 from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import check_no_file, checked_csv, checked_excel
+from pipeline.file_options import Files, check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity

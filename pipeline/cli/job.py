@@ -15,7 +15,6 @@ from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.free import Free
-from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import other_input
 from pipeline.classification.sink import default_output
@@ -29,7 +28,7 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.cli.terms import Terms
-from pipeline.file_options import Format
+from pipeline.file_options import Files, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress

@@ -11,7 +11,7 @@ from hashlib import blake2b
 import pyarrow as pa
 
 from pipeline.codes import load, normalized
-from pipeline.errors import InputChangedError, InputError
+from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 from pipeline.tables.arrow_texts import is_text
@@ -142,18 +142,6 @@ class Labelled:
             if wanted is None:
                 return
             first += len(batch.texts)
-
-    def check_unchanged(self) -> None:
-        """Make sure that every candidate saw the same rows.
-
-        Raises:
-            InputChangedError: the table changed since it was opened.
-        """
-        if self.reader.fingerprint() != self.reader.opened_fingerprint:
-            raise InputChangedError(
-                "The table changed during the evaluation; the figures are void.",
-                "Run the same command again.",
-            )
 
 
 def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelled:

@@ -27,6 +27,7 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress
 from pipeline.settings import Settings
+from pipeline.tables import check_unchanged
 
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
@@ -87,7 +88,7 @@ def evaluated(
                 if isinstance(found, Stopped):
                     return found
                 scored[candidate] = found
-    rows.check_unchanged()
+    check_unchanged(rows.reader, "The table changed during the evaluation; the figures are void.")
     return Evaluation(
         settings=settings,
         table=rows.name,

@@ -32,7 +32,15 @@ from pipeline.tables.formats import (
 from pipeline.tables.labels import labels
 from pipeline.tables.local import local_table
 from pipeline.tables.streams import compression_of, sha256_of, spooled
-from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns, Reader, Writer
+from pipeline.tables.table import (
+    Batch,
+    Cells,
+    NewColumn,
+    NewColumns,
+    Reader,
+    Writer,
+    check_unchanged,
+)
 from pipeline.tables.texts import find_column, naming_all
 
 __all__ = [
@@ -46,6 +54,7 @@ __all__ = [
     "Reader",
     "Writer",
     "archived",
+    "check_unchanged",
     "checked",
     "find_column",
     "format_of",

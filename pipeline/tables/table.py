@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 import pyarrow as pa
 
+from pipeline.errors import InputChangedError
 from pipeline.money import DECIMALS, DIGITS
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "NewColumns",
     "Reader",
     "Writer",
+    "check_unchanged",
 ]
 
 ARROW_USD = pa.decimal128(DIGITS, DECIMALS)
@@ -131,6 +133,16 @@ class Reader(Protocol):
             InputError: the table can no longer be read.
         """
         ...
+
+
+def check_unchanged(reader: Reader, message: str) -> None:
+    """Make sure that a table still has the bytes that it was opened with.
+
+    Raises:
+        InputChangedError: it has others; the message says what follows from that.
+    """
+    if reader.fingerprint() != reader.opened_fingerprint:
+        raise InputChangedError(message, "Run the same command again.")
 
 
 class Writer(Protocol):

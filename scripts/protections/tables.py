@@ -19,7 +19,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an input that changes meanwhile gives no output",
-        "if source.reader.fingerprint() != source.reader.opened_fingerprint:",
+        "if reader.fingerprint() != reader.opened_fingerprint:",
         "if False:",
         "tests/classification/test_job_output.py::test_an_input_that_changes_meanwhile_gives_no_output",
     ),

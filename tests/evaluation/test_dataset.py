@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import InputChangedError, InputError, SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import ArrowReader, open_reader
+from pipeline.tables import ArrowReader, check_unchanged, open_reader
 from tests.evaluation.labels import ROWS, csv_file, read, table
 
 
@@ -130,13 +130,13 @@ def test_a_table_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "t.csv")
     settings = EvaluationSettings("cpv")
     rows = labelled(open_reader(path, ["description"]), settings, "t.csv")
-    rows.check_unchanged()
+    check_unchanged(rows.reader, "It changed.")
     csv_file(path, [*ROWS, ("more", "45000000", "en")])
     with pytest.raises(InputChangedError, match="Run the same command again"):
-        rows.check_unchanged()
+        check_unchanged(rows.reader, "It changed.")
 
 
 def test_a_table_in_memory_needs_no_file() -> None:
     settings = EvaluationSettings("cpv")
     rows = labelled(ArrowReader(table(), ["description"]), settings, "The table")
-    rows.check_unchanged()
+    check_unchanged(rows.reader, "It changed.")

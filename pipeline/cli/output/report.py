@@ -10,10 +10,10 @@ from typing import Any
 
 from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import ExistingObject
-from pipeline.classification.manifest import Files
 from pipeline.classification.provenance import ExistingFile, texts_of_output, written_by_us
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
+from pipeline.file_options import Files
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
