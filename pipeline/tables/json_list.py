@@ -9,12 +9,10 @@ from pathlib import Path
 from pipeline.errors import InputError
 from pipeline.quoting import readable
 from pipeline.tables.contents import SAMPLE_BYTES, is_json_list
-from pipeline.tables.json_records import TOKEN, RawRecord, raw_records
+from pipeline.tables.json_scan import RawRecord, Scan
 from pipeline.tables.streams import open_input
 
 __all__ = ["has_list", "list_items"]
-
-HINT = "Check that the file is complete, and that it is one list of JSON objects."
 
 
 def has_list(path: Path) -> bool:
@@ -29,69 +27,40 @@ def list_items(path: Path) -> Iterator[RawRecord]:
     Raises:
         InputError: the file is not one list of objects, or is cut off.
     """
-    return raw_records(path, _Scan(path), "item", HINT)
+    return _Scan(path).records()
 
 
-class _Scan:
-    """Follows the brackets of a file. Positions are those in the buffer."""
+class _Scan(Scan):
+    noun = "item"
+    hint = "Check that the file is complete, and that it is one list of JSON objects."
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._buffer = b""
-        self._scanned = 0  # the end of the last token
-        self._yielded = 0  # the end of the last item
-        self._start = 0
-        self._depth = 0
+        super().__init__(path)
         self._items = 0
 
-    @property
-    def held(self) -> int:
-        """How many bytes wait for the end of their item."""
-        return len(self._buffer) - self._yielded
+    def _open(self, start: int) -> None:
+        self._depth += 1
+        if self._depth == 2:
+            self._start = start
 
-    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
-        """Scan more bytes, and yield the items that they complete."""
-        dropped, self._yielded = self._yielded, 0
-        self._buffer = self._buffer[dropped:] + chunk
-        self._scanned -= dropped
-        self._start -= dropped
-        for found in TOKEN.finditer(self._buffer, self._scanned):
-            token = found[0]
-            if token == b'"':
-                self._scanned = found.start()
-                return
-            self._scanned = found.end()
-            if token in (b"{", b"["):
-                self._depth += 1
-                self._start = found.start() if self._depth == 2 else self._start
-            elif token in (b"}", b"]"):
-                self._depth -= 1
-                if self._depth == 1:
-                    yield self._item()
-        self._scanned = len(self._buffer)
+    def _close(self, end: int) -> RawRecord | None:
+        self._depth -= 1
+        if self._depth != 1:
+            return None
+        self._items += 1
+        before = self._buffer[self._yielded : self._start]
+        expected = b"[" if self._items == 1 else b","
+        if before.removeprefix(codecs.BOM_UTF8).strip() != expected:
+            raise self._malformed("there is something else before it", before)
+        return self._record(end)
 
-    def rest(self) -> RawRecord:
-        """Return the bytes after the last item.
-
-        Raises:
-            InputError: they do not end the list.
-        """
+    def _rest(self) -> RawRecord:
         rest = self._buffer[self._yielded :]
         end = b"]" if self._items else b"[]"
         if b"".join(rest.removeprefix(codecs.BOM_UTF8).split()) != end:
             raise self._malformed("the list is cut off, or something follows it", rest)
         return RawRecord(rest, b"")
 
-    def _item(self) -> RawRecord:
-        self._items += 1
-        before = self._buffer[self._yielded : self._start]
-        expected = b"[" if self._items == 1 else b","
-        if before.removeprefix(codecs.BOM_UTF8).strip() != expected:
-            raise self._malformed("there is something else before it", before)
-        item = RawRecord(before, self._buffer[self._start : self._scanned])
-        self._yielded = self._scanned
-        return item
-
     def _malformed(self, reason: str, found: bytes) -> InputError:
         shown = readable(found.decode("utf-8", "replace"))
-        return InputError(f"{self._path}, item {self._items}: {reason}: {shown!r}.", HINT)
+        return InputError(f"{self._path}, item {self._items}: {reason}: {shown!r}.", self.hint)

@@ -6,19 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pipeline.errors import InputError
 from pipeline.quoting import quoted
-from pipeline.tables.streams import open_input
 
 __all__ = [
     "NESTED_NAMES",
-    "TOKEN",
     "Kind",
     "Number",
-    "RawRecord",
     "item_spans",
     "kind_of",
     "member_spans",
@@ -26,23 +21,14 @@ __all__ = [
     "nested_names",
     "parsed",
     "raw_members",
-    "raw_records",
     "texts_at",
 ]
 
 Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "nested"]
 """What the values of a key are; ``int`` fits in 53 bits, ``large int`` in 64."""
 
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
-"""A string, a bracket, or the quote of a string that the buffer cuts off."""
-
 NESTED_NAMES = 1_000
 """How many nested names an error about a missing column may choose its suggestion from."""
-
-CHUNK_BYTES = 1 << 20
-
-RECORD_BYTES = 1 << 28
-"""The longest record; without a limit, one could fill the memory."""
 
 SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -51,60 +37,6 @@ class Number(str):
     """A number as written, so that 1.10 and 20-digit integers keep their digits."""
 
     __slots__ = ()
-
-
-class RawRecord(NamedTuple):
-    """A record as its file has it.
-
-    Attributes:
-        before: the bytes between the record before and this one.
-        raw: its bytes; b"" at the end of the file, where only bytes follow.
-    """
-
-    before: bytes
-    raw: bytes
-
-
-class Scan(Protocol):
-    """Follows the brackets of a file, from one chunk to the next."""
-
-    @property
-    def held(self) -> int:
-        """How many bytes wait for the end of their record."""
-
-    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
-        """Scan more bytes, and yield the records that they complete."""
-
-    def rest(self) -> RawRecord:
-        """Return the bytes after the last record."""
-
-
-def raw_records(path: Path, scan: Scan, noun: str, hint: str) -> Iterator[RawRecord]:
-    """Yield each record that a scan finds in a file; last, the bytes after them.
-
-    Args:
-        path: the file.
-        scan: finds where its records begin and end.
-        noun: what it calls a record.
-        hint: what to do about a record that is too long.
-
-    Raises:
-        InputError: a record is too long, or the scan refuses the file.
-    """
-    size = CHUNK_BYTES
-    number = 1
-    with open_input(path) as stream:
-        while chunk := stream.read(size):
-            size *= 2  # unless a record ends: long strings would be scanned again and again
-            for record in scan.feed(chunk):
-                size = CHUNK_BYTES
-                number += 1
-                yield record
-            if scan.held > RECORD_BYTES:
-                raise InputError(
-                    f"{path}, {noun} {number}: it has more than {RECORD_BYTES:,} bytes.", hint
-                )
-    yield scan.rest()
 
 
 def parsed(text: str, start: int = 0) -> dict[str, Any]:

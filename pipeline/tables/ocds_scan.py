@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.tables.json_records import TOKEN, RawRecord, parsed, raw_records
+from pipeline.tables.json_records import parsed
+from pipeline.tables.json_scan import RawRecord, Scan
 
 __all__ = ["elements"]
 
 LISTS = (b'"releases"', b'"records"')
-
-HINT = "Check that the file is complete, and that it holds OCDS packages, releases or records."
 
 
 def elements(path: Path) -> Iterator[RawRecord]:
@@ -25,7 +24,7 @@ def elements(path: Path) -> Iterator[RawRecord]:
     Raises:
         InputError: the file is not JSON, is cut off, or holds something else.
     """
-    return raw_records(path, _Scan(path), "release", HINT)
+    return _Scan(path).records()
 
 
 @dataclass(slots=True)
@@ -50,75 +49,28 @@ class _Outermost:
             self.envelope += [before, b"0"]
 
 
-class _Scan:
-    """Follows the brackets of a file. Positions are those in the buffer."""
+class _Scan(Scan):
+    noun = "release"
+    hint = "Check that the file is complete, and that it holds OCDS packages, releases or records."
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._empty = True
-        self._buffer = b""
-        self._scanned = 0  # the end of the last token
-        self._yielded = 0  # the end of the last element
+        super().__init__(path)
         self._assigned = 0  # what is before belongs to an element or to an envelope
-        self._element_start = 0
-        self._depth = 0
         self._last_string = b""
         self._outermost = _Outermost()
         self._between: bytes | None = None  # what must precede an outermost object; None at first
 
-    @property
-    def held(self) -> int:
-        """How many bytes wait for the end of their element."""
-        return len(self._buffer) - self._yielded
-
-    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
-        """Scan more bytes, and yield the elements that they complete."""
-        self._empty = self._empty and not chunk.strip()
-        self._forget()
-        self._buffer += chunk
-        for found in TOKEN.finditer(self._buffer, self._scanned):
-            token = found[0]
-            if token == b'"':
-                self._scanned = found.start()
-                return
-            self._scanned = found.end()
-            if token in (b"{", b"["):
-                self._open(token, found.start())
-            elif token in (b"}", b"]"):
-                if element := self._close(found.end()):
-                    yield element
-            else:
-                self._last_string = token
-                if self._depth == 1 and token == b'"ocid"':
-                    self._outermost.is_record = True
-        self._scanned = len(self._buffer)
-
-    def rest(self) -> RawRecord:
-        """Return the bytes after the last element.
-
-        Raises:
-            InputError: an object is not complete, or there is none.
-        """
-        if self._empty:
-            raise InputError(f"{self._path} is empty.", HINT)
-        open_list = self._between and not self._buffer.rstrip().endswith(b"]")
-        if self._depth or open_list or self._scanned < len(self._buffer):
-            raise self._malformed("it is cut off")
-        ends = {b"[": b"[]", b",": b"]"}
-        self._check_outside(len(self._buffer), ends.get(self._between or b"", b""))
-        return RawRecord(self._buffer[self._yielded :], b"")
-
-    def _forget(self) -> None:
-        """Drop the bytes that were yielded."""
-        dropped = self._yielded
-        self._buffer = self._buffer[dropped:]
-        self._scanned -= dropped
+    def _forget(self, dropped: int) -> None:
+        super()._forget(dropped)
         self._assigned -= dropped
-        self._element_start -= dropped
-        self._yielded = 0
 
-    def _open(self, token: bytes, start: int) -> None:
-        outermost = self._outermost
+    def _see(self, string: bytes) -> None:
+        self._last_string = string
+        if string == b'"ocid"':
+            self._outermost.is_record = True
+
+    def _open(self, start: int) -> None:
+        outermost, token = self._outermost, self._buffer[start : start + 1]
         if self._depth == 0:
             if self._between is None:
                 self._between = b"[" if token == b"[" else b""
@@ -127,16 +79,15 @@ class _Scan:
             self._check_outside(start, self._between)
             self._between = self._between and b","
             self._outermost = _Outermost()
-            self._element_start = self._assigned = start
+            self._start = self._assigned = start
         elif self._depth == 1 and token == b"[":
             if self._last_string in LISTS and not outermost.is_record:
                 outermost.is_package = outermost.in_list = True
         elif self._depth == 2 and outermost.in_list:
-            self._element_start = start
+            self._start = start
         self._depth += 1
 
     def _close(self, end: int) -> RawRecord | None:
-        """Close a bracket; return the element that it completes, if any."""
         outermost = self._outermost
         if self._depth == 0 and self._between:
             return None  # the end of the list
@@ -155,11 +106,19 @@ class _Scan:
         return None
 
     def _element(self, end: int) -> RawRecord:
-        start = self._element_start
-        element = RawRecord(self._buffer[self._yielded : start], self._buffer[start:end])
-        self._outermost.add_element(self._buffer[self._assigned : start])
-        self._yielded = self._assigned = end
-        return element
+        self._outermost.add_element(self._buffer[self._assigned : self._start])
+        self._assigned = end
+        return self._record(end)
+
+    def _rest(self) -> RawRecord:
+        if self._between is None and not self._buffer.strip():
+            raise InputError(f"{self._path} is empty.", self.hint)
+        open_list = self._between and not self._buffer.rstrip().endswith(b"]")
+        if self._depth or open_list or self._scanned < len(self._buffer):
+            raise self._malformed("it is cut off")
+        ends = {b"[": b"[]", b",": b"]"}
+        self._check_outside(len(self._buffer), ends.get(self._between or b"", b""))
+        return RawRecord(self._buffer[self._yielded :], b"")
 
     def _check_envelope(self, end: int) -> None:
         """Check a package that ends, apart from its elements."""
@@ -177,4 +136,4 @@ class _Scan:
             raise self._malformed("there is text outside its objects")
 
     def _malformed(self, reason: str) -> InputError:
-        return InputError(f"{self._path} is not OCDS in JSON: {reason}.", HINT)
+        return InputError(f"{self._path} is not OCDS in JSON: {reason}.", self.hint)
