@@ -20,7 +20,7 @@ from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_lines import utf_16
 from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
-from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import check_names, collapsed, encodable, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
@@ -78,18 +78,16 @@ class CsvBatch:
         return CsvBatch(self.schema, self.texts[:rows], self.fields[:rows], self.raw[:rows])
 
 
-class CsvReader:
+class CsvReader(FileReader):
     """A CSV file.
 
     Attributes:
-        opened_fingerprint: see `Reader.opened_fingerprint`.
         dialect: its dialect.
         header: the record with the column names, as in the file; "" without one.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
-        self._path = path
-        self.opened_fingerprint = fingerprint_of(path)
+        super().__init__(path)
         above = (options.header_row or 1) - 1
         self.dialect: Dialect = detect(path, options, text_columns, above)
         names, self.header = self._first()
@@ -120,10 +118,6 @@ class CsvReader:
     def schema(self) -> pa.Schema:
         """The columns, all text."""
         return pa.schema([(name, pa.string()) for name in self._names])
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

@@ -26,7 +26,7 @@ from pipeline.tables.json_records import (
     raw_members,
     texts_at,
 )
-from pipeline.tables.streams import fingerprint_of, open_input
+from pipeline.tables.streams import FileReader, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts
 
@@ -121,28 +121,22 @@ class JsonBatch:
         return replace(self, texts=self.texts[:rows], raw=self.raw[:rows], trailing=b"")
 
 
-class JsonReader:
+class JsonReader(FileReader):
     """A file of JSON Lines, or a list. Opening it reads all of it: any record may have more keys.
 
     Attributes:
-        opened_fingerprint: see `Reader.opened_fingerprint`.
         schema: the keys of all records, in the order in which they first occur.
         in_list: whether the file is a list.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
-        self._path = path
+        super().__init__(path)
         self._wanted = text_columns
-        self.opened_fingerprint = fingerprint_of(path)
         self.in_list = has_list(path)
         self._kinds: dict[str, Kind] = {}
         self._scan()
         check_names(self._kinds, path)
         self.schema: pa.Schema = _schema(self._kinds)
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[JsonBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

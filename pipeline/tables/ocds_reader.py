@@ -14,7 +14,7 @@ from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.json_records import item_spans, member_spans, parsed, texts_at
 from pipeline.tables.ocds_scan import elements
-from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
 
@@ -84,28 +84,22 @@ class OcdsBatch:
         )
 
 
-class OcdsReader:
+class OcdsReader(FileReader):
     """A file of OCDS packages, releases or records.
 
     Attributes:
-        opened_fingerprint: see `Reader.opened_fingerprint`.
         schema: the identifiers and the text, for other formats, and what an earlier run added.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
-        self._path = path
+        super().__init__(path)
         self._paths = TEXTS if tuple(text_columns) == TEXT_COLUMNS else text_columns
-        self.opened_fingerprint = fingerprint_of(path)
         self._added: tuple[str, ...] = ()
         first = next(elements(path))
         if first.raw:
             _, release = self._read(1, first.raw)
             self._added = tuple(release.get(OURS) or ())
         self.schema = pa.schema([(name, pa.string()) for name in (*NAMES, *self._added)])
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[OcdsBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

@@ -16,7 +16,7 @@ from pipeline.tables.arrow_batches import ArrowBatch, bounded
 from pipeline.tables.arrow_texts import check_fields, find_text_columns
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
-from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
 __all__ = ["ARROW_SCHEMA", "ParquetReader"]
@@ -28,20 +28,18 @@ UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What reading a damaged file raises; the last, if the name of a column is not UTF-8."""
 
 
-class ParquetReader:
+class ParquetReader(FileReader):
     """A Parquet file.
 
     INT96 timestamps are read as INT64, in a unit that keeps their values; see `int96`.
 
     Attributes:
-        opened_fingerprint: see `Reader.opened_fingerprint`.
         schema: the columns, with the file's key-value metadata.
         compression: the codec of each leaf column, in order; empty for a file without rows.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
-        self._path = path
-        self.opened_fingerprint = fingerprint_of(path)
+        super().__init__(path)
         with _opened(path) as file:
             _check_columns(file)
             self.compression = _compression(file.metadata)
@@ -54,10 +52,6 @@ class ParquetReader:
             with _opened(path, self._unit) as file:
                 self.schema = _schema(file)
         self._text_columns = find_text_columns(self.schema, text_columns, path)
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

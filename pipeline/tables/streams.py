@@ -17,8 +17,8 @@ from pipeline.files.regular import open_regular
 from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list, refuse_uncompressed
 
 __all__ = [
+    "FileReader",
     "compression_of",
-    "fingerprint_of",
     "open_input",
     "open_output",
     "sha256_of",
@@ -68,16 +68,27 @@ def open_output(path: Path, compression: Compression | None) -> Iterator[pa.Nati
         yield stream
 
 
-def fingerprint_of(path: Path) -> str:
-    """Return the SHA-256 of an input's current bytes.
+class FileReader:
+    """A table in a file, which may change while it is read; see `pipeline.tables.table.Reader`.
 
-    Raises:
-        InputError: the file can no longer be read.
+    Attributes:
+        opened_fingerprint: the SHA-256 of the file's bytes when it was opened.
     """
-    try:
-        return sha256_of(path)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.opened_fingerprint = self.fingerprint()
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's current bytes.
+
+        Raises:
+            InputError: the file can no longer be read.
+        """
+        try:
+            return sha256_of(self._path)
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
 
 
 def sha256_of(path: Path) -> str:

@@ -16,7 +16,7 @@ from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
-from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
 from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
@@ -62,11 +62,10 @@ class XlsxBatch:
         return XlsxBatch(texts, cells, self.kinds, self.schema, self.values)
 
 
-class XlsxReader:
+class XlsxReader(FileReader):
     """The table in a sheet. Opening it reads all of it, to find the type of each column.
 
     Attributes:
-        opened_fingerprint: see `Reader.opened_fingerprint`.
         schema: the columns; one without a name has the letters of its column.
         sheet: the name of the sheet.
         above: the rows above the column names, by their numbers, from 1.
@@ -77,8 +76,7 @@ class XlsxReader:
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str], options: ExcelOptions) -> None:
-        self._path = path
-        self.opened_fingerprint = fingerprint_of(path)
+        super().__init__(path)
         with self._opened() as book:
             self.values = CellValues(book.formats, book.from_1904)
             layout = find_layout(path, book, self.values, text_columns, options)
@@ -97,10 +95,6 @@ class XlsxReader:
         with _naming_other(layout.others):
             found = find_cell_texts(names, text_columns, self._where)
             self._text_in = [replace(each, place=columns[each.place]) for each in found]
-
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's bytes."""
-        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
