@@ -122,13 +122,7 @@ class Matcher(Protocol):
 def answered(
     batches: Iterable[Batch], texts_of: Callable[[Batch], Sequence[str]], matcher: Matcher
 ) -> Iterator[tuple[Batch, BatchAnswers]]:
-    """Yield each batch with its answers; a matcher in several processes reads some batches ahead.
-
-    Args:
-        batches: rows.
-        texts_of: returns the texts of a batch.
-        matcher: answers them.
-    """
+    """Yield each batch with its answers; a matcher in several processes reads some ahead."""
     waiting: deque[Batch] = deque()
 
     def texts() -> Iterator[Sequence[str]]:

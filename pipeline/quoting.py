@@ -50,11 +50,6 @@ def visible(text: str) -> str:
 
 
 def readable(text: str, most: int = 40) -> str:
-    """Return a foreign text as one short line without control characters.
-
-    Args:
-        text: anything.
-        most: how many characters are shown.
-    """
+    """Return a foreign text as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -107,9 +107,6 @@ class Columns:
     """Makes the columns of `new_fields` for one batch after the other.
 
     The cells of an answer are made once for the rows that share it.
-
-    Args:
-        settings: which columns to make.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -34,14 +34,8 @@ def open_labelled(
 ) -> Iterator[Reader]:
     """Open a labelled table; an error about a missing column names all that are missing.
 
-    Args:
-        data: the table.
-        asked: the settings with the text columns.
-        needed: the option and the name of each other column that is read.
-        system: whose codes the labels are.
-        csv: the `CsvOptions` of a CSV file; None to detect its dialect.
-        excel: the `ExcelOptions` of a workbook; None to find its table.
-        optional: one more column of a frame that is read if it holds text.
+    ``needed`` has the option and the name of each column beside the text, and ``optional`` is one
+    more column of a frame that is read if it holds text.
 
     Raises:
         SettingsError: the data is not a table, or an argument is invalid.

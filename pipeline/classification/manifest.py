@@ -59,13 +59,6 @@ def was_done(
     It is the same job if the input's bytes, the settings, the formats, the service and the version
     of this tool are the same, and if the output is complete. The number of processes changes
     nothing in an output.
-
-    Args:
-        found: the manifest.
-        fingerprint: the SHA-256 of the input's current bytes.
-        settings: the settings of the job.
-        files: the formats of its files.
-        base_url: the service to buy from; None for the embedded engine.
     """
     wanted = {
         "input": fingerprint,

@@ -24,13 +24,7 @@ PARTS = ("code", "title", "confidence")
 
 
 def long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> pd.DataFrame:
-    """Return one row for each match, the best first.
-
-    Args:
-        new: the new columns of the enriched table.
-        settings: the settings of the job.
-        labels: the labels of the rows.
-    """
+    """Return one row for each match, the best first."""
     found = pd.concat(
         [_matches(new, settings, system) for system in settings.systems], ignore_index=True
     )
@@ -62,10 +56,8 @@ def places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
 def explained(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
     """Return the best match of each system for some texts, with the words that decided it.
 
-    Args:
-        texts: the texts; their index labels become the column ``row``.
-        new: the new columns of their rows. What a person decided is taken from them.
-        settings: the settings of the job.
+    What a person decided is taken from ``new``, the new columns of their rows. The index labels of
+    the texts become the column ``row``.
     """
     prefix = settings.column_prefix
     settings = replace(settings, explain=True, limit_rows=None, column_prefix="")

@@ -42,10 +42,8 @@ def frame_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> 
 def new_columns_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
     """Return the new columns of an enriched table as a frame.
 
-    Args:
-        table: the table; in one that was read from a text file, the new columns are text.
-        settings: the settings of the job.
-        exact_costs: costs as `decimal.Decimal`; otherwise they are floats.
+    In a table that was read from a text file, the new columns are text. Costs are floats unless
+    they must be exact.
     """
     new, fields = restored(table, settings), new_fields(settings)
     return pd.DataFrame(

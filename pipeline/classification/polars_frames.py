@@ -84,12 +84,7 @@ class PolarsFrame:
 
 
 def polars_of(data: Any, only_column: Callable[[], str]) -> PolarsFrame | None:
-    """Return a frame for an object of Polars, or None if it is not a table.
-
-    Args:
-        data: the object.
-        only_column: returns the name for the column of a series.
-    """
+    """Return a frame for an object of Polars, or None if it is not a table."""
     polars = _polars()
     match data:
         case polars.DataFrame():

@@ -122,11 +122,6 @@ def path_from_here(manifest: Mapping[str, Any], path: str, output: Path) -> str:
 def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:
     """Refuse to replace an output.
 
-    Args:
-        path: the output, for messages.
-        is_ours: whether this tool wrote what is there, and it has not changed since.
-        full_by_sample: whether a sample would replace a full table.
-
     Raises:
         OutputError: it must not be replaced without ``--overwrite``.
     """

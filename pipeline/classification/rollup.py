@@ -37,9 +37,7 @@ class RollUp:
 
     A code's confidence is the sum over the listed matches at or below it, capped at 1.
 
-    Args:
-        table: the codes, their parents and titles.
-        sure: the minimum confidence of a code.
+    A code is sure from the confidence ``sure`` on.
     """
 
     def __init__(self, table: CodeTable, sure: float) -> None:

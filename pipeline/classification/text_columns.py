@@ -55,11 +55,7 @@ def few_words(
 ) -> str | None:
     """Return a warning if the text columns hold hardly any words.
 
-    Args:
-        wanted: the chosen columns.
-        rows: rows in the table.
-        worded: rows with words in these columns.
-        sample: returns the table's first rows with all columns.
+    ``worded`` rows of all have words in these columns; ``sample`` returns the first ones.
     """
     if not rows or worded > HARDLY_ANY * rows:
         return None

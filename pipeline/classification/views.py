@@ -102,13 +102,7 @@ def result_html(
 ) -> str:
     """Return a result's summary and first rows as HTML.
 
-    Args:
-        summary: what the job did.
-        systems: the systems that were asked.
-        prefix: the prefix of the new columns.
-        table: the enriched table; None shows the summary only.
-        texts: the texts of its first rows.
-        labels: the labels of the rows; None numbers them from 0.
+    Without a table, it is the summary alone; without labels, the rows are numbered from 0.
     """
     rows = [] if table is None else list(_rows(table, systems, prefix, texts, labels))
     template = _templates().get_template("result.html.j2")

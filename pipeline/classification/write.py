@@ -130,16 +130,7 @@ def write(
     advance: Callable[[int], None],
     observe: Observe = lambda _texts, _answers: None,
 ) -> Tally:
-    """Ask the matcher for the answers of each batch and write the rows, in their order.
-
-    Args:
-        batches: the table.
-        matcher: answers its texts.
-        writer: writes the rows.
-        settings: which columns to add.
-        advance: counts the rows of each batch.
-        observe: receives the texts and answers of each batch.
-    """
+    """Ask the matcher for the answers of each batch and write the rows, in their order."""
     tally = Tally.of(settings.systems)
     made = Columns(settings)
     for batch, answers in classified(batches, matcher, settings):

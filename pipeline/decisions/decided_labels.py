@@ -18,12 +18,7 @@ TEXT_COLUMN, CODE_COLUMN = "description", "code"
 
 
 class DecidedLabels:
-    """The labels of a history, corrected and completed by decisions.
-
-    Args:
-        decisions: what people decided.
-        system: whose codes the labels are.
-    """
+    """The labels of a history, corrected and completed by decisions."""
 
     def __init__(self, decisions: Decisions, system: System) -> None:
         self._left = {text_key(each.text): each for each in decisions.about(system)}

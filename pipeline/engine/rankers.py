@@ -33,10 +33,7 @@ def ranker(
 ) -> Ranker:
     """Return the ranker of a system; each process loads it once.
 
-    Args:
-        system: whose codes to rank.
-        engine: ``learned`` answers by a model; ``lexical`` by titles alone.
-        model: a model to use in place of the shipped one.
+    A model takes the place of the shipped one.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.

@@ -34,10 +34,7 @@ def searched(system: System, words: str, top: int) -> list[Match]:
     The titles find the words themselves; the model also knows other words for the same thing, such
     as "laptop", which the title of no computer has.
 
-    Args:
-        system: whose codes to search.
-        words: what the person typed.
-        top: how many codes to return, at most `RANKED`.
+    It returns at most `RANKED` codes.
 
     Returns:
         Matches, best first. Their confidence is the sum of both; it only serves to compare them.

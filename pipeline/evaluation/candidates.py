@@ -97,10 +97,6 @@ def model(folder: Path, system: System) -> Embedded:
 def check_candidates(candidates: Sequence[Candidate], suspects: bool) -> None:
     """Refuse to list the suspicious rows of two candidates.
 
-    Args:
-        candidates: one or two.
-        suspects: whether suspicious rows are asked for.
-
     Raises:
         SettingsError: they are, and there are two candidates.
     """

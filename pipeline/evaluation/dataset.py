@@ -147,11 +147,6 @@ class Labelled:
 def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelled:
     """Read a table once, to find out which rows are evaluated.
 
-    Args:
-        reader: reads the table.
-        settings: its columns, and how many rows to draw.
-        name: the table's name, for people.
-
     Raises:
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """

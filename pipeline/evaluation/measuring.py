@@ -67,10 +67,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
 def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Headline | None:
     """Return the three figures that come first; None for systems without general codes.
 
-    Args:
-        system: whose codes they are.
-        labels: the code that is stated for each text.
-        best: the best code of each text; "" where there is none.
+    ``best`` has "" where there is no code.
     """
     level = broad(system).name
     if level not in ("division", "segment"):

@@ -70,9 +70,6 @@ def difference_cells(
     """Yield for each depth its name, the share of each candidate, and their difference.
 
     The difference is in points, followed by its 95 % interval and McNemar's p.
-
-    Args:
-        differences: see `Findings.differences`.
     """
     for each, shares in differences:
         low, high = each.interval

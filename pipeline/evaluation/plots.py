@@ -38,9 +38,7 @@ Named = Sequence[tuple[str, Evaluated]]
 def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
     """Draw how often the right code is found, by level, for candidates with their CSS classes.
 
-    Args:
-        named: the candidates.
-        narrow: whether to draw it for a phone.
+    A narrow drawing is for a phone.
     """
     depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
     groups = {}

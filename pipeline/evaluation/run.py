@@ -60,11 +60,7 @@ def evaluated(
 ) -> Evaluation | Stopped:
     """Evaluate one candidate, or two on the same rows.
 
-    Args:
-        rows: the rows.
-        candidates: the candidates; at most one of them is paid, and it is asked last.
-        open_purchase: opens the purchase of the paid one.
-        progress: shows the progress of the scoring.
+    At most one of them is paid, and it is asked last.
 
     Raises:
         InputError: the table cannot be read.

@@ -117,11 +117,6 @@ def _check_column(name: str, value: Any) -> None:
 def check_given(table: object, decisions: object, system: object) -> None:
     """Refuse an evaluation without labels or a system, or with labels of two kinds.
 
-    Args:
-        table: the labelled table; None if there is none.
-        decisions: the files of decisions; empty if there are none.
-        system: the system; None if the caller names none.
-
     Raises:
         SettingsError: something is missing; the error names all of it.
     """

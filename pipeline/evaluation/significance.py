@@ -141,11 +141,7 @@ def compare(
 ) -> Comparison:
     """Compare two candidates.
 
-    Args:
-        a: the scores of the first.
-        b: the scores of the second on the same rows.
-        usd: what the answers of the paid one cost.
-        paid: which one is paid.
+    ``usd`` is what the answers of the paid one cost.
     """
     differences = [
         _difference(a, b, depth, top)

@@ -74,8 +74,7 @@ class Suspects:
     def table(self, references: pa.Schema) -> pa.Table:
         """Return the suspicious rows, the most suspicious first.
 
-        Args:
-            references: the reference columns; they follow the row number.
+        The reference columns follow the row number.
         """
         schema = pa.schema([pa.field("row", pa.int64()), *references, *FIELDS])
         table = pa.Table.from_batches(self.found, schema)
@@ -128,11 +127,7 @@ def check_suspects(path: Path, source: Path, overwrite: bool) -> None:
 def write_suspects(path: Path, source: Path, overwrite: bool, found: Findings) -> None:
     """Write the suspicious rows, with a manifest beside the file.
 
-    Args:
-        path: of the file, in the format of its suffix.
-        source: the labelled table, which is never replaced.
-        overwrite: whether a file that this tool did not write may be replaced.
-        found: what an evaluation with suspects found.
+    The source, which is the labelled table, is never replaced.
 
     Raises:
         OutputError: the file cannot be written.

@@ -12,13 +12,7 @@ __all__ = ["caveat", "verdict"]
 
 
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
-    """Return how good one candidate is, or which of two is better and what that costs.
-
-    Args:
-        names: of the candidates.
-        figures: of the candidates.
-        comparison: how two of them differ.
-    """
+    """Return how good one candidate is, or which of two is better and what that costs."""
     if comparison is None:
         (one,) = figures
         if one.headline is not None and one.headline.specific.rows:
@@ -32,13 +26,7 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
 
 
 def caveat(name: str, learned: int, all_rows: int) -> str:
-    """Return why the figures of a model are too good.
-
-    Args:
-        name: of the model.
-        learned: how many of the rows have a text that it was trained on.
-        all_rows: how many rows there are.
-    """
+    """Return why the figures of a model are too good."""
     return (
         f"But {name} was trained on the texts of {learned:,} of the {rows(all_rows)}, and repeats "
         "what it learned: evaluate it on other rows."

@@ -118,12 +118,7 @@ def read_table(
 ) -> pa.Table:
     """Read a whole table into memory; all columns of a CSV file are text.
 
-    Args:
-        path: the file.
-        table_format: its format.
-        csv: how CSV is read.
-        excel: how a workbook is read.
-        known: columns that it has, by which column names below titles are found.
+    ``known`` are columns that it has, by which column names below titles are found.
     """
     reader = open_reader(path, known, csv, table_format, excel)
     batches = [batch.to_arrow() for batch in reader.batches()]
@@ -135,12 +130,7 @@ def open_writer(
 ) -> Writer:
     """Open a file for the reader's columns followed by new ones.
 
-    Args:
-        path: the file to write.
-        name: its final name, whose suffix may ask for compression.
-        output_format: its format.
-        reader: the source of the original columns.
-        new_fields: the new columns.
+    The suffix of its final name may ask for compression.
 
     Raises:
         OutputError: the format cannot hold the columns, or the compression that the name asks for.

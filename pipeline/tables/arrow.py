@@ -95,10 +95,7 @@ def with_metadata(
 ) -> dict[bytes, bytes]:
     """Return a schema's metadata updated with new entries.
 
-    Args:
-        old: the schema's metadata.
-        new: the entries to add or replace.
-        rows: the final number of rows, for the index of a pandas frame.
+    ``rows`` is their final number, for the index of a pandas frame.
     """
     encoded = {name.encode(): value.encode() for name, value in new.items()}
     return {**_with_index_of(old, rows), **encoded}

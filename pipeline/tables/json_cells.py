@@ -85,12 +85,6 @@ def check_found(
 ) -> None:
     """Refuse a field that no row of a table had, once all of it is read; see `check_absent`.
 
-    Args:
-        cells: where texts are in JSON.
-        names: the names of all columns.
-        wanted: the names of the text columns.
-        table: the table's name in messages.
-
     Raises:
         InputError: there are other fields, but not this one.
     """
@@ -109,11 +103,7 @@ def find_cell_texts(
 ) -> list[CellText]:
     """Return where the texts are; ``tender.title`` may be in the JSON of the column ``tender``.
 
-    Args:
-        names: the names of all columns.
-        wanted: the names of the text columns.
-        table: the table's name in errors.
-        may_hold: the columns that may hold JSON; None for all.
+    Only the columns that ``may_hold`` JSON are looked into; None for all.
 
     Raises:
         InputError: a column is missing, or several have its name.
@@ -131,10 +121,7 @@ def holders(
 ) -> list[str]:
     """Return the column that each text is in; the wanted name if there is none.
 
-    Args:
-        names: the names of all columns.
-        wanted: the names of the text columns; that of a field begins with its column's.
-        may_hold: the columns that may have fields; None for all.
+    Only the columns that ``may_hold`` fields are looked into; None for all.
     """
     may_hold = names if may_hold is None else may_hold
     return [name if name in names else _holder(may_hold, name) for name in wanted]

@@ -14,11 +14,6 @@ __all__ = ["labels"]
 def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
     """Return a column's values as stripped text; "" for null.
 
-    Args:
-        batch: rows of the table.
-        place: the position of the column.
-        option: the option that names the column, such as ``--code-column``.
-
     Raises:
         InputError: the column has neither text nor whole numbers.
     """

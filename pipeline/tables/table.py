@@ -90,9 +90,7 @@ class NewColumns(tuple[NewColumn, ...]):
     def of(cls, fields: Sequence[pa.Field], groups: Sequence[Sequence[Cells]]) -> NewColumns:
         """Return the columns of some groups.
 
-        Args:
-            fields: the names and types of all columns.
-            groups: for each group, the cells of each row.
+        A group has the cells of each row.
         """
         rows = ((cells.values for cells in group) for group in groups)
         values = [column for group in rows for column in zip(*group, strict=True)]

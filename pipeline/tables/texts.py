@@ -135,12 +135,6 @@ def check_absent(
     All records of a small file may lack an optional field. A name like that of another column is
     refused nevertheless, since answers for texts without it may be bought.
 
-    Args:
-        names: the names of all columns and fields.
-        absent: the text columns that no row has.
-        wanted: all text columns.
-        table: the table's name in messages.
-
     Raises:
         InputError: no text column is there, or one is misspelt.
     """
@@ -154,12 +148,7 @@ def check_absent(
 
 @contextmanager
 def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator[None]:
-    """Let the error about a missing column name the other ones that are missing, too.
-
-    Args:
-        columns: the option and the name of each column that is needed.
-        system: see `find_column`.
-    """
+    """Let the error about a missing column name the other ones that are missing, too."""
     try:
         yield
     except InputError as error:

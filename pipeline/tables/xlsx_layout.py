@@ -50,13 +50,6 @@ def find_layout(
     If none has, or no column is named, the table is in the sheet with the most column names: a
     cover has few cells, and the error about the missing columns should be about the table.
 
-    Args:
-        path: the path of the workbook, for messages.
-        book: the open workbook.
-        values: interprets its cells.
-        text_columns: the columns that the table should have.
-        options: the sheet and the row of the column names, if the user states them.
-
     Raises:
         InputError: there is no such sheet, or no sheet has a table.
     """

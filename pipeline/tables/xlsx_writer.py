@@ -189,9 +189,7 @@ class XlsxWriter:
 def check_xlsx(batch: Batch, rows: int) -> None:
     """Refuse rows that a sheet cannot hold.
 
-    Args:
-        batch: the rows.
-        rows: how many rows come before them.
+    ``rows`` of the table come before them.
 
     Raises:
         InputError: a value cannot be written as text.

@@ -21,11 +21,7 @@ __all__ = ["about_model", "by_level", "by_source"]
 def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
     """Return the figures that are saved with the model and printed as JSON.
 
-    Args:
-        dataset: the rows that were read.
-        task: the training data.
-        trained: the model.
-        previous: the model that answers without it.
+    The previous model is the one that answers without it.
     """
     return {
         "system": task.system,
@@ -54,12 +50,7 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
 
 
 def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return each source's number of rows, share of right codes, and mean confidence.
-
-    Args:
-        trained: the model and its answers for the held-out rows.
-        sources: the source of each row.
-    """
+    """Return each source's number of rows, share of right codes, and mean confidence."""
     source = np.array(sources)
     return {name: _source_figures(trained, source == name) for name in sorted(set(source.tolist()))}
 

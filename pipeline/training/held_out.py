@@ -75,10 +75,7 @@ def bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
 def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
     """Return how many first codes on the held-out rows differ from those of another model.
 
-    Args:
-        trained: the model and its answers for the held-out rows.
-        task: its training data, with these rows.
-        previous: the model that it replaces, or that was used without it.
+    The previous model is the one that is replaced, or that was used without the new one.
 
     Returns:
         ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only

@@ -137,13 +137,8 @@ def from_history(
 ) -> TrainedModel:
     """Train on a table of texts with codes, and save the model.
 
-    Args:
-        reader: reads the table; None to learn from decisions alone.
-        name: the table's name in errors; None for the names of the decisions files.
-        settings: how to train.
-        shown: displays the progress.
-        warn: see `Warn`.
-        decisions: what people decided; it replaces the codes of the table, and adds to them.
+    Without a reader, it learns from decisions alone. What people decided replaces the codes of the
+    table, and adds to them. ``warn`` gets a line for each reason why rows are skipped.
 
     Raises:
         InputError: the table cannot be read, or has too few rows to learn from.

@@ -17,10 +17,6 @@ def learnable(table: CodeTable, written: str) -> str | None:
 
     A UNSPSC commodity that the table lacks is still learned if the table has its segment. Answers
     name the commodity once the full table is added, and its nearest known ancestor until then.
-
-    Args:
-        table: the valid codes.
-        written: a code as a buyer wrote it.
     """
     found = find_code(table, written)
     if found is None and table.system == "unspsc":

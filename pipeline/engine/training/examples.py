@@ -62,9 +62,7 @@ class Examples:
     def vectors(self, vocabulary: Vocabulary, width: int | None = None) -> sparse.csr_matrix:
         """Return texts x features, float32: the weights that features have in texts.
 
-        Args:
-            vocabulary: the features.
-            width: how many of them, the first ones; None for all.
+        Only the first ``width`` features of the vocabulary have columns.
         """
         features = len(vocabulary.features)
         rows = [sparse.csr_matrix((0, features), dtype=np.float32)[:, :width]]

@@ -70,14 +70,7 @@ def with_other_languages(
 ) -> TrainingSet:
     """Add the texts of CPV to a training set, with the best code that the crosswalk gives them.
 
-    Args:
-        data: the training set of the system that gains languages.
-        codes: its codes.
-        cpv: the training set of CPV.
-        cpv_codes: its codes.
-        phrases: how many rows of ``cpv``, the last ones, are titles and phrases.
-        crosswalk: the system's codes for each CPV code, best first.
-        settings: the weights and sampling rates of the added texts.
+    The last ``phrases`` rows of ``cpv`` are titles and phrases.
     """
     labels = best_counterparts(crosswalk, cpv_codes, codes)[cpv.labels]
     rows = np.flatnonzero(labels >= 0)

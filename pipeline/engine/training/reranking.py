@@ -105,11 +105,7 @@ def with_judge(task: Task, scores: Scorer | Blend, tried: Reranker) -> Reranker:
 
 
 def folds(sources: Ints) -> list[Bools]:
-    """Return the folds of examples: the sources, the small ones together, a dominant one in parts.
-
-    Args:
-        sources: the number of each example's source.
-    """
+    """Return the folds of examples: their sources, small ones together, a dominant one in parts."""
     counts = np.bincount(sources)
     fold = np.where(counts[sources] >= FEWEST, sources, len(counts))
     largest = np.bincount(fold).argmax()

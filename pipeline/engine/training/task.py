@@ -110,10 +110,7 @@ class Recipe:
 def history_task(system: System, examples: Examples, beside: Model | None) -> Task:
     """Return the task for a user's history; a random tenth of it is held out.
 
-    Args:
-        system: the classification system of the codes.
-        examples: the history.
-        beside: a model to blend with the trained one; None to use the trained one alone.
+    The trained model is blended with ``beside``, or used alone if there is none.
     """
     own = len(examples)
     back = np.zeros(own, np.bool_)

@@ -84,10 +84,7 @@ class Trained:
 def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
     """Return the finished model, with the calibration of the one trained without held-out data.
 
-    Args:
-        task: the training data.
-        scorer: the scorer that was trained on all of it.
-        trial: the calibrated model that was trained without the held-out examples.
+    The scorer was trained on all examples, and the trial without the held-out ones.
     """
     gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
     scores = _beside(task, scorer, trial.weight, gate)
@@ -102,9 +99,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
 
     If it has a reranker, the examples of a fold are answered by one that did not learn them.
 
-    Args:
-        task: the training data and the held-out examples.
-        scorer: the scorer that was trained without the held-out examples.
+    The scorer was trained without them.
     """
     gate = _gate(task)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)

@@ -29,11 +29,7 @@ as many codes of held-out texts: .352 first instead of .351, and .684 among ten 
 def build(vocabulary: Vocabulary, codes: Texts, taught: Examples, titles: Examples) -> WordIndex:
     """Return the word index of one system.
 
-    Args:
-        vocabulary: the features of the encoder.
-        codes: the codes that the model can predict, ascending.
-        taught: labelled texts.
-        titles: titles and phrases of codes.
+    The codes that the model can predict are in ascending order.
     """
     words, pairs = (int(np.searchsorted(vocabulary.features, n << BITS)) for n in (1, 2))
     labels = np.searchsorted(codes, taught.codes)
