@@ -194,7 +194,7 @@ class _Run:
             check_unchanged(source.reader, CHANGED)
             summary = self.summary(tally, parked, place.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-            record = manifest(source, settings, planned, summary, purchase)
+            record = manifest(source, settings, planned, summary, purchase.base_url, purchase.mark)
             draft.commit(record)
         self.reporter.record(record)
         return summary

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
 from pipeline.classification.source import Source
@@ -17,16 +16,24 @@ from pipeline.file_options import Files
 from pipeline.settings import Settings
 from pipeline.versions import VERSIONS
 
-if TYPE_CHECKING:  # offline jobs do not need the purchase code
-    from pipeline.paid.purchase import Purchase
+if TYPE_CHECKING:  # offline jobs do not need the ledger
+    from pipeline.paid.ledger import Mark
 
 __all__ = ["manifest", "was_done"]
 
 
 def manifest(
-    source: Source, settings: Settings, plan: Plan, summary: Summary, purchase: Purchase | Free
+    source: Source,
+    settings: Settings,
+    plan: Plan,
+    summary: Summary,
+    base_url: str | None = None,
+    mark: Mark | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a job as JSON types, without secrets or texts from the table."""
+    """Return the record of a job as JSON types, without secrets or texts from the table.
+
+    It has the address of the service, and the mark by which a later run recognises its ledger.
+    """
     version = {} if source.version is None else {"version": source.version}
     return {
         "tool": TOOL,
@@ -36,8 +43,8 @@ def manifest(
             **version,
         },
         "settings": asdict(settings),
-        "service": purchase.base_url,
-        "ledger": None if (mark := purchase.mark) is None else asdict(mark),
+        "service": base_url,
+        "ledger": None if mark is None else asdict(mark),
         "files": None if source.files is None else asdict(source.files),
         "plan": plan.row_counts,
         "summary": summary.to_dict(),

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.classification.free import Free
 from pipeline.classification.manifest import manifest, was_done
 from pipeline.classification.plan import Plan
 from pipeline.classification.source import Source
@@ -19,7 +18,6 @@ from pipeline.paid.result import Parked
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
 from pipeline.versions import VERSIONS
-from tests.fakes import ScriptedMatcher
 
 READER = ArrowReader(pa.table({}), ())
 
@@ -28,8 +26,8 @@ DONE = Summary(2, {}, ZERO, 1.0)
 
 def recorded(files: Files | None = None, summary: Summary = DONE) -> dict[str, Any]:
     """Return the manifest of a job after a way through JSON."""
-    source, free = Source(READER, Path("in.csv"), files), Free(ScriptedMatcher(("cpv",)))
-    found = manifest(source, Settings(), Plan(2, 1), summary, free)
+    source = Source(READER, Path("in.csv"), files)
+    found = manifest(source, Settings(), Plan(2, 1), summary)
     again: dict[str, Any] = json.loads(json.dumps(found))
     return again
 

@@ -9,13 +9,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from generated.markdown import block
-from pipeline.classification.manifest import Files, manifest
+from pipeline.classification.manifest import manifest
 from pipeline.classification.plan import Plan
+from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary, SystemSummary
-from pipeline.file_options import CsvOptions
+from pipeline.file_options import CsvOptions, Files
 from pipeline.paid.result import Paid
 from pipeline.settings import Settings
+from pipeline.tables import ArrowReader
 
 __all__ = ["example", "manifest_example"]
 
@@ -47,9 +51,11 @@ SERVICE = "https://service.example"
 
 def example() -> Mapping[str, Any]:
     """Return what the code writes, with the output as `Draft.commit` adds it."""
-    source, output = Path("tenders.csv"), SUMMARY.output
+    reader = ArrowReader(pa.table({}), ())
+    reader.opened_fingerprint = "5dc9c92e..."
     files = Files("csv", "csv", overwrite=False, csv=CsvOptions())
     settings = replace(Settings(), systems=("cpv",), limit_rows=30)
-    record = manifest(source, "5dc9c92e...", settings, Plan(30, 1), SUMMARY, files, SERVICE)
-    place = {"path": str(output), "sha256": "570ed506...", "replaces_sha256": None}
+    source = Source(reader, Path("tenders.csv"), files)
+    record = manifest(source, settings, Plan(30, 1), SUMMARY, SERVICE)
+    place = {"path": str(SUMMARY.output), "sha256": "570ed506...", "replaces_sha256": None}
     return {**record, "finished": "2026-11-22T02:10:28+00:00", "output": place}
