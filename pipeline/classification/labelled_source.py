@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
-from pipeline.classification.frames import frame_reader
+from pipeline.classification.pandas_frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.file_options import check_no_file

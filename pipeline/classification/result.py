@@ -14,10 +14,9 @@ import pyarrow as pa
 from pipeline.answers import System
 from pipeline.checks import same_argument
 from pipeline.classification.columns import new_fields
-from pipeline.classification.frames import PandasFrame
 from pipeline.classification.matches import explained, long_table, places_of
 from pipeline.classification.memory_sink import MemorySink
-from pipeline.classification.pandas_columns import frame_of, new_columns_of, restored
+from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.source import AnySink, Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary

@@ -225,7 +225,7 @@ def _frame(data: Any, settings: Settings) -> Frame | None:
     """Return a data frame, or None if the data is something else."""
     import pandas as pd
 
-    from pipeline.classification.frames import PandasFrame
+    from pipeline.classification.pandas_frames import PandasFrame
     from pipeline.classification.polars_frames import is_polars, polars_of
 
     if isinstance(data, pd.Series):

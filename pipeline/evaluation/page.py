@@ -20,6 +20,9 @@ from pipeline.evaluation.phrases import (
     headline_shares,
     left_out_lines,
     no_answers,
+    percent,
+    rows,
+    within,
 )
 from pipeline.evaluation.plots import (
     accuracy_by_level,
@@ -27,7 +30,6 @@ from pipeline.evaluation.plots import (
     rows_without_a_look,
     surest_rows,
 )
-from pipeline.evaluation.wording import percent, rows, within
 from pipeline.files.marked_file import MarkedFile
 from pipeline.money import plain
 from pipeline.quoting import readable

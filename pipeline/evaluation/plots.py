@@ -20,7 +20,7 @@ from pipeline.charts import (
 )
 from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
-from pipeline.evaluation.wording import percent, within
+from pipeline.evaluation.phrases import percent, within
 
 __all__ = [
     "accuracy_by_level",

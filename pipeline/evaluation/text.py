@@ -22,8 +22,10 @@ from pipeline.evaluation.phrases import (
     headline_shares,
     left_out_lines,
     no_answers,
+    percent,
+    rows,
+    within,
 )
-from pipeline.evaluation.wording import percent, rows, within
 from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.text_table import aligned

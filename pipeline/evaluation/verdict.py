@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.evaluation.metrics import Figures, Headline
+from pipeline.evaluation.phrases import p_value, percent, points, price, rows
 from pipeline.evaluation.significance import Comparison, Difference
-from pipeline.evaluation.wording import p_value, percent, points, price, rows
 
 __all__ = ["caveat", "verdict"]
 

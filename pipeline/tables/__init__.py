@@ -15,9 +15,9 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.quoting import listed
-from pipeline.tables.archives import archived, is_archive, unpacked
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
+from pipeline.tables.arrow_texts import labels
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from pipeline.tables.csv_writer import CsvWriter, check_csv
@@ -29,8 +29,7 @@ from pipeline.tables.formats import (
     output_format_of,
     split_suffixes,
 )
-from pipeline.tables.labels import labels
-from pipeline.tables.local import local_table
+from pipeline.tables.local import archived, is_archive, local_table, unpacked
 from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import (
     Batch,

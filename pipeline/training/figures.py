@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from pipeline.answers import System
+from pipeline.bands import BANDS, band
 from pipeline.codes import levels
 from pipeline.engine.model import Model
-from pipeline.engine.model.arrays import Bools
+from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.calibration import calibration_error
-from pipeline.engine.training import Dataset, Task, Trained
-from pipeline.training.held_out import bands, flips, headline, ok_from
+from pipeline.engine.model.general_codes import is_general
+from pipeline.engine.training import Dataset, Examples, Task, Trained
+from pipeline.engine.training.examples import reading
 
-__all__ = ["about_model", "by_level", "by_source"]
+__all__ = ["about_model", "bands", "by_level", "by_source", "flips", "headline", "ok_from"]
 
 
 def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
@@ -88,3 +90,94 @@ def _source_figures(trained: Trained, rows: Bools) -> dict[str, Any]:
     figures = right | {"says": float(sure.mean()), "calibration_error": error}
     rounded = {name: round(value, 4) for name, value in figures.items()}
     return {"rows": int(rows.sum())} | rounded
+
+
+RIGHT = 2 / 3
+"""Share of the codes with the status `ok` that are right as far as the buyer states a code."""
+
+
+def headline(trained: Trained, system: System) -> dict[str, float]:
+    """Return the headline metrics on the held-out rows.
+
+    Returns:
+        ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
+        rows whose code is not a division or segment; ``stated``: how often the first code is right
+        to the depth of the buyer's code; ``general``: how many first codes are a division or a
+        segment.
+    """
+    specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
+    hits = trained.hits()[specific]
+    general = [is_general(system, code) for code in trained.found[:, 0].tolist()]
+    figures = {f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)}
+    return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
+
+
+def ok_from(trained: Trained, system: System) -> dict[str, float]:
+    """Return the lowest confidence from which two in three of the first codes are right.
+
+    A code is right if it is right to the depth of the buyer's code.
+
+    Returns:
+        ``confidence``: this threshold; ``rows``: the share of the rows at or above it; ``right``:
+        the share of those whose code is right.
+    """
+    order = np.argsort(-trained.sure, kind="stable")
+    right = np.cumsum(_stated(trained, system)[order]) / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero(right >= RIGHT)
+    last = int(enough[-1]) if len(enough) else 0
+    return {
+        "confidence": round(float(trained.sure[order[last]]), 4),
+        "rows": round((last + 1) / len(order), 4),
+        "right": round(float(right[last]), 4),
+    }
+
+
+def bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+    """Return what the first codes of each band of confidence are worth.
+
+    Returns:
+        For each band, ``rows``: the share of the rows whose code is in it; ``right``: the share of
+        those whose code is right to the depth of the buyer's code.
+    """
+    right = _stated(trained, system)
+    found = np.array([band(system, sure) for sure in trained.sure.tolist()])
+    return {
+        name: {"rows": _share(found == name), "right": _share(right[found == name])}
+        for name in BANDS
+    }
+
+
+def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
+    """Return how many first codes on the held-out rows differ from those of another model.
+
+    The previous model is the one that is replaced, or that was used without the new one.
+
+    Returns:
+        ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only
+        the new first code, or only the previous one, is right to the depth of the buyer's code.
+    """
+    before = np.concatenate([_first(previous, each) for each in task.held_back.portions()])
+    was = _right(task.system, trained.truth, before)
+    now = _right(task.system, trained.truth, trained.found[:, 0])
+    shares = {"changed": before != trained.found[:, 0], "better": now & ~was, "worse": was & ~now}
+    return {name: _share(rows) for name, rows in shares.items()}
+
+
+def _first(model: Model, examples: Examples) -> Texts:
+    places, _ = model.ranked(reading(examples), examples.hashes, 1)
+    found: Texts = model.codes[places[:, 0]]
+    return found
+
+
+def _stated(trained: Trained, system: System) -> Bools:
+    return _right(system, trained.truth, trained.found[:, 0])
+
+
+def _right(system: System, truth: Texts, found: Texts) -> Bools:
+    """Tell which codes are right to the depth of the buyer's code."""
+    rows = zip(truth.tolist(), found.tolist(), strict=True)
+    return np.array([code.startswith(levels.stem(system, label)) for label, code in rows])
+
+
+def _share(some: Bools | Sequence[bool]) -> float:
+    return round(float(np.mean(some)), 4) if len(some) else 0.0

@@ -163,7 +163,7 @@ def test_new_columns_have_the_dtypes_that_pandas_users_expect(
 
 
 def test_costs_are_the_nearest_floats_or_exact_decimals_and_unknown_ones_are_missing() -> None:
-    from pipeline.classification.pandas_columns import new_columns_of
+    from pipeline.classification.pandas_frames import new_columns_of
     from pipeline.settings import Settings
 
     settings = Settings(systems=("psc",))

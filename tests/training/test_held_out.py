@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipeline.engine.training import Examples, history_task
-from pipeline.training.held_out import flips
+from pipeline.training.figures import flips
 from tests.engine.model.training_data import history, learned, taught
 
 
