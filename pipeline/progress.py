@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.errors import SettingsError
 from pipeline.rate import duration
@@ -72,11 +72,9 @@ class Display(Protocol):
         ...
 
 
-@contextmanager
-def bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
+def bar(total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
     """Show a bar with rate and remaining time: on the terminal, or below the cell of a notebook."""
-    with (_below_cell if _in_notebook() else _on_terminal)(total, unit) as count:
-        yield count
+    return (_below_cell if _in_notebook() else _on_terminal)(total, unit)
 
 
 @contextmanager
@@ -127,12 +125,9 @@ def silent(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001 
     yield lambda done, note="": None  # noqa: ARG005
 
 
-@contextmanager
-def notebook_bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
+def notebook_bar(total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
     """Show a bar if the code runs in a notebook and takes longer than a moment."""
-    display = _below_cell(total, unit, MOMENT) if _in_notebook() else silent(total, unit)
-    with display as count:
-        yield count
+    return _below_cell(total, unit, MOMENT) if _in_notebook() else silent(total, unit)
 
 
 def _in_notebook() -> bool:
@@ -223,7 +218,7 @@ def display_for(progress: object) -> Display:
     if isinstance(progress, bool):
         return bar if progress else silent
     if progress in (bar, log_lines, notebook_bar, silent):
-        return cast(Display, progress)
+        return progress
     of_tqdm = str(getattr(progress, "__module__", "")).startswith("tqdm.")  # which is no Progress
     if not callable(progress) or of_tqdm:
         raise SettingsError(

@@ -25,6 +25,7 @@ __all__ = [
     "of_options",
     "public",
     "python_words",
+    "reworded",
     "warn_in_python",
 ]
 
@@ -127,6 +128,19 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
 
     call.__code__ = call.__code__.replace(co_name=function.__name__)  # what a traceback shows
     return wraps(function)(call)
+
+
+def reworded(method: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Decorate a method of a public class: its errors name arguments."""
+
+    def call(*args: Arguments.args, **named: Arguments.kwargs) -> Returned:
+        try:
+            return method(*args, **named)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    call.__code__ = call.__code__.replace(co_name=method.__name__)
+    return wraps(method)(call)
 
 
 def answering_names(made: type[Made]) -> type[Made]:

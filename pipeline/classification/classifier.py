@@ -20,7 +20,7 @@ from pipeline.codes import added_digest
 from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened, shipped_models
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
-from pipeline.python_messages import answering_names, in_python
+from pipeline.python_messages import answering_names, in_python, reworded
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import appended, with_columns
@@ -122,6 +122,7 @@ class Classifier:
         """The embedded engine with this classifier's settings; it does not roll up."""
         return embedded(self.settings, self.models)
 
+    @reworded
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
         """Return the schema of a classified table: the input's columns, then the new ones.
 
@@ -129,12 +130,10 @@ class Classifier:
             SettingsError: the table already has columns with the names of the new ones.
             InputError: it lacks a text column, or one of them does not hold text.
         """
-        try:
-            text_columns_of(input_schema, self.settings)
-        except PipelineError as error:
-            raise in_python(error) from None
+        text_columns_of(input_schema, self.settings)
         return with_columns(input_schema, new_fields(self.settings))
 
+    @reworded
     def __call__(self, data: Data) -> Data:
         """Return the rows of a table or batch, in their order, with the new columns.
 
@@ -148,11 +147,8 @@ class Classifier:
             EngineError: this machine has other models, code tables or another version of the
                 package than the one where the classifier was made.
         """
-        try:
-            self._check_machine()
-            return self._classified(data)
-        except PipelineError as error:
-            raise in_python(error) from None
+        self._check_machine()
+        return self._classified(data)
 
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Classify a stream of batches with one schema, holding only a few rows in memory.

@@ -17,7 +17,7 @@ from pipeline.classification.file_writer import FileWriter
 from pipeline.classification.provenance import (
     check_replaceable,
     has_manifest,
-    holds_full_table,
+    is_full_table,
     manifest_path,
     read_manifest,
     with_note,
@@ -86,7 +86,7 @@ class FileSink:
         if self.source is not None and place.samefile(self.source):
             raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
         if not self.overwrite:
-            full = self.sample and holds_full_table(place)
+            full = self.sample and is_full_table(read_manifest(place))
             check_replaceable(self.path, written_by_us(place), full)
 
     @contextmanager
@@ -122,7 +122,7 @@ class FileSink:
         """See `Sink.discard`; a sample does not make a full table outdated."""
         place = self.path.resolve()
         try:
-            if self.sample and holds_full_table(place):
+            if self.sample and is_full_table(read_manifest(place)):
                 return
             if place.is_file() and written_by_us(place):
                 place.unlink()

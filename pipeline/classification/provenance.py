@@ -21,7 +21,6 @@ __all__ = [
     "PathType",
     "check_replaceable",
     "has_manifest",
-    "holds_full_table",
     "is_full_table",
     "manifest_path",
     "other_input",
@@ -86,11 +85,6 @@ def has_manifest(place: Path) -> bool:
 def written_by_us(place: Path) -> bool:
     """Return whether this tool wrote a file, and the file has not changed since."""
     return sha256_of(place) in part_of(read_manifest(place), "output").values()
-
-
-def holds_full_table(place: Path) -> bool:
-    """Return whether this tool wrote a file without ``--limit-rows``."""
-    return is_full_table(read_manifest(place))
 
 
 def is_full_table(manifest: Mapping[str, Any]) -> bool:

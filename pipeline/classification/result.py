@@ -21,11 +21,11 @@ from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.source import AnySink, Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.python_messages import in_python
+from pipeline.python_messages import reworded
 from pipeline.settings import Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
@@ -64,6 +64,7 @@ class Result:
         return str(self.summary)
 
     @property
+    @reworded
     def table(self) -> pa.Table:
         """The enriched table; read from the output file if there is one.
 
@@ -76,10 +77,12 @@ class Result:
         Raises:
             InputError: a frame has columns that Arrow cannot hold.
         """
-        try:
-            return self._table()
-        except PipelineError as error:
-            raise in_python(error) from None
+        if self._frame is None:
+            return self._read()
+        columns, new = self._frame.to_arrow(), self._new()
+        for name in new.column_names:
+            columns = columns.append_column(name, new[name])
+        return columns
 
     def to_arrow(self) -> pa.Table:
         """Return `table`."""
@@ -124,6 +127,7 @@ class Result:
             return self._frame.with_columns(new)
         return frame_of(self.table, self._settings, exact_costs)
 
+    @reworded
     def to_polars(self) -> pl.DataFrame:
         """Return the enriched table as a Polars frame.
 
@@ -134,18 +138,16 @@ class Result:
             SettingsError: Polars is not installed.
             InputError: see `table`.
         """
-        try:
-            if isinstance(self._frame, PolarsFrame):
-                return self._frame.enriched(self._new())
-            return to_polars(self._table())
-        except PipelineError as error:
-            raise in_python(error) from None
+        if isinstance(self._frame, PolarsFrame):
+            return self._frame.enriched(self._new())
+        return to_polars(self.table)
 
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
         return self._where(lambda status: status not in NOT_FAILED, self._settings.systems)
 
+    @reworded
     def to_review(
         self,
         systems: str | Sequence[str] | None = None,
@@ -163,11 +165,8 @@ class Result:
         Raises:
             SettingsError: the table was not classified by one of them.
         """
-        try:
-            among = self._among(same_argument(None, systems=systems, system=system))
-            return self._where(lambda status: status not in SETTLED, among)
-        except PipelineError as error:
-            raise in_python(error) from None
+        among = self._among(same_argument(None, systems=systems, system=system))
+        return self._where(lambda status: status not in SETTLED, among)
 
     def long(self) -> pd.DataFrame:
         """Return one row for each match, the best first.
@@ -178,6 +177,7 @@ class Result:
         """
         return long_table(self._new(), self._settings, self._labels)
 
+    @reworded
     def explain(self, row: object = None) -> pd.DataFrame:
         """Return the best match of each system for a row, with the words that decided it.
 
@@ -190,10 +190,16 @@ class Result:
         Raises:
             SettingsError: the answers are a paid service's, or there is no such row.
         """
-        try:
-            return self._explained(row)
-        except PipelineError as error:
-            raise in_python(error) from None
+        if self.summary.paid is not None:
+            raise SettingsError(
+                "A paid service does not say why it gave a code.",
+                "Classify the table with the embedded engine: service=None.",
+            )
+        labels = self._labels
+        places = [0] if row is None and labels else places_of(row, labels)
+        texts = [text for place in places for text in self._texts(slice(place, place + 1))]
+        index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
+        return explained(pd.Series(texts, index), self._new().take(places), self._settings)
 
     def plot(self) -> View:
         """Return the most frequent codes of each system as a view for a notebook."""
@@ -237,18 +243,6 @@ class Result:
             )
         return asked
 
-    def _explained(self, row: object) -> pd.DataFrame:
-        if self.summary.paid is not None:
-            raise SettingsError(
-                "A paid service does not say why it gave a code.",
-                "Classify the table with the embedded engine: service=None.",
-            )
-        labels = self._labels
-        places = [0] if row is None and labels else places_of(row, labels)
-        texts = [text for place in places for text in self._texts(slice(place, place + 1))]
-        index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
-        return explained(pd.Series(texts, index), self._new().take(places), self._settings)
-
     @property
     def _labels(self) -> Sequence[object]:
         return range(self.summary.rows) if self._frame is None else self._frame.labels
@@ -261,14 +255,6 @@ class Result:
             table = self._read().slice(rows.start, rows.stop - rows.start)
         (*batches,) = ArrowReader(table, self._settings.text_columns, part=True).batches()
         return [text for batch in batches for text in batch.texts]
-
-    def _table(self) -> pa.Table:
-        if self._frame is None:
-            return self._read()
-        columns, new = self._frame.to_arrow(), self._new()
-        for name in new.column_names:
-            columns = columns.append_column(name, new[name])
-        return columns
 
     def _new(self) -> pa.Table:
         if isinstance(self._stored, _File):

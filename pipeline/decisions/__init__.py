@@ -2,10 +2,9 @@
 
 from pipeline.decisions.decided_labels import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, label_table
 from pipeline.decisions.decision import Choice, Decision, Key, text_key
-from pipeline.decisions.log import DecisionLog
+from pipeline.decisions.file import DecisionFile, DecisionLog, read_decisions
 from pipeline.decisions.matcher import decided
 from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, decisions_in, merged
-from pipeline.decisions.reading import DecisionFile, read_decisions
 
 __all__ = [
     "CODE_COLUMN",

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.decisions.decision import Decision, Key, text_key
-from pipeline.decisions.reading import DecisionFile, read_decisions
+from pipeline.decisions.file import DecisionFile, read_decisions
 from pipeline.errors import SettingsError
 from pipeline.quoting import readable
 

@@ -11,12 +11,11 @@ import pandas as pd
 
 from pipeline.charts import WANTED, most_taken
 from pipeline.checks import fraction
-from pipeline.errors import PipelineError
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.page import page
 from pipeline.evaluation.plots import surest
 from pipeline.evaluation.text import lines
-from pipeline.python_messages import in_python
+from pipeline.python_messages import reworded
 
 __all__ = ["Evaluation"]
 
@@ -49,6 +48,7 @@ class Evaluation(Findings):
         """Return a self-contained page with the figures and their charts."""
         return page(self)
 
+    @reworded
     def coverage(self, accuracy: float | Sequence[float] = WANTED) -> pd.DataFrame:
         """Return how many rows can go through without a look, by the accuracy that you want.
 
@@ -64,11 +64,8 @@ class Evaluation(Findings):
         Raises:
             SettingsError: an accuracy is something else, such as 90 for 90 %.
         """
-        try:
-            asked = accuracy if isinstance(accuracy, Iterable) else [accuracy]
-            accuracies = [fraction("accuracy", each) for each in asked]
-        except PipelineError as error:
-            raise in_python(error) from None
+        asked = accuracy if isinstance(accuracy, Iterable) else [accuracy]
+        accuracies = [fraction("accuracy", each) for each in asked]
         found = []
         for candidate in self.subjects:
             points, all_rows = surest(candidate.figures), candidate.figures.rows

@@ -12,6 +12,7 @@ from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
+from pipeline.tables.nested import without_encoding
 from pipeline.tables.texts import join_texts
 
 __all__ = [
@@ -118,11 +119,7 @@ def column_texts(column: pa.Array) -> list[str | None]:
         UnicodeDecodeError: a text is not UTF-8.
         pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    texts: list[str | None] = without_encoding(column).cast(pa.string()).to_pylist()
     return texts
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.quoting import quoted
-from pipeline.tables.nested import leaves
+from pipeline.tables.nested import leaves, without_encoding
 
 __all__ = ["arrow_cells", "cell", "is_binary"]
 
@@ -84,10 +84,7 @@ def _formatted(column: pa.Array) -> Sequence[str]:
         LookupError: a time zone is unknown on this machine.
         pyarrow.ArrowException: the type has no text form, or a time zone is unknown.
     """
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = without_encoding(column)
     _check_times(column)
     if pa.types.is_nested(column.type):
         return ["" if value is None else _json(value) for value in column.to_pylist()]

@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -242,27 +243,16 @@ class JsonReader(FileReader):
 
 def _lines(path: Path) -> Iterator[bytes]:
     """Yield every line with its line end, which the last line may lack."""
-    pieces: list[bytes] = []
-    size = 0
     number = 1
     with open_input(path) as stream:
-        while chunk := stream.read(CHUNK_BYTES):
-            first, *more = chunk.split(b"\n")
-            pieces.append(first)
-            size += len(first)
-            if size > RECORD_BYTES:
+        buffered = BufferedReader(stream, CHUNK_BYTES)
+        while line := buffered.readline(RECORD_BYTES + 2):
+            if len(line) - line.endswith(b"\n") > RECORD_BYTES:
                 raise InputError(
                     f"{path}, line {number}: it has more than {RECORD_BYTES:,} bytes.", HINT_RECORD
                 )
-            if more:
-                yield b"".join(pieces) + b"\n"
-                number += len(more)
-                pieces = [more.pop()]
-                size = len(pieces[0])
-                for line in more:
-                    yield line + b"\n"
-    if last := b"".join(pieces):
-        yield last
+            yield line
+            number += 1
 
 
 def _schema(kinds: dict[str, Kind]) -> pa.Schema:

@@ -17,6 +17,7 @@ from pipeline.tables.cells import arrow_cells
 from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
 from pipeline.tables.json_records import parsed
+from pipeline.tables.nested import without_encoding
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
@@ -108,10 +109,7 @@ def _records(batch: pa.RecordBatch) -> list[bytes]:
 
 def _json_values(name: str, column: pa.Array) -> list[str]:
     """Return ``"name": value`` for each value of a column."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = without_encoding(column)
     texts = arrow_cells(name, column)
     if pa.types.is_nested(column.type):
         _check_numbers(name, texts)

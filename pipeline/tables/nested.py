@@ -1,4 +1,4 @@
-"""Flattens nested Arrow columns into the plain arrays of their values."""
+"""Turns Arrow columns into plain arrays of their values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-__all__ = ["leaves"]
+__all__ = ["leaves", "without_encoding"]
+
+
+def without_encoding(column: pa.Array) -> pa.Array:
+    """Return a column without a dictionary or an extension type around its values."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def leaves(column: pa.Array) -> Iterator[pa.Array]:

@@ -31,8 +31,7 @@ from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
 from pipeline.training.recipe import Prepared, read_recipe
-from pipeline.training.text import skipped_rows
-from pipeline.training.trained_model import TrainedModel, TrainedSystem
+from pipeline.training.trained_model import TrainedModel, TrainedSystem, skipped_rows
 
 __all__ = [
     "TrainingSettings",

@@ -1,17 +1,19 @@
-"""What `pipeline.train` returns: the folder of a model and its figures on held-out rows."""
+"""What `pipeline.train` returns: the folder of a model, and its figures on held-out rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.training.text import model_summary
+from pipeline.codes import Retired
+from pipeline.engine.training import Dataset
+from pipeline.quoting import how_many
 
-__all__ = ["TrainedModel", "TrainedSystem"]
+__all__ = ["TrainedModel", "TrainedSystem", "model_summary", "skipped_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +86,100 @@ class TrainedModel:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+SHOWN = 10
+"""The most unknown codes, and the most retired codes, in one line."""
+
+FLATTERED = (
+    "If the package's models learned the rows that a recipe holds back, as they did those of their "
+    "own recipe, they look better in this comparison than on new rows."
+)
+"""What to say below a comparison with the package's models on the held-out rows of a recipe."""
+
+
+def model_summary(about: Mapping[str, Any], output: Path) -> str:
+    """Return the figures of `pipeline.training.figures` as lines."""
+    of_recipe = "held_back" not in about
+    systems = list(about.values()) if of_recipe else [about]
+    lines = [line for each in systems for line in _summary_lines(each)]
+    return "\n".join([*lines, *([FLATTERED] if of_recipe else []), f"model: {output}"])
+
+
+def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    held = about["held_back"]
+    right = held["right"]
+    yield (
+        f"{about['system']}: learned {how_many(about['learned_rows'], 'row')} with "
+        f"{how_many(about['codes_from_examples'], 'code')}, can answer with {about['codes']:,}"
+    )
+    if about["weight_of_the_history"] < 1:
+        yield (
+            f"  answers: {_percent(about['weight_of_the_history'])} the history, the rest the "
+            "model that comes with this tool"
+        )
+    yield (
+        f"  held back {how_many(held['rows'], 'row')}; {held['repeats']:,} of their texts were "
+        "learned, too"
+    )
+    yield (
+        f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
+        f"among 10: {_percent(right['10'])}; calibration error {held['calibration_error']:.3f}"
+    )
+    flips = held["flips"]
+    yield (
+        f"  first code other than the package's: {_percent(flips['changed'])}; right instead of "
+        f"wrong {_percent(flips['better'])}, wrong instead of right {_percent(flips['worse'])}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def skipped_rows(dataset: Dataset) -> Iterator[str]:
+    """Yield a line for each reason to skip rows, with the number of rows."""
+    if dataset.without_text:
+        yield f"skipped: {how_many(dataset.without_text, 'row')} without text"
+    if dataset.without_code:
+        yield f"skipped: {how_many(dataset.without_code, 'row')} without a code"
+    if dataset.unknown:
+        most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
+        yield (
+            f"skipped: {how_many(dataset.unknown.total(), 'row')} whose code the "
+            f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
+        )
+    yield from _retired(dataset)
+    if dataset.beyond:
+        yield (
+            f"{how_many(dataset.beyond, 'row')} with commodities that the table lacks: their class "
+            "is the answer until you add the full table (tender-pipeline codes add unspsc FILE)"
+        )
+
+
+def _retired(dataset: Dataset) -> Iterator[str]:
+    ended = list(_ended(dataset))
+    kept = [(code, rows, end) for code, rows, end in ended if end.successor]
+    lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
+    if kept:
+        most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
+        yield f"learned as its successor: {_whose(dataset, kept)}: {_named(most)}"
+    if lost:
+        most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
+        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
+
+
+def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
+    """Yield (code, rows, end) for the retired codes, the most frequent first."""
+    for code, rows in dataset.retired.most_common():
+        yield code, rows, dataset.retirements[code]
+
+
+def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
+    rows = sum(rows for _, rows, _ in some)
+    return f"{how_many(rows, 'row')} whose {dataset.table.system} code is retired"
+
+
+def _named(codes: list[str]) -> str:
+    more = len(codes) - SHOWN
+    return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")

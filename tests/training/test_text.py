@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.training.text import model_summary
+from pipeline.training.trained_model import model_summary
 
 FIGURES = {
     "system": "psc",

@@ -36,7 +36,7 @@ from pipeline.training.run import (
     from_history,
     from_recipe,
 )
-from pipeline.training.text import model_summary
+from pipeline.training.trained_model import model_summary
 
 __all__ = ["train"]
 

@@ -1,25 +1,23 @@
-"""Turns texts into sparse vectors of the words and character n-grams in them."""
+"""Turns texts and titles into sparse vectors of the words and character n-grams in them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from scipy import sparse
 
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import cleaned
+from pipeline.engine.text.cleaning import cleaned, meaning, readable
+from pipeline.engine.text.ngrams import gram_hashes, word_hashes
 from pipeline.engine.text.words import split_words
 
-__all__ = [
-    "FEATURES",
-    "GRAM_LENGTHS",
-    "HALF_AT_WORD",
-    "parts",
-    "term_counts",
-]
+__all__ = ["FEATURES", "GRAM_LENGTHS", "HALF_AT_WORD", "Counted", "counted", "parts", "term_counts"]
 
 Columns = np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -103,3 +101,50 @@ def parts(text: str, lighter: Container[str] = ()) -> Parts:
     weights *= [LIGHTER if word in lighter else 1.0 for word in found]
     owners = np.repeat(np.arange(len(found)), [len(own) for own in features])
     return Parts(found, np.concatenate([np.empty(0, np.int32), *features]), owners, weights[owners])
+
+
+class Counted(NamedTuple):
+    """The words and features of titles.
+
+    The product of the matrices is what `features.term_counts` returns for the titles.
+
+    Attributes:
+        by_word: titles x words.
+        features: words x features.
+        words: all distinct words, also those that do not say what is bought and are not counted.
+    """
+
+    by_word: sparse.csr_matrix
+    features: sparse.csr_matrix
+    words: list[str]
+
+
+def counted(titles: Iterable[str]) -> Counted:
+    """Count the words of titles, and cut each distinct word into n-grams once."""
+    vocabulary = defaultdict[str, int]()
+    vocabulary.default_factory = vocabulary.__len__
+    columns, ends = array("i"), array("i", [0])
+    left_out: set[str] = set()
+    for title in titles:
+        whole = readable(title)
+        wanted = meaning(whole)
+        columns.extend(map(vocabulary.__getitem__, split_words(wanted)))
+        ends.append(len(columns))
+        if wanted != whole:
+            left_out.update(split_words(whole))
+    words = list(vocabulary)
+    place = np.arange(len(columns)) - np.repeat(ends[:-1], np.diff(ends))
+    weights = (HALF_AT_WORD / (HALF_AT_WORD + place)).astype(np.float32)
+    by_word = sparse.csr_matrix((weights, columns, ends), (len(ends) - 1, len(words)))
+    return Counted(by_word, _features_of(words), [*words, *left_out.difference(words)])
+
+
+def _features_of(words: list[str]) -> sparse.csr_matrix:
+    """Return words x features: the n-grams of each word, and the word itself."""
+    grams, cut_from = gram_hashes(words, GRAM_LENGTHS)
+    hashes = np.concatenate([grams, word_hashes(words)])
+    owners = np.concatenate([cut_from, np.arange(len(words))])
+    columns = (hashes % np.uint32(FEATURES))[np.argsort(owners, kind="stable")]
+    ends = np.append(0, np.cumsum(np.bincount(owners, minlength=len(words))))
+    ones = np.ones(len(columns), np.float32)
+    return sparse.csr_matrix((ones, columns.astype(np.int32), ends), (len(words), FEATURES))

@@ -20,8 +20,7 @@ from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import GRAM
-from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS
-from pipeline.engine.lexical.titles import counted
+from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, counted
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 from pipeline.errors import SettingsError
 from pipeline.files.directories import cache_folder

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.lexical.features import term_counts
-from pipeline.engine.lexical.titles import counted
+from pipeline.engine.lexical.features import counted, term_counts
 from pipeline.engine.text.words import words
 
 ODD = [
