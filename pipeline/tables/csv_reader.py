@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,8 +156,9 @@ class CsvReader(FileReader):
             records = read_records(self._path, replace(self.dialect, delimiter=delimiter))
             with suppress(InputError):
                 most = _filled(next(records).fields[0])
-                below = next(records, Records()).take(TITLES)
-                for raw, names, end in zip(below.raws, below.fields, below.ends, strict=True):
+                below = next(records, Records())
+                lines = zip(below.raws, below.fields, below.ends, strict=True)
+                for raw, names, end in islice(lines, TITLES):
                     if wanted <= {*names}:
                         is_line = self.dialect.line_end not in raw.strip()
                         line = end - raw.strip().count(self.dialect.line_end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, islice, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pipeline.errors import InputError
@@ -48,19 +48,6 @@ class Records:
     ends: list[int] = field(default_factory=list)
     trailing: str = ""
 
-    def extend(self, more: Records) -> None:
-        """Append the records that follow in the file."""
-        self.raws += more.raws
-        self.fields += more.fields
-        self.ends += more.ends
-        self.trailing = more.trailing
-
-    def take(self, count: int) -> Records:
-        """Remove the first records and return them."""
-        first = Records(self.raws[:count], self.fields[:count], self.ends[:count])
-        del self.raws[:count], self.fields[:count], self.ends[:count]
-        return first
-
 
 def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
     """Yield the records in batches for `pipeline.tables.table.Reader`; a header comes alone.
@@ -68,150 +55,124 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
     Raises:
         InputError: a record is malformed, undecodable or too long; those before it come first.
     """
+    waiting = _Waiting(read_lines(path, dialect), dialect)
     rows = 1 if dialect.header else BATCH_ROWS
-    waiting = Records()
     try:
-        for run in _with_blank_lines(_runs(path, dialect), path):
-            waiting.extend(run)
-            while count := _full_batch(waiting, rows):
-                yield waiting.take(count)
-                rows = BATCH_ROWS
-    except InputError:
-        if waiting.raws:
-            yield waiting
-        raise
-    if waiting.raws or waiting.trailing:
-        yield waiting
-
-
-def _full_batch(records: Records, rows: int) -> int:
-    """Return how many of the records make a batch; 0 if there are too few."""
-    if _chars(records.raws) >= BATCH_CHARS:
-        sizes = enumerate(accumulate(map(len, records.raws)), start=1)
-        return min(rows, next(count for count, size in sizes if size >= BATCH_CHARS))
-    return rows if len(records.raws) >= rows else 0
-
-
-def _with_blank_lines(runs: Iterable[Records], path: Path) -> Iterator[Records]:
-    """Yield the records with the blank lines before each; last, the blank lines at the end."""
-    blank: list[str] = []
-    size = 0
-    for run in runs:
-        if not blank and min(map(len, run.fields)) > 1:  # as in most files
-            yield run
-            continue
-        kept = Records()
-        for raw, fields, end in zip(run.raws, run.fields, run.ends, strict=True):
-            if _is_blank(fields, raw):
-                blank.append(raw)
-                size += len(raw) + LINE_CHARS
-                if size > RECORD_CHARS:
-                    yield kept
-                    raise _malformed(path, end - 1, BLANK)
-                continue
-            kept.raws.append("".join([*blank, raw]))
-            kept.fields.append(fields)
-            kept.ends.append(end)
-            blank.clear()
-            size = 0
-        yield kept
-    yield Records(trailing="".join(blank))
-
-
-def _is_blank(fields: list[str], record: str) -> bool:
-    """Return whether a record is a blank line, unlike one with a quoted empty value."""
-    return not fields or (len(fields) == 1 and not fields[0].strip() and '"' not in record)
-
-
-def _runs(path: Path, dialect: Dialect) -> Iterator[Records]:
-    """Yield runs of records, blank lines among them, as the csv module parses them.
-
-    It consumes the lines without a call of Python code for each. The lines that a record consists
-    of follow from the number of lines that the module had read at its end.
-    """
-    lines = _Lines()
-    reader = csv.reader(
-        chain.from_iterable(lines.noted(read_lines(path, dialect))), **dialect.parameters()
-    )
-    ends = lines.ends
-    fields: list[list[str]] = []
-    try:
-        while True:
-            for record in islice(reader, BATCH_ROWS):
-                fields.append(record)
-                ends.append(reader.line_num)
-                if lines.chars >= BATCH_CHARS:
-                    break
-            if not fields:
-                return
-            yield lines.taken(fields)
-            fields = []
+        while waiting.read(rows):
+            yield waiting.taken()
+            rows = BATCH_ROWS
     except (csv.Error, InputError) as error:
-        if fields:
-            yield lines.taken(fields)
+        if waiting.fields:
+            yield waiting.taken()
         if isinstance(error, InputError):
             raise
         message = str(error)
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
-        raise _malformed(path, lines.done, reason) from error
+        raise InputError(
+            f"{path}: the record that begins on line {waiting.seen + 1} is malformed: {reason}.",
+            "Fix the record, or state the dialect: --quote-escape (none if quotes are part of the "
+            "text), --line-end, --delimiter.",
+        ) from error
+    if waiting.lines:
+        last = waiting.taken()
+        last.trailing = "".join(waiting.lines)
+        yield last
 
 
-def _malformed(path: Path, line: int, reason: str) -> InputError:
-    """Return the error of the record that begins after a line."""
-    return InputError(
-        f"{path}: the record that begins on line {line + 1} is malformed: {reason}.",
-        "Fix the record, or state the dialect: --quote-escape (none if quotes are part of the "
-        "text), --line-end, --delimiter.",
-    )
+class _Waiting:
+    """What the csv module has read, until it is taken in batches.
 
-
-class _Lines:
-    """The lines that the csv module has read, until their records are taken.
+    The module consumes the lines without a call of Python code for each. The lines that a record
+    consists of, and the blank ones before it, follow from the number of lines that the module had
+    read at its end.
 
     Attributes:
-        ends: the number of the last line of each complete record among them, from 1.
-        done: how many lines were taken with their records.
-        chars: the characters of the others.
+        lines: the lines that were read.
+        fields: the values of each record among them that is not blank.
+        seen: the number of the last line of the last record, perhaps a blank one, from 1.
     """
 
-    def __init__(self) -> None:
-        self.ends: list[int] = []
-        self.done = 0
-        self.chars = 0
-        self._lines: list[str] = []
+    def __init__(self, blocks: Iterable[list[str]], dialect: Dialect) -> None:
+        self.lines: list[str] = []
+        self.fields: list[list[str]] = []
+        self.seen = 0
+        self._ends: list[int] = []  # the number of the last line of each record
+        self._taken = 0  # how many lines were taken
+        self._chars = 0  # of the others
+        self._blank = 0  # what the blank lines after the last record take in memory
+        self._size = self._sized = 0  # the characters of the first lines, and how many lines
+        lines = chain.from_iterable(self._noted(blocks))
+        self._reader = csv.reader(lines, **dialect.parameters())
 
-    def noted(self, blocks: Iterable[list[str]]) -> Iterator[list[str]]:
+    def read(self, rows: int) -> bool:
+        """Read records until they make a batch; return whether they do, or the file has ended.
+
+        Raises:
+            csv.Error: a record is malformed, or too long for the memory.
+        """
+        for record in self._reader:
+            end = self._reader.line_num
+            if len(record) > 1 or not self._is_blank(record, end):
+                self.fields.append(record)
+                self._ends.append(end)
+                self._blank = 0
+                if len(self.fields) == rows or self._is_large(end):
+                    self.seen = end
+                    return True
+            self.seen = end
+        return False
+
+    def taken(self) -> Records:
+        """Take the records with their lines, and the blank lines before each."""
+        places = [0, *(end - self._taken for end in self._ends)]
+        raws = lines = self.lines[: places[-1]]
+        if len(lines) > len(self._ends):  # some records have several lines
+            raws = ["".join(lines[start:stop]) for start, stop in pairwise(places)]
+        records = Records(raws, self.fields, self._ends)
+        self.fields, self._ends = [], []
+        del self.lines[: len(lines)]
+        self._chars -= _chars(lines)
+        self._taken += len(lines)
+        self._size = self._sized = 0
+        return records
+
+    def _is_large(self, end: int) -> bool:
+        """Return whether the records up to a line make a batch by their characters."""
+        if self._chars < BATCH_CHARS:
+            return False
+        self._size += _chars(self.lines[self._sized : end - self._taken])
+        self._sized = end - self._taken
+        return self._size >= BATCH_CHARS
+
+    def _is_blank(self, fields: list[str], end: int) -> bool:
+        """Return whether a record is a blank line, unlike one with a quoted empty value.
+
+        Raises:
+            csv.Error: there are too many blank lines for the memory.
+        """
+        if fields and fields[0].strip():
+            return False
+        raw = "".join(self.lines[self.seen - self._taken : end - self._taken])
+        if fields and '"' in raw:
+            return False
+        self._blank += len(raw) + LINE_CHARS
+        if self._blank > RECORD_CHARS:
+            raise csv.Error(BLANK)
+        return True
+
+    def _noted(self, blocks: Iterable[list[str]]) -> Iterator[list[str]]:
         """Yield blocks of lines, and note them.
 
         Raises:
             csv.Error: a record is too long for the memory.
         """
         for block in blocks:
-            complete = self._lines[: self.ends[-1] - self.done] if self.ends else []
-            open_lines = len(self._lines) - len(complete)
-            if self.chars - _chars(complete) + LINE_CHARS * open_lines > RECORD_CHARS:
+            lines = self.lines[self.seen - self._taken :]  # of the record that is not complete
+            if _chars(lines) + LINE_CHARS * len(lines) > RECORD_CHARS:
                 raise csv.Error(UNCLOSED)
-            self._lines += block
-            self.chars += _chars(block)
+            self.lines += block
+            self._chars += _chars(block)
             yield block
-
-    def taken(self, fields: list[list[str]]) -> Records:
-        """Take the lines of the complete records, at least one, and return these.
-
-        Args:
-            fields: the values of each record.
-        """
-        ends = self.ends.copy()
-        lines = self._lines[: ends[-1] - self.done]
-        raws = lines
-        if len(lines) > len(ends):  # some records have several lines
-            places = [0, *(end - self.done for end in ends)]
-            raws = ["".join(lines[start:stop]) for start, stop in pairwise(places)]
-        del self._lines[: len(lines)]
-        self.chars -= _chars(lines)
-        self.done = ends[-1]
-        self.ends.clear()
-        return Records(raws, fields, ends)
 
 
 def _chars(lines: Iterable[str]) -> int:
