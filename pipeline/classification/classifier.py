@@ -148,22 +148,7 @@ class Classifier:
                 package than the one where the classifier was made.
         """
         self._check_machine()
-        table = _table(data)
-        text_columns_of(table.schema, self.settings)
-        reader = ArrowReader(table, self.settings.text_columns, part=True)
-        fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
-        new = pa.Table.from_batches(
-            [
-                appended(ArrowBatch((), NO_COLUMNS), made.of(answers), fields)
-                for _, answers in classified(reader.batches(), self.matcher, self.settings)
-            ],
-            schema=fields,
-        )
-        schema = with_columns(table.schema, list(fields))
-        if isinstance(data, pa.RecordBatch):
-            arrays = [column.combine_chunks() for column in new.columns]
-            return pa.RecordBatch.from_arrays([*data.columns, *arrays], schema=schema)
-        return pa.Table.from_arrays([*table.columns, *new.columns], schema=schema)
+        return self._classified(data)
 
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Classify a stream of batches with one schema, holding only a few rows in memory.
@@ -185,6 +170,24 @@ class Classifier:
                 yield appended(piece, made.of(answers), schema)
         except PipelineError as error:
             raise in_python(error) from None
+
+    def _classified(self, data: Any) -> Any:
+        table = _table(data)
+        text_columns_of(table.schema, self.settings)
+        reader = ArrowReader(table, self.settings.text_columns, part=True)
+        fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
+        new = pa.Table.from_batches(
+            [
+                appended(ArrowBatch((), NO_COLUMNS), made.of(answers), fields)
+                for _, answers in classified(reader.batches(), self.matcher, self.settings)
+            ],
+            schema=fields,
+        )
+        schema = with_columns(table.schema, list(fields))
+        if isinstance(data, pa.RecordBatch):
+            arrays = [column.combine_chunks() for column in new.columns]
+            return pa.RecordBatch.from_arrays([*data.columns, *arrays], schema=schema)
+        return pa.Table.from_arrays([*table.columns, *new.columns], schema=schema)
 
     def _check_machine(self) -> None:
         """Refuse a machine where the same text could get another code."""

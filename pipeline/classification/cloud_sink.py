@@ -42,12 +42,7 @@ EMPTY = hashlib.sha256().hexdigest()
 
 @dataclass(frozen=True)
 class ExistingObject:
-    """An object where an output goes, with its manifest.
-
-    Attributes:
-        path: its address.
-        storage: access to the bucket.
-    """
+    """An object where an output goes, with its manifest."""
 
     path: CloudPath
     storage: Storage
@@ -102,14 +97,7 @@ def existing(path: AnyPath, storage: Storage) -> ExistingFile | ExistingObject:
 
 @dataclass(frozen=True, slots=True)
 class CloudSink:
-    """An output object, with its manifest beside it.
-
-    Attributes:
-        path: where the output goes.
-        output_format: its format.
-        storage: access to the bucket.
-        overwrite, source, sample, keeps_partial: see `pipeline.classification.file_sink.FileSink`.
-    """
+    """An output object, with its manifest beside it; see `FileSink` for its attributes."""
 
     path: CloudPath
     output_format: Format

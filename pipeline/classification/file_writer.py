@@ -19,12 +19,7 @@ __all__ = ["FileWriter", "temporary_writer"]
 
 @dataclass(slots=True)
 class FileWriter:
-    """A writer that raises disk errors as output errors.
-
-    Attributes:
-        writer: the writer.
-        path: the output's path, for messages.
-    """
+    """A writer that raises disk errors as output errors, which name the output's path."""
 
     writer: Writer
     path: Path

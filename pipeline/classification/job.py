@@ -18,7 +18,6 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
-from pipeline.decisions import decided
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
@@ -188,9 +187,15 @@ class _Run:
         source, settings, purchase = self.source, self.settings, self.purchase
         with place.draft(source.reader, new_fields(settings)) as draft:
             with self.reporter.progress(planned.rows) as advance:
-                matcher = decided(purchase.matcher, purchase.decisions)
-                batches, observe = source.batches(settings.limit_rows), self.reporter.observe
-                tally = write(batches, matcher, draft.writer, settings, advance, observe)
+                tally = write(
+                    source.batches(settings.limit_rows),
+                    purchase.matcher,
+                    draft.writer,
+                    settings,
+                    advance,
+                    self.reporter.observe,
+                    purchase.decisions,
+                )
             check_unchanged(source.reader, CHANGED)
             summary = self.summary(tally, parked, place.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})

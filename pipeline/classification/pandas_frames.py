@@ -30,11 +30,7 @@ NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
 
 @dataclass(frozen=True, slots=True)
 class PandasFrame:
-    """A pandas frame that is classified.
-
-    Attributes:
-        frame: the frame.
-    """
+    """A pandas frame that is classified."""
 
     frame: pd.DataFrame
 

@@ -50,11 +50,7 @@ PathType = TypeVar("PathType", Path, CloudPath)
 
 @dataclass(frozen=True, slots=True)
 class ExistingFile:
-    """A file where an output goes, with its manifest.
-
-    Attributes:
-        path: where it is.
-    """
+    """A file where an output goes, with its manifest."""
 
     path: Path
 

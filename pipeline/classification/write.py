@@ -15,6 +15,7 @@ from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
 from pipeline.classification.rollup import roll_ups
 from pipeline.classification.summary import SystemSummary
 from pipeline.classification.titles import translations
+from pipeline.decisions import NO_DECISIONS, Decisions, decided
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
@@ -55,11 +56,7 @@ class _SystemTally:
 
 @dataclass(slots=True)
 class Tally:
-    """Running counts of the written rows.
-
-    Attributes:
-        rows: rows written.
-    """
+    """Running counts of the written rows."""
 
     _systems: dict[System, _SystemTally]
     rows: int = 0
@@ -129,11 +126,12 @@ def write(
     settings: Settings,
     advance: Callable[[int], None],
     observe: Observe = lambda _texts, _answers: None,
+    decisions: Decisions = NO_DECISIONS,
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
     tally = Tally.of(settings.systems)
     made = Columns(settings)
-    for batch, answers in classified(batches, matcher, settings):
+    for batch, answers in classified(batches, matcher, settings, decisions):
         columns = made.of(answers)
         writer.write(batch, columns)
         tally.add(columns)
@@ -143,11 +141,16 @@ def write(
 
 
 def classified(
-    batches: Iterable[Table], matcher: Matcher, settings: Settings
+    batches: Iterable[Table],
+    matcher: Matcher,
+    settings: Settings,
+    decisions: Decisions = NO_DECISIONS,
 ) -> Iterator[tuple[Table, BatchAnswers]]:
-    """Yield each batch with its answers, rolled up and translated as the settings ask for."""
+    """Yield each batch with its answers: as people decided, rolled up and translated."""
     changes = [roll_ups(settings), translations(settings)]
     for batch, answers in answered(batches, lambda batch: batch.texts, matcher):
+        if decisions:
+            answers = decided(decisions, batch.texts, answers)
         for change in changes:
             answers = {**answers, **{of: each(answers[of]) for of, each in change.items()}}
         yield batch, answers

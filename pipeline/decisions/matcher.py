@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from pipeline.answers import (
-    Answer,
-    BatchAnswers,
-    Decided,
-    Match,
-    Matched,
-    Matcher,
-    System,
-    answered,
-)
+from pipeline.answers import Answer, BatchAnswers, Decided, Match, Matched
 from pipeline.codes import load
 from pipeline.decisions.decision import Decision
 from pipeline.decisions.merged import Decisions
@@ -21,34 +12,21 @@ from pipeline.decisions.merged import Decisions
 __all__ = ["decided"]
 
 
-def decided(matcher: Matcher, decisions: Decisions) -> Matcher:
-    """Return a matcher that answers as people decided, and as another one where nobody has."""
-    return _Decided(matcher, decisions) if decisions else matcher
+def decided(decisions: Decisions, texts: Sequence[str], answers: BatchAnswers) -> BatchAnswers:
+    """Return the answers for some texts as people decided, and as they are where nobody has."""
+    return {
+        system: [
+            answer and _decided(decisions.of(system, text), answer)
+            for text, answer in zip(texts, found, strict=True)
+        ]
+        for system, found in answers.items()
+    }
 
 
-class _Decided:
-    def __init__(self, matcher: Matcher, decisions: Decisions) -> None:
-        self._matcher = matcher
-        self._decisions = decisions
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        """Answer batches of texts; see `pipeline.answers.Matcher`."""
-        for asked, answers in answered(batches, lambda texts: texts, self._matcher):
-            yield {
-                system: [
-                    self._answer(system, text, answer)
-                    for text, answer in zip(asked, found, strict=True)
-                ]
-                for system, found in answers.items()
-            }
-
-    def _answer(self, system: System, text: str, answer: Answer | None) -> Answer | None:
-        decision = None if answer is None else self._decisions.of(system, text)
-        return answer if answer is None or decision is None else _in_place_of(answer, decision)
-
-
-def _in_place_of(answer: Answer, decision: Decision) -> Decided:
+def _decided(decision: Decision | None, answer: Answer) -> Answer:
     """Return the answer of a decision, which costs what the answer that it replaces has cost."""
+    if decision is None:
+        return answer
     why = f"decided by {decision.by}"
     if decision.choice == "none":
         return Decided((), answer.cost_usd, why)

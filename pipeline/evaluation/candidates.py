@@ -51,11 +51,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """A paid service.
-
-    Attributes:
-        service: where it is, with the terms of buying from it.
-    """
+    """A paid service, with the terms of buying from it."""
 
     service: PaidService
 

@@ -46,10 +46,6 @@ class Suspects:
     more confident the candidate is of its code than of the stated one, which is the margin of
     confident learning (C. G. Northcutt et al., Journal of Artificial Intelligence Research 70,
     2021).
-
-    Attributes:
-        codes: the code table of the system.
-        found: the rows so far.
     """
 
     codes: CodeTable

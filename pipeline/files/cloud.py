@@ -6,17 +6,19 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pipeline.errors import InputChangedError, InputError, OutputError
 from pipeline.files.paths import CloudPath
 from pipeline.files.stores import explained, opened
 
 __all__ = ["Storage"]
+
+Found = TypeVar("Found")
 
 log = logging.getLogger("pipeline")
 
@@ -72,12 +74,7 @@ class Storage:
         Raises:
             InputError: the store cannot be asked.
         """
-        with self._asked(path) as (files, place):
-            try:
-                with files.open_input_file(place) as file:
-                    return _version(file)
-            except FileNotFoundError:
-                return None
+        return self._opened(path, _version)
 
     def read(self, path: CloudPath) -> bytes | None:
         """Return the content of a small object; None if there is no object.
@@ -85,11 +82,13 @@ class Storage:
         Raises:
             InputError: it cannot be read.
         """
+        return self._opened(path, lambda file: bytes(file.read()))
+
+    def _opened(self, path: CloudPath, find: Callable[[Any], Found]) -> Found | None:
         with self._asked(path) as (files, place):
             try:
                 with files.open_input_file(place) as file:
-                    content: bytes = file.read()
-                    return content
+                    return find(file)
             except FileNotFoundError:
                 return None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["COLUMNS", "ROWS", "Cell", "Elements", "Row", "SheetXml", "StringsXml"]
+__all__ = ["COLUMNS", "ROWS", "Cell", "Row", "SheetXml", "StringsXml", "local_name"]
 
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
 """Limits of a sheet and of a cell's text, as in spreadsheet programs."""
@@ -40,23 +40,6 @@ class Cell(NamedTuple):
 
 Row: TypeAlias = Mapping[int, Cell]
 """The non-empty cells of a row, by the number of their column, from 0."""
-
-
-class Elements:
-    """Passes the elements of an XML part to a function."""
-
-    def __init__(self, see: Callable[[str, dict[str, str]], None]) -> None:
-        self._see = see
-
-    def start(self, name: str, values: dict[str, str]) -> None:
-        """Start an element."""
-        self._see(local_name(name), values)
-
-    def text(self, text: str) -> None:
-        """Ignore a text."""
-
-    def end(self, name: str) -> None:
-        """End an element."""
 
 
 class _Texts:

@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeAlias
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from pipeline.files.sheet_xml import Cell, Elements, Row, SheetXml, StringsXml
+from pipeline.files.sheet_xml import Cell, Row, SheetXml, StringsXml, local_name
 
 __all__ = ["UNREADABLE", "Cell", "Limits", "Row", "Sheet", "Workbook", "row_texts"]
 
@@ -173,20 +173,26 @@ class Workbook:
         return found
 
     def _see(self, part: str, see: SeeElement) -> None:
-        for _ in self._parsed(part, Elements(see), self._limits.strings):
+        def start(name: str, values: dict[str, str]) -> None:
+            see(local_name(name), values)
+
+        for _ in self._parsed(part, start, self._limits.strings):
             pass
 
     def _parsed(
-        self, name: str, handler: Elements | StringsXml | SheetXml, most: int
+        self, name: str, handler: SeeElement | StringsXml | SheetXml, most: int
     ) -> Iterator[None]:
         """Parse a part chunk by chunk, up to a limit of uncompressed bytes."""
         info = _part(self._parts, name)
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = _refuse_doctype
-        parser.StartElementHandler = handler.start
-        parser.EndElementHandler = handler.end
-        parser.CharacterDataHandler = handler.text
+        if isinstance(handler, StringsXml | SheetXml):
+            parser.StartElementHandler = handler.start
+            parser.EndElementHandler = handler.end
+            parser.CharacterDataHandler = handler.text
+        else:
+            parser.StartElementHandler = handler
         unpacked = 0
         with self._archive.open(info) as part:
             while chunk := part.read(CHUNK):

@@ -84,13 +84,7 @@ class Blended:
 
 @dataclass(frozen=True, slots=True)
 class RecipeFile:
-    """What a recipe says.
-
-    Attributes:
-        recipe: the settings of the networks.
-        systems: the systems to train.
-        blended: what their models are blended with, if anything.
-    """
+    """What a recipe says."""
 
     recipe: Recipe
     systems: Mapping[System, SystemSettings]

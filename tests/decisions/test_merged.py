@@ -98,11 +98,9 @@ def test_a_decision_takes_the_place_of_the_best_match_and_keeps_the_cost(tmp_pat
         chose("gibberish", "7110", system="psc"),
     ]
     found, _ = merge(tmp_path, decisions)
-    matcher = decided(ScriptedMatcher(("cpv",)), found)
-    batches = [["road", "", "chairs"], ["refused"], ["gibberish"]]
-    road, empty, chairs, refused, unknown = (
-        each for answers in matcher.answers(batches) for each in answers["cpv"]
-    )
+    texts = ["road", "", "chairs", "refused", "gibberish"]
+    (answers,) = ScriptedMatcher(("cpv",)).answers([texts])
+    road, empty, chairs, refused, unknown = decided(found, texts, answers)["cpv"]
     assert road == Decided(
         (
             Match("45233000", "Construction, foundation and surface works for highways, roads", 1),
@@ -118,6 +116,6 @@ def test_a_decision_takes_the_place_of_the_best_match_and_keeps_the_cost(tmp_pat
     assert unknown.matches[0] == Match("99999999", "A code that no table has", 1.0)
 
 
-def test_without_decisions_the_matcher_is_itself() -> None:
-    matcher = ScriptedMatcher(("cpv",))
-    assert decided(matcher, Decisions()) is matcher
+def test_without_decisions_answers_stay_as_they_are() -> None:
+    (answers,) = ScriptedMatcher(("cpv",)).answers([["road", ""]])
+    assert decided(Decisions(), ["road", ""], answers) == answers
