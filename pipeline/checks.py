@@ -97,11 +97,6 @@ def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> in
 def fraction(name: str, value: Any, over_zero: bool = False) -> float:
     """Return a fraction of any real type, NumPy's too, as a Python float.
 
-    Args:
-        name: the argument.
-        value: its value.
-        over_zero: refuse 0.
-
     Raises:
         SettingsError: the value is not a number, or outside 0 to 1.
     """

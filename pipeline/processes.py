@@ -81,11 +81,8 @@ def in_processes(
 ) -> Iterator[Found]:
     """Yield the result for each item, in order; this process is one of those that work.
 
-    Args:
-        work: the function; it and the items must be picklable.
-        items: read as the results are taken, a few ahead.
-        jobs: the number of processes; with 1, no other one is started.
-        worker: what an error calls a process.
+    The function and the items must be picklable, and items are read a few ahead. With one job, no
+    other process is started. An error calls a process ``worker``.
 
     Raises:
         EngineError: a process died.
@@ -116,11 +113,7 @@ def as_completed(
 ) -> Iterator[Found]:
     """Yield the result for each item as soon as it is there; an item is read when it can start.
 
-    Args:
-        work: the function; it and the items must be picklable.
-        items: the items.
-        jobs: the number of processes.
-        worker: what an error calls a process.
+    The function and the items must be picklable. An error calls a process ``worker``.
 
     Raises:
         EngineError: a process died.

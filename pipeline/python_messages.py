@@ -164,12 +164,7 @@ def answering_names(made: type[Made]) -> type[Made]:
 
 
 def of_options(made: type[Made], /, **options: Any) -> Made:
-    """Return an object of a class with `answering_names`, whose errors name options.
-
-    Args:
-        made: the class.
-        options: the arguments of its constructor.
-    """
+    """Return an object of a class with `answering_names`, whose errors name options."""
     found = made.__new__(made)
     init: Callable[..., None] = inspect.unwrap(made.__init__)
     init(found, **options)

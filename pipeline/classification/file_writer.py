@@ -51,11 +51,7 @@ def temporary_writer(
 ) -> Iterator[tuple[FileWriter, Path]]:
     """Open a temporary file for a table that is sent elsewhere when it is complete.
 
-    Args:
-        name: the name of the output, whose suffix may ask for compression.
-        output_format: its format.
-        reader: the source of the original columns.
-        new_fields: the new columns.
+    The suffix of its name may ask for compression.
 
     Raises:
         OutputError: the file cannot be written.

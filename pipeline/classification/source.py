@@ -145,14 +145,7 @@ def open_table(
 ) -> Iterator[tuple[Source, AnySink]]:
     """Open the table passed to a public function, and the sink for the enriched table.
 
-    Args:
-        data: the table.
-        settings: what to do with it.
-        output: the path of the output file or object; None to keep the result in memory.
-        overwrite: replace an output file that this tool did not write.
-        csv: the `CsvOptions` of a CSV file; None to detect its dialect.
-        partial: write the incomplete table if the job parks.
-        excel: the `ExcelOptions` of a workbook; None to find its table.
+    The arguments are those of `pipeline.classify`, of any type.
 
     Raises:
         SettingsError: the data is not a table, or an argument is invalid.

@@ -104,8 +104,7 @@ def open_suggesting(
 def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
     """Let the error about a missing text column suggest one by its words, if no name is similar.
 
-    Args:
-        sample: returns the table's first rows with all columns.
+    The sample has the first rows with all columns.
     """
     try:
         yield

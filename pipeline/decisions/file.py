@@ -92,9 +92,6 @@ class DecisionLog:
 
     An incomplete last line is removed when the file is opened.
 
-    Args:
-        path: the file; created if it does not exist.
-
     Raises:
         InputError: the file has lines that are not decisions.
         OutputError: the file cannot be written, or another review has it open.

@@ -84,9 +84,7 @@ NO_DECISIONS = Decisions()
 def decisions_in(paths: Any, warn: Callable[[str], None]) -> Decisions:
     """Read and merge decisions files.
 
-    Args:
-        paths: the path of a file, or several.
-        warn: receives a warning if the files disagree, or the last line of one is incomplete.
+    ``warn`` is told if the files disagree, or the last line of one is incomplete.
 
     Raises:
         SettingsError: these are not paths.

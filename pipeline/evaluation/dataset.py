@@ -100,12 +100,7 @@ class LeftOut:
 class Labelled:
     """The rows that are evaluated; they can be read any number of times.
 
-    Attributes:
-        settings: the system and the columns.
-        reader: reads the table.
-        name: the table's name, for people.
-        left_out: counts over all rows of the table.
-        chosen: the places of the sample among the usable rows, in order; None for all of them.
+    ``chosen`` has the places of a sample among the usable rows, in order; None for all of them.
     """
 
     settings: EvaluationSettings

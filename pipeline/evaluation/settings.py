@@ -31,18 +31,7 @@ OWN_COLUMNS = (
 class EvaluationSettings:
     """Which rows are evaluated, and how.
 
-    Attributes:
-        system: whose codes they are.
-        text_columns: the columns that hold the text.
-        code_column: the column that holds the right code.
-        language_column: the column that names the language, if there is one.
-        sample: how many rows are drawn; None for all.
-        seed: which rows are drawn: the same seed draws the same rows of the same table.
-        jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.
-        source_column: the column that names the source; None for a text column ``source``, if
-            there is one.
-        suspects: whether to list the rows whose code is most likely wrong.
-        reference_columns: columns that identify a row in that list, such as a notice number.
+    These are arguments of `pipeline.evaluate`, which describes them.
     """
 
     system: System

@@ -34,9 +34,7 @@ FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
     """Translate errors of the operating system into errors of an output.
 
-    Args:
-        path: the output.
-        option: the option that sets another path.
+    The option that sets another path is named in the message.
 
     Raises:
         OutputError: the file cannot be written.
@@ -54,9 +52,7 @@ def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
 def check_place(*places: Path, option: str = "--output PATH") -> None:
     """Check names, folders and permissions of outputs before any work is done.
 
-    Args:
-        places: the outputs.
-        option: the option that names another place, for messages.
+    The option that names another place is in the message.
 
     Raises:
         OutputError: a file cannot be written there.

@@ -38,9 +38,7 @@ def check_regular(path: Path) -> None:
 def read_text(path: Path, most: int = TEXT_BYTES) -> str:
     """Read a small text file, or an open pipe such as ``<(...)``.
 
-    Args:
-        path: the file.
-        most: the largest size, bytes.
+    The largest size is in bytes.
 
     Raises:
         OSError: the file is neither, is too large, or cannot be read.

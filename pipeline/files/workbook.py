@@ -74,13 +74,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet of a workbook.
-
-    Attributes:
-        name: its name.
-        hidden: whether it is hidden.
-        part: the name of its part in the archive.
-    """
+    """A sheet of a workbook."""
 
     name: str
     hidden: bool

@@ -20,11 +20,7 @@ PANDAS = b"pandas"
 class ArrowReader:
     """A table in memory.
 
-    Args:
-        table: the table.
-        text_columns: its text columns.
-        part: whether it is a part of a table, whose other rows may have the fields of text columns
-            that these lack.
+    The other rows of a part may have the fields of text columns that its own rows lack.
     """
 
     opened_fingerprint = ""

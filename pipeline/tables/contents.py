@@ -164,10 +164,7 @@ def is_json_list(first: bytes) -> bool:
 def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
-    Args:
-        path: the file.
-        wanted: the kind that it should be.
-        first: its first bytes, decompressed; None reads them from the file.
+    Without its first bytes, decompressed, they are read from the file.
 
     Raises:
         InputError: the file is of another kind.

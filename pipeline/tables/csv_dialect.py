@@ -93,11 +93,7 @@ class Dialect:
 def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: int = 0) -> Dialect:
     """Detect the dialect of a file from its beginning; stated options take precedence.
 
-    Args:
-        path: the file.
-        options: the options that the user stated.
-        wanted: columns that the file should have, which help to choose the delimiter.
-        above: how many lines are above the column names.
+    Wanted columns help to choose the delimiter. ``above`` lines precede the column names.
 
     Raises:
         InputError: the file cannot be opened, is not text or is too short, or records in its

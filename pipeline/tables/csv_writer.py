@@ -38,13 +38,8 @@ def check_csv(batch: Batch) -> None:
 class CsvWriter:
     """A CSV file being written.
 
-    Args:
-        path: the file to write.
-        dialect: its dialect.
-        name: its final name, whose suffix may ask for compression.
-        header: the first record of a CSV input; None to write the names.
-        names: the names of the original columns.
-        new_names: the names of the new columns.
+    The suffix of its final name may ask for compression. The header is the first record of a CSV
+    input; None writes the names.
     """
 
     def __init__(

@@ -36,11 +36,7 @@ def int96_columns(schema: pq.ParquetSchema) -> list[str]:
 def exact_unit(path: Path, open_as: OpenAs, columns: Sequence[str], batch_rows: int) -> Unit:
     """Return the unit that keeps all values of INT96 columns.
 
-    Args:
-        path: the file, for the message.
-        open_as: opens the file, reading INT96 in a unit.
-        columns: the paths of the INT96 columns.
-        batch_rows: how many rows fit in memory.
+    ``open_as`` opens the file, reading INT96 in a unit.
 
     Raises:
         InputError: no unit keeps them all.

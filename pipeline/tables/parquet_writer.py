@@ -36,12 +36,7 @@ HINT_TYPE = "Drop the column, or write CSV: --output-format csv."
 class ParquetWriter:
     """Writes a Parquet file in row groups of bounded size.
 
-    Args:
-        path: the file to write.
-        schema: the original columns.
-        new_fields: the new columns.
-        compression: the codec of each original leaf column; new columns get the most frequent
-            one.
+    It keeps the codec of each original leaf column; new columns get the most frequent one.
 
     Raises:
         OutputError: Parquet does not support a column's type, or there are too many columns.

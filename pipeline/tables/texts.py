@@ -101,12 +101,7 @@ def find_column(
 ) -> int:
     """Return the position of a column.
 
-    Args:
-        names: the names of all columns.
-        wanted: the name to find.
-        table: the table's name in errors.
-        option: the option that names the column, such as ``--text-column``.
-        system: the system of the codes, which the name of their column often has in it.
+    The system is that of the codes, which the name of their column often has in it.
 
     Raises:
         InputError: the column is missing, or several have its name.
@@ -159,12 +154,7 @@ def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator
 
 
 class _MissingError(LookupError):
-    """Columns that a table lacks: the cause of the error, whose own class users know.
-
-    Args:
-        there: the columns of the table.
-        missing: the columns that the error names.
-    """
+    """Columns that a table lacks: the cause of the error, whose own class users know."""
 
     def __init__(self, there: Sequence[str], missing: list[str]) -> None:
         super().__init__(there, missing)

@@ -23,12 +23,8 @@ HEADER_WITHIN = 100
 class Layout:
     """Where the table is.
 
-    Attributes:
-        sheet: its sheet.
-        header_row: the number of the row with the column names, from 1.
-        header: its cells.
-        above: the rows above it, by their numbers.
-        others: the names of the other sheets that the options allow.
+    ``above`` has the rows above the column names by their numbers, from 1; ``others`` the names of
+    the other sheets that the options allow.
     """
 
     sheet: Sheet

@@ -31,15 +31,7 @@ EMPTY: Row = {}
 
 @dataclass(frozen=True, slots=True)
 class XlsxBatch:
-    """Rows of a sheet.
-
-    Attributes:
-        texts: the text of each row.
-        rows: the cells of each row.
-        kinds: the kind of each column of the table, by its number.
-        schema: the columns.
-        values: interprets the cells.
-    """
+    """Rows of a sheet."""
 
     texts: Sequence[str]
     rows: Sequence[Row]

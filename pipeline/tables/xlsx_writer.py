@@ -70,11 +70,7 @@ class _Sheet(Worksheet):  # type: ignore[misc]
 class XlsxWriter:
     """A workbook with one sheet.
 
-    Args:
-        path: the file to write.
-        reader: the source of the original columns. Of a workbook, its sheet's name, the rows above
-            the column names and the number formats are kept.
-        new_fields: the new columns.
+    Of a workbook, the name of the sheet, the rows above the table and the formats are kept.
 
     Raises:
         OutputError: a sheet cannot hold so many columns.

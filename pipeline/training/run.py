@@ -55,13 +55,7 @@ log = logging.getLogger("pipeline")
 class TrainingSettings:
     """How to train on a history.
 
-    Attributes:
-        system: whose codes they are.
-        code_column: the column that holds the right code.
-        output: the folder for the model.
-        only_history: whether the model answers alone, without the package's model.
-        jobs: how many networks are trained at once, each in its own process.
-        overwrite: whether to replace a folder that is not a model.
+    These are arguments of `pipeline.train`, which describes them.
     """
 
     system: System

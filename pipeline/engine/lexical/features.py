@@ -39,9 +39,7 @@ WORDS_KEPT = 1 << 15
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:
     """Count the features of cleaned texts; earlier words have more weight than later ones.
 
-    Args:
-        texts: the texts.
-        lighter: words whose weight is multiplied by `LIGHTER`.
+    The weight of lighter words is multiplied by `LIGHTER`.
 
     Returns:
         One row a text, `FEATURES` columns, float32.

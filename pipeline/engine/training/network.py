@@ -120,11 +120,8 @@ class _Adagrad:
 def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int], None]) -> Network:
     """Train a network by stochastic gradient descent (Adagrad).
 
-    Args:
-        sets: the training set of each system, all with the same features. The systems share the
-            feature weights.
-        settings: the hyperparameters.
-        advance: called with the number of texts read since the last call.
+    The sets of all systems have the same features and share the weights of these. ``advance`` gets
+    the number of texts read since its last call.
     """
     random = np.random.default_rng(settings.seed)
     shape = (sets[0].vectors.shape[1], settings.dimensions)

@@ -49,10 +49,7 @@ def best_counterparts(
 ) -> Ints:
     """Return, for each CPV code, the index among ``codes`` of the one that fits it best, or -1.
 
-    Args:
-        crosswalk: the codes of another system for each CPV code, best first.
-        cpv_codes: the CPV codes.
-        codes: the codes of the other system that a model knows.
+    The crosswalk has the codes of another system for each CPV code, best first.
     """
     place = {code: number for number, code in enumerate(codes.tolist())}
     fits = [crosswalk.get(code, ()) for code in cpv_codes.tolist()]

@@ -46,11 +46,8 @@ def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1
     Confidence is calibrated on the held-out examples, with models that were trained without them.
     The returned models are trained on them too, unless their tasks say otherwise.
 
-    Args:
-        tasks: the training data, one task per system.
-        recipe: the hyperparameters.
-        advance: called with the number of texts read since the last call; about `work` in total.
-        jobs: how many networks to train at once; if several, each has its own process.
+    ``advance`` gets the number of texts read since its last call, about `work` in total. With
+    several jobs, each network is trained in its own process.
 
     Raises:
         InputError: no text contains a word to learn from.
