@@ -13,9 +13,9 @@ import pyarrow as pa
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.depths import Depth
 from pipeline.evaluation.metrics import DepthFigures, Figures, GroupFigures, Share, shown_depths
+from pipeline.evaluation.phrases import caveat, verdict
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
-from pipeline.evaluation.verdict import caveat, verdict
 from pipeline.money import plain
 from pipeline.paid.result import Paid
 

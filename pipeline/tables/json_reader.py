@@ -16,7 +16,6 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted
 from pipeline.tables.contents import refuse_other_contents
-from pipeline.tables.json_list import has_list, list_items
 from pipeline.tables.json_records import (
     NESTED_NAMES,
     Kind,
@@ -27,6 +26,7 @@ from pipeline.tables.json_records import (
     raw_members,
     texts_at,
 )
+from pipeline.tables.json_scan import has_list, list_items
 from pipeline.tables.streams import FileReader, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts

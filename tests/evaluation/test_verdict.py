@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.phrases import verdict
 from pipeline.evaluation.significance import compare
-from pipeline.evaluation.verdict import verdict
 from tests.evaluation.labels import answer, scored
 from tests.evaluation.samples import subject
 

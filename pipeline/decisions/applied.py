@@ -1,4 +1,4 @@
-"""Decisions as labels, which training learns from and evaluation measures with."""
+"""Applies decisions: in place of answers, and as labels to learn from and to measure with."""
 
 from __future__ import annotations
 
@@ -6,12 +6,38 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipeline.answers import System
-from pipeline.decisions.decision import text_key
+from pipeline.answers import Answer, BatchAnswers, Decided, Match, Matched, System
+from pipeline.codes import load
+from pipeline.decisions.decision import Decision, text_key
 from pipeline.decisions.merged import Decisions
 from pipeline.errors import InputError
 
-__all__ = ["CODE_COLUMN", "TEXT_COLUMN", "DecidedLabels", "label_table"]
+__all__ = ["CODE_COLUMN", "TEXT_COLUMN", "DecidedLabels", "decided", "label_table"]
+
+
+def decided(decisions: Decisions, texts: Sequence[str], answers: BatchAnswers) -> BatchAnswers:
+    """Return the answers for some texts as people decided, and as they are where nobody has."""
+    return {
+        system: [
+            answer and _decided(decisions.of(system, text), answer)
+            for text, answer in zip(texts, found, strict=True)
+        ]
+        for system, found in answers.items()
+    }
+
+
+def _decided(decision: Decision | None, answer: Answer) -> Answer:
+    """Return the answer of a decision, which costs what the answer that it replaces has cost."""
+    if decision is None:
+        return answer
+    why = f"decided by {decision.by}"
+    if decision.choice == "none":
+        return Decided((), answer.cost_usd, why)
+    title = load(decision.system).titles.get(decision.code, decision.title)
+    others = answer.matches if isinstance(answer, Matched) else ()
+    rest = (match for match in others if match.code != decision.code)
+    return Decided((Match(decision.code, title, 1.0), *rest), answer.cost_usd, why)
+
 
 TEXT_COLUMN, CODE_COLUMN = "description", "code"
 """The columns of `label_table`."""
