@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
@@ -27,7 +27,7 @@ __all__ = [
     "chance",
 ]
 
-Batch = TypeVar("Batch")
+Batch = TypeVar("Batch", bound="_Rows")
 
 System: TypeAlias = Literal["cpv", "psc", "unspsc", "naics"]
 
@@ -107,6 +107,11 @@ BatchAnswers: TypeAlias = Mapping[System, Sequence[Answer | None]]
 """For each system, one answer per row of the batch; None for a row without text."""
 
 
+class _Rows(Protocol):
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+
 class Matcher(Protocol):
     """Anything that answers batches of texts: the embedded engine, or the ledger."""
 
@@ -119,16 +124,14 @@ class Matcher(Protocol):
         ...
 
 
-def answered(
-    batches: Iterable[Batch], texts_of: Callable[[Batch], Sequence[str]], matcher: Matcher
-) -> Iterator[tuple[Batch, BatchAnswers]]:
+def answered(batches: Iterable[Batch], matcher: Matcher) -> Iterator[tuple[Batch, BatchAnswers]]:
     """Yield each batch with its answers; a matcher in several processes reads some ahead."""
     waiting: deque[Batch] = deque()
 
     def texts() -> Iterator[Sequence[str]]:
         for batch in batches:
             waiting.append(batch)
-            yield texts_of(batch)
+            yield batch.texts
 
     for answers in matcher.answers(texts()):
         yield waiting.popleft(), answers

@@ -8,14 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
-from pipeline.checks import (
-    check,
-    check_choice,
-    check_flag,
-    fraction,
-    option_name,
-    whole_number,
-)
+from pipeline.checks import check, check_choice, check_flag, fraction, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
 from pipeline.processes import Jobs, checked_jobs

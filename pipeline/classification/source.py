@@ -31,9 +31,15 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     import pandas as pd
     import polars as pl
 
+    from pipeline.classification.pandas_frames import PandasFrame
+    from pipeline.classification.polars_frames import PolarsFrame
+
 __all__ = ["AnySink", "Data", "Frame", "Source", "open_table"]
 
 AnySink: TypeAlias = FileSink | CloudSink | MemorySink
+
+Frame: TypeAlias = Union["PandasFrame", "PolarsFrame"]
+"""A data frame whose own columns stay in its library; only its text columns go to Arrow."""
 
 FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
@@ -63,31 +69,6 @@ Data: TypeAlias = Union[
     str,
     PathLike[str],
 ]
-
-
-class Frame(Protocol):
-    """A data frame whose own columns stay in its library; only its text columns go to Arrow."""
-
-    @property
-    def labels(self) -> Sequence[object]:
-        """The labels of the rows."""
-        ...
-
-    def texts(self, settings: Settings) -> pa.Table:
-        """Return the text columns."""
-        ...
-
-    def sample(self) -> pa.RecordBatch:
-        """Return the first rows, with the columns that may hold text."""
-        ...
-
-    def rows(self, start: int, stop: int) -> Frame:
-        """Return some rows."""
-        ...
-
-    def to_arrow(self) -> pa.Table:
-        """Return all columns as a table."""
-        ...
 
 
 @dataclass(frozen=True)

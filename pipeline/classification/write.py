@@ -148,7 +148,7 @@ def classified(
 ) -> Iterator[tuple[Table, BatchAnswers]]:
     """Yield each batch with its answers: as people decided, rolled up and translated."""
     changes = [roll_ups(settings), translations(settings)]
-    for batch, answers in answered(batches, lambda batch: batch.texts, matcher):
+    for batch, answers in answered(batches, matcher):
         if decisions:
             answers = decided(decisions, batch.texts, answers)
         for change in changes:

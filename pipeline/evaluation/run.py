@@ -102,7 +102,7 @@ def _scores(
 ) -> Scores:
     scores = Scores(rows.settings.system)
     with progress(rows.rows) as advance:
-        for batch, answers in answered(rows.batches(), lambda batch: batch.texts, matcher):
+        for batch, answers in answered(rows.batches(), matcher):
             found = answers[rows.settings.system]
             scores.add(found, batch.codes, batch.languages, batch.sources)
             if suspects is not None:

@@ -11,12 +11,7 @@ import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Texts
-from pipeline.engine.model.calibration import (
-    calibrate,
-    calibration_error,
-    evidence,
-    fitted_spread,
-)
+from pipeline.engine.model.calibration import calibrate, calibration_error, evidence, fitted_spread
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.exact_matches import Repeats, gather
 from pipeline.engine.model.gate import Gate

@@ -8,13 +8,7 @@ from scipy import sparse
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.features import BITS
 from pipeline.engine.model.vocabulary import Vocabulary
-from pipeline.engine.model.word_index import (
-    LEVELS,
-    MOST_CODES,
-    SMOOTHING,
-    InvertedIndex,
-    WordIndex,
-)
+from pipeline.engine.model.word_index import LEVELS, MOST_CODES, SMOOTHING, InvertedIndex, WordIndex
 from pipeline.engine.training.examples import Examples
 
 __all__ = ["build"]
