@@ -17,7 +17,7 @@ from pipeline.checks import same_argument
 from pipeline.classification.columns import Columns, check_free, new_fields
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
-from pipeline.engine import embedded
+from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_models
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.python_messages import answering_names, in_python, reworded
@@ -119,7 +119,15 @@ class Classifier:
     @property
     def matcher(self) -> Matcher:
         """The embedded engine with this classifier's settings; it does not roll up."""
-        return embedded(self.settings, self.models)
+        asked = self.settings
+        return Engine(
+            asked.systems,
+            asked.matches_wanted,
+            asked.jobs,
+            self.models,
+            asked.engine,
+            asked.explain,
+        )
 
     @reworded
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:

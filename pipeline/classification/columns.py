@@ -16,7 +16,6 @@ from pipeline.answers import (
     Decided,
     Explained,
     Failed,
-    Match,
     Matched,
     Pending,
     System,
@@ -149,15 +148,8 @@ def _cells(settings: Settings, review_under: float, answer: Answer | None) -> Ce
         best = (first.code, first.title, first.confidence)
     values = (*best, status(answer, review_under), cost(answer))
     if settings.top > 1:
-        values = (*values, _listed(matches, settings.top))
+        listed = None if matches is None else [asdict(each) for each in matches[: settings.top]]
+        values = (*values, listed)
     if settings.explain:
-        values = (*values, _why(answer))
+        values = (*values, (answer.why or None) if isinstance(answer, Explained) else None)
     return Cells(values)
-
-
-def _why(answer: Answer | None) -> str | None:
-    return (answer.why or None) if isinstance(answer, Explained) else None
-
-
-def _listed(matches: tuple[Match, ...] | None, top: int) -> list[dict[str, Any]] | None:
-    return None if matches is None else [asdict(match) for match in matches[:top]]

@@ -7,8 +7,16 @@ from collections.abc import Mapping, Sequence
 from pipeline.answers import System
 from pipeline.codes.added import added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized
-from pipeline.codes.psc_retired import Retired, retired, retirements
-from pipeline.codes.shipped import counterparts, cpv_titles, phrases, shipped, titles_in
+from pipeline.codes.shipped import (
+    Retired,
+    counterparts,
+    cpv_titles,
+    phrases,
+    retired,
+    retirements,
+    shipped,
+    titles_in,
+)
 from pipeline.codes.table import CodeTable
 
 __all__ = [

@@ -11,12 +11,12 @@ from pipeline.engine.model import ModelFolder
 from pipeline.engine.model.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
 from pipeline.processes import Jobs, in_processes, shared_out
-from pipeline.settings import EngineName, Settings
+from pipeline.settings import EngineName
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["Engine", "embedded"]
+__all__ = ["Engine"]
 
 ALONE = 8192
 """Answers after which ``auto`` starts processes: they take about as long as a start costs."""
@@ -71,18 +71,6 @@ class Engine:
             answered += len(set(texts)) * len(self._systems)
             if answered >= ALONE:
                 return
-
-
-def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:
-    """Return the engine for a job, with the models that its settings name."""
-    return Engine(
-        settings.systems,
-        settings.matches_wanted,
-        settings.jobs,
-        models,
-        settings.engine,
-        settings.explain,
-    )
 
 
 def _answer(

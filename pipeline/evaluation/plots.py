@@ -19,7 +19,7 @@ from pipeline.charts import (
     reliability,
 )
 from pipeline.evaluation.findings import Evaluated
-from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
+from pipeline.evaluation.metrics import TOPS, Figures, Share, shown_depths
 from pipeline.evaluation.phrases import percent, within
 
 __all__ = [
@@ -115,10 +115,12 @@ def _bar(style: str, top: Mapping[int, Share]) -> Bar:
 
 def _points(figures: Figures) -> list[CurvePoint]:
     drawn = [each for each in figures.curve if each.right.rows >= FEWEST] or [figures.curve[-1]]
-    return [_point(each) for each in drawn]
-
-
-def _point(point: Point) -> CurvePoint:
-    right = point.right
-    text = percent(right.value) if point.percent in QUARTERS else None
-    return CurvePoint(point.percent / 100, right.value, right.interval, text)
+    return [
+        CurvePoint(
+            point.percent / 100,
+            point.right.value,
+            point.right.interval,
+            percent(point.right.value) if point.percent in QUARTERS else None,
+        )
+        for point in drawn
+    ]

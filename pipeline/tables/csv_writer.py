@@ -78,7 +78,8 @@ class CsvWriter:
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
         else:
-            self._append(self._original(batch), new)
+            original = self._records(zip(*_original_texts(batch), strict=True))
+            self._append([record + self._dialect.terminator for record in original], new)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV cannot hold metadata
         """Finish the file."""
@@ -87,12 +88,6 @@ class CsvWriter:
     def abort(self) -> None:
         """Close the file."""
         self._closing.close()
-
-    def _original(self, batch: Batch) -> list[str]:
-        return [
-            record + self._dialect.terminator
-            for record in self._records(zip(*_original_texts(batch), strict=True))
-        ]
 
     def _joined(self, group: Sequence[Cells]) -> list[str]:
         """Format the cells of adjacent columns, those that rows share once."""

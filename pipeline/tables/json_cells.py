@@ -17,19 +17,6 @@ __all__ = ["CellText", "check_found", "find_cell_texts", "holders"]
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What the cells of a column had, as far as they were read.
-
-    Attributes:
-        is_settled: whether one had the field, or a warning said that none has.
-        fields: the fields that they had, until one had it.
-    """
-
-    is_settled: bool = False
-    fields: dict[str, None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class CellText:
     """Where the text of a row is.
 
@@ -37,13 +24,15 @@ class CellText:
         place: the position of the column.
         column: its name.
         path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
-        seen: what its cells had.
+        is_settled: whether a cell had the field, or a warning said that none has.
+        fields: the fields that cells had, until one had it.
     """
 
     place: int
     column: str
     path: str = ""
-    seen: _Seen = field(default_factory=_Seen, compare=False)
+    is_settled: bool = False
+    fields: dict[str, None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -74,10 +63,10 @@ class CellText:
             ) from error
 
     def _note(self, record: dict[str, Any], is_found: bool) -> None:
-        if self.seen.is_settled or is_found:
-            self.seen.is_settled = True
-        elif len(self.seen.fields) < NESTED_NAMES:
-            self.seen.fields |= dict.fromkeys(nested_names(record))
+        if self.is_settled or is_found:
+            self.is_settled = True
+        elif len(self.fields) < NESTED_NAMES:
+            self.fields |= dict.fromkeys(nested_names(record))
 
 
 def check_found(
@@ -88,11 +77,11 @@ def check_found(
     Raises:
         InputError: there are other fields, but not this one.
     """
-    absent = [cell for cell in cells if cell.seen.fields and not cell.seen.is_settled]
-    fields = dict.fromkeys(name for cell in absent for name in cell.seen.fields)
+    absent = [cell for cell in cells if cell.fields and not cell.is_settled]
+    fields = dict.fromkeys(name for cell in absent for name in cell.fields)
     check_absent([*names, *fields], [cell.name for cell in absent], wanted, table)
     for cell in absent:
-        cell.seen.is_settled = True
+        cell.is_settled = True
 
 
 def find_cell_texts(

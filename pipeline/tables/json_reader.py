@@ -269,12 +269,8 @@ def _array(name: str, kind: Kind, records: Sequence[dict[str, Any]]) -> pa.Array
         case "bool":
             return pa.array(values, pa.bool_())
         case _:
-            texts = [_word(value) if isinstance(value, bool) else value for value in values]
+            texts = [json.dumps(value) if isinstance(value, bool) else value for value in values]
             return pa.array(texts, pa.string())
-
-
-def _word(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _nested_array(name: str, members: Sequence[dict[str, str]]) -> pa.Array:
