@@ -171,8 +171,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no new ledger is begun if a run parked before it wrote its output",
-        "        this.note_ledger()\n",
-        "",
+        "        self.note_ledger()\n        return self._summary(Tally",
+        "        return self._summary(Tally",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too",
     ),
