@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
@@ -55,10 +56,12 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
     Raises:
         InputError: a record is malformed, undecodable or too long; those before it come first.
     """
-    waiting = _Waiting(read_lines(path, dialect), dialect)
+    waiting = _Waiting()  # it does not hold the reader: a cycle would keep the file open
+    lines = chain.from_iterable(waiting.noted(read_lines(path, dialect)))
+    reader = csv.reader(lines, **dialect.parameters())
     rows = 1 if dialect.header else BATCH_ROWS
     try:
-        while waiting.read(rows):
+        while waiting.read(reader, rows):
             yield waiting.taken()
             rows = BATCH_ROWS
     except (csv.Error, InputError) as error:
@@ -92,7 +95,7 @@ class _Waiting:
         seen: the number of the last line of the last record, perhaps a blank one, from 1.
     """
 
-    def __init__(self, blocks: Iterable[list[str]], dialect: Dialect) -> None:
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.fields: list[list[str]] = []
         self.seen = 0
@@ -101,17 +104,15 @@ class _Waiting:
         self._chars = 0  # of the others
         self._blank = 0  # what the blank lines after the last record take in memory
         self._size = self._sized = 0  # the characters of the first lines, and how many lines
-        lines = chain.from_iterable(self._noted(blocks))
-        self._reader = csv.reader(lines, **dialect.parameters())
 
-    def read(self, rows: int) -> bool:
+    def read(self, reader: Any, rows: int) -> bool:
         """Read records until they make a batch; return whether they do, or the file has ended.
 
         Raises:
             csv.Error: a record is malformed, or too long for the memory.
         """
-        for record in self._reader:
-            end = self._reader.line_num
+        for record in reader:
+            end = reader.line_num
             if len(record) > 1 or not self._is_blank(record, end):
                 self.fields.append(record)
                 self._ends.append(end)
@@ -160,7 +161,7 @@ class _Waiting:
             raise csv.Error(BLANK)
         return True
 
-    def _noted(self, blocks: Iterable[list[str]]) -> Iterator[list[str]]:
+    def noted(self, blocks: Iterable[list[str]]) -> Iterator[list[str]]:
         """Yield blocks of lines, and note them.
 
         Raises:
