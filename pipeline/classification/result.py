@@ -19,15 +19,14 @@ from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.source import AnySink, Frame, Source
+from pipeline.classification.stored import InFile, InMemory
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format
-from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath
+from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.python_messages import reworded
 from pipeline.settings import Settings, parse_systems
-from pipeline.tables import ArrowReader, local_table, read_table
+from pipeline.tables import ArrowReader
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl
@@ -35,16 +34,6 @@ if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     from pipeline.classification.views import View
 
 __all__ = ["Result", "result_of"]
-
-
-@dataclass(frozen=True)
-class _File:
-    """An enriched table in a file, with the options to read it with."""
-
-    path: AnyPath
-    format: Format
-    csv: CsvOptions
-    excel: ExcelOptions
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,7 +46,7 @@ class Result:
 
     summary: Summary
     _settings: Settings
-    _stored: pa.Table | _File
+    _stored: InMemory | InFile
     _frame: Frame | None = None
 
     def __repr__(self) -> str:
@@ -215,7 +204,7 @@ class Result:
         from pipeline.classification.views import SHOWN, result_html
 
         settings = self._settings
-        if isinstance(self._stored, _File):  # reading it may take long
+        if isinstance(self._stored, InFile):  # reading it may take long
             return result_html(self.summary, settings.systems, settings.column_prefix, None)
         labels = None if self._frame is None else self._frame.rows(0, SHOWN).labels
         texts = self._texts(slice(0, SHOWN))
@@ -257,25 +246,19 @@ class Result:
         return [text for batch in batches for text in batch.texts]
 
     def _new(self) -> pa.Table:
-        if isinstance(self._stored, _File):
+        if isinstance(self._stored, InFile):
             return restored(self._read(), self._settings)
-        return self._stored.select([field.name for field in new_fields(self._settings)])
+        return self._read().select([field.name for field in new_fields(self._settings)])
 
     def _read(self) -> pa.Table:
-        if not isinstance(self._stored, _File):
-            return self._stored
-        with local_table(self._stored.path, Storage()) as (path, _):
-            stored, known = self._stored, list[str]()
-            if stored.format == "csv" and stored.csv.header:
-                known = [new_fields(self._settings)[0].name]
-            return read_table(path, stored.format, stored.csv, stored.excel, known)
+        return self._stored.read(self._settings)
 
 
 def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summary) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.rows(0, summary.rows)
-        return Result(summary, settings, sink.table, frame)
+        return Result(summary, settings, InMemory(sink.table), frame)
     options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
     path = summary.output or sink.path
-    return Result(summary, settings, _File(path, sink.output_format, *options))
+    return Result(summary, settings, InFile(path, sink.output_format, *options))

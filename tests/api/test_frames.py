@@ -135,6 +135,14 @@ def test_a_result_can_be_pickled(frame: pd.DataFrame, tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(again.to_pandas(), result.to_pandas())
 
 
+def test_a_pickled_result_has_each_row_once_and_no_others() -> None:
+    texts = [f"Office chairs for room {number}" for number in range(5_000)]
+    all_rows = pipeline.classify(pa.table({"description": texts}), systems="psc")
+    assert len(pickle.dumps(all_rows)) < 1.5 * all_rows.table.nbytes
+    first = pipeline.classify(pa.table({"description": texts}), systems="psc", limit_rows=10)
+    assert b"room 4999" not in pickle.dumps(first)
+
+
 def matches_of(cell: Any) -> list[dict[str, Any]]:
     """Return the matches in a cell, which is JSON in a frame that was read from a text file."""
     found: list[dict[str, Any]] = json.loads(cell if isinstance(cell, str) else json.dumps(cell))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
+from pipeline.classification.stored import InMemory
 from pipeline.classification.summary import SystemSummary
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid, Parked
@@ -76,7 +77,7 @@ def test_a_failed_row_is_one_whose_call_failed() -> None:
     table = result.table
     statuses = pa.array(["TIMEOUT", "empty", "no_match", "ok"])
     place = table.column_names.index("cpv_status")
-    changed = replace(result, _stored=table.set_column(place, "cpv_status", statuses))
+    changed = replace(result, _stored=InMemory(table.set_column(place, "cpv_status", statuses)))
     assert list(changed.failed.index) == [0]
 
 
