@@ -192,6 +192,9 @@ def _names(name: str, given: Any) -> tuple[str, ...]:
     message = f"{name} is {given!r}."
     as_text = f": {str(given)!r}" if isinstance(given, int) else ""  # a name that pandas may make
     hint = f"{name} must be a name or a list of names, as text{as_text}."
+    # Another order of the columns is another text, which would be bought again.
+    ordered = not isinstance(given, set | frozenset)
+    check(ordered, message, f"{name} must be a list: a set has no order.")
     try:
         names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     except TypeError as error:

@@ -47,6 +47,8 @@ from pipeline.settings import Settings, parse_systems
         ({"text_columns": 0}, "text_columns must be a name or a list of names, as text: '0'."),
         ({"text_columns": [0]}, "text_columns must be a name or a list of names"),
         ({"text_columns": b"text"}, "text_columns must be a name or a list of names"),
+        ({"text_columns": {"title", "text"}}, "text_columns must be a list: a set has no order."),
+        ({"systems": frozenset(["cpv"])}, "systems must be a list: a set has no order."),
         ({"column_prefix": None}, "column_prefix must be text"),
     ],
 )
