@@ -23,7 +23,7 @@ from pipeline.errors import EngineError, InputError, PipelineError, SettingsErro
 from pipeline.python_messages import answering_names, in_python, reworded
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
-from pipeline.tables.arrow import appended, bounded, with_columns
+from pipeline.tables.arrow import appended, bounded, same_columns, with_columns
 from pipeline.tables.arrow_texts import TextColumn, find_text_columns
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
@@ -248,9 +248,9 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
     """Cut a stream of batches with one schema into small ones, with the text of each row.
 
     Raises:
-        SettingsError, InputError: see `text_columns_of`; or a value is not text.
+        SettingsError, InputError: see `text_columns_of` and `same_columns`; or a value is not text.
     """
-    waiting = iter(batches)
+    waiting = same_columns(batches)
     for first in waiting:
         columns = text_columns_of(first.schema, settings)
         pieces = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import quoted
+from pipeline.quoting import listed, quoted
 from pipeline.tables.arrow_texts import TextColumn, check_fields, find_text_columns, text_values
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_texts
@@ -20,6 +20,7 @@ __all__ = [
     "ArrowWriter",
     "appended",
     "bounded",
+    "same_columns",
     "with_columns",
     "with_metadata",
 ]
@@ -39,6 +40,30 @@ class ArrowBatch:
     def head(self, rows: int) -> ArrowBatch:
         """Return the first rows only."""
         return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows))
+
+
+def same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches that have the same columns, in the same order.
+
+    Raises:
+        InputError: one has others, or is no batch.
+    """
+    names: list[str] | None = None
+    for batch in batches:
+        if not isinstance(batch, pa.RecordBatch):
+            kind = type(batch).__qualname__
+            raise InputError(
+                f"batches holds a {kind}, not a pyarrow RecordBatch.",
+                "Give the batches of a table: table.to_batches().",
+            )
+        names = names or batch.schema.names
+        if batch.schema.names != names:
+            raise InputError(
+                f"A batch has the columns {listed(batch.schema.names)}, and the first has "
+                f"{listed(names)}.",
+                "Give all batches the same columns, in the same order.",
+            )
+        yield batch
 
 
 def bounded(

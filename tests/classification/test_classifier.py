@@ -183,6 +183,25 @@ def test_a_wrong_table_is_one_clear_error(
             list(classifier.map(data.to_batches()))
 
 
+@pytest.mark.parametrize("kind", ["table", "batch"])
+def test_a_table_in_place_of_its_batches_is_refused(
+    classifier: pipeline.Classifier, table: pa.Table, kind: str
+) -> None:
+    data = table if kind == "table" else table.to_batches()[0]
+    with pytest.raises(pipeline.InputError, match=r"holds a .*Array, .*table\.to_batches\(\)"):
+        list(classifier.map(data))
+
+
+def test_a_batch_with_other_columns_is_refused_instead_of_read_by_position() -> None:
+    batches = [
+        pa.RecordBatch.from_pydict({"description": ["Road marking"], "buyer": ["Chairs Ltd"]}),
+        pa.RecordBatch.from_pydict({"buyer": ["Chairs Ltd"], "description": ["Road marking"]}),
+    ]
+    classified = pipeline.Classifier(systems="psc", engine="lexical").map(batches)
+    with pytest.raises(pipeline.InputError, match=r"columns 'buyer', 'description', and the first"):
+        list(classified)
+
+
 def test_what_offers_an_arrow_stream_comes_back_as_a_table(table: pa.Table) -> None:
     class Stream:
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
