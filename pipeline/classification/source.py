@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import pyarrow as pa
 
+from pipeline.classification.arrow_streams import streamed
 from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
-from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
+from pipeline.classification.text_lists import listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import Files, check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity
-from pipeline.quoting import cut, readable
+from pipeline.quoting import cut
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
 
@@ -40,8 +41,6 @@ AnySink: TypeAlias = FileSink | CloudSink | MemorySink
 
 Frame: TypeAlias = Union["PandasFrame", "PolarsFrame"]
 """A data frame whose own columns stay in its library; only its text columns go to Arrow."""
-
-FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
 
 class ArrowStream(Protocol):
@@ -213,18 +212,7 @@ def _table(data: Any, settings: Settings) -> pa.Table:
     """Return texts without a column, or anything that speaks to Arrow, as a table."""
     if (texts := texts_in(data)) is not None:
         return pa.table({_only_column(settings): listed_texts(texts)})
-    of_spark = type(data).__module__.startswith("pyspark.")
-    if not hasattr(data, "__arrow_c_stream__"):
-        kind = type(data).__qualname__
-        hint = FOR_SPARK if of_spark else MAY_BE
-        raise SettingsError(f"data is of the type {kind}, not a table.", hint)
-    try:
-        return pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"Arrow cannot read the table: {readable(str(error), 200)}.",
-            FOR_SPARK if of_spark else "Turn it into a pandas frame or a pyarrow table first.",
-        ) from error
+    return streamed(data)
 
 
 def _only_column(settings: Settings) -> str:

@@ -62,6 +62,14 @@ def test_a_column_with_the_arrow_interface_is_not_a_table() -> None:
         pipeline.classify(column)
 
 
+def test_a_reader_that_was_read_before_is_not_silently_empty() -> None:
+    reader = pa.table({"description": ["Road marking"]}).to_reader()
+    assert pipeline.plan(reader).rows == 1
+    with pytest.warns(UserWarning, match=r"reader has no rows.*reader\.read_all\(\)") as warned:
+        assert pipeline.classify(reader).summary.rows == 0
+    assert warned[0].filename == __file__
+
+
 @pytest.mark.parametrize("streams", [False, True])
 def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> None:
     def fail(schema: object) -> object:
