@@ -68,11 +68,12 @@ def few_words(
     own = {*wanted, *holders(names, wanted)}
     # A text column of OCDS is a place in its releases, and none of the table's columns.
     other = likeliest(first, own) if own & {*names} else None
-    hint = (
-        "Name the column that says what is bought: --text-column NAME."
-        if other is None
-        else f"Did you mean --text-column {other!r}?"
-    )
+    if other is not None:
+        hint = f"Did you mean --text-column {other!r}?"
+    elif names and own.issuperset(names):
+        hint = "The table has no other column."
+    else:
+        hint = "Name the column that says what is bought: --text-column NAME."
     less = f"{rows - worded:,} of {rows:,} rows are numbers, dates, codes or blank"
     return f"{holds} hardly any words: {less}. {hint}"
 

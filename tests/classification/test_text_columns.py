@@ -63,11 +63,18 @@ def test_a_table_without_rows_gets_no_warning() -> None:
 
 
 def test_where_no_column_has_words_none_is_proposed() -> None:
-    numbers = pa.RecordBatch.from_pydict({"id": ["1"]})
+    numbers = pa.RecordBatch.from_pydict({"id": ["1"], "price": ["2"]})
     said = few_words(["id", "ref"], 1, 0, lambda: numbers)
     assert said is not None
     assert said.startswith("The text columns 'id', 'ref' hold")
     assert said.endswith("Name the column that says what is bought: --text-column NAME.")
+
+
+def test_where_there_is_no_other_column_none_is_asked_for() -> None:
+    with pytest.warns(UserWarning, match=r"or blank\. The table has no other column\.$"):
+        pipeline.plan(["1", None])
+    unknown = few_words(["id"], 1, 0, lambda: pa.RecordBatch.from_pydict({}))
+    assert unknown is not None and unknown.endswith("--text-column NAME.")
 
 
 def test_a_column_of_objects_is_no_text_and_places_in_ocds_releases_are_no_columns() -> None:
