@@ -32,6 +32,7 @@ from pipeline.tables.table import ARROW_USD
 __all__ = [
     "CONFIDENCE",
     "COST",
+    "MATCHES",
     "STATUS",
     "Columns",
     "check_free",

@@ -6,13 +6,15 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.answers import System
 from pipeline.classification.classifier import Classifier
+from pipeline.classification.columns import MATCHES
 from pipeline.engine.model import opened
 from pipeline.errors import SettingsError
 from pipeline.quoting import cut
@@ -25,11 +27,11 @@ PARTS = ("code", "title", "confidence")
 
 def long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> pd.DataFrame:
     """Return one row for each match, the best first."""
-    found = pd.concat(
-        [_matches(new, settings, system) for system in settings.systems], ignore_index=True
-    )
-    found = found.sort_values(["place", "system_place", "rank"], kind="stable")
-    found["row"] = [labels[place] for place in found["place"]]
+    prefix, several = settings.column_prefix, settings.top > 1
+    parts = [_matches(new, system, prefix, several) for system in settings.systems]
+    found: pd.DataFrame = pa.concat_tables(parts).to_pandas()
+    found = found.iloc[np.argsort(found["place"], kind="stable")]
+    found = found.assign(row=[labels[place] for place in found["place"]])
     return found[["row", "system", "rank", *PARTS]].reset_index(drop=True)
 
 
@@ -74,24 +76,25 @@ def explained(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.Da
     return pd.DataFrame(lines, columns=["row", "system", *parts])
 
 
-def _matches(new: pa.Table, settings: Settings, system: System) -> pd.DataFrame:
-    name = settings.column_prefix + system
-    if settings.top > 1:
-        lists = [_listed(value) for value in new[f"{name}_matches"].to_pylist()]
+def _matches(new: pa.Table, system: System, prefix: str, several: bool) -> pa.Table:
+    """Return the matches of a system by place, the best first."""
+    name = prefix + system
+    if several:
+        lists = _lists(new[f"{name}_matches"])
+        places = pc.list_parent_indices(lists).to_numpy()
+        found = pa.Table.from_struct_array(pc.list_flatten(lists))
     else:
-        best = zip(*(new[f"{name}_{part}"].to_pylist() for part in PARTS), strict=True)
-        lists = [[dict(zip(PARTS, one, strict=True))] if one[0] else [] for one in best]
-    order = settings.systems.index(system)
-    return pd.DataFrame(
-        [
-            (place, order, system, rank, *(match[part] for part in PARTS))
-            for place, matches in enumerate(lists)
-            for rank, match in enumerate(matches, start=1)
-        ],
-        columns=["place", "system_place", "system", "rank", *PARTS],
-    )
+        best = new.select([f"{name}_{part}" for part in PARTS]).rename_columns([*PARTS])
+        known = best["code"].is_valid()
+        places, found = np.flatnonzero(known), best.filter(known)
+    rank = np.arange(len(places)) - np.searchsorted(places, places) + 1
+    columns = {"place": places, "system": pa.repeat(system, len(places)), "rank": rank}
+    return pa.table(columns | {part: found[part] for part in PARTS})
 
 
-def _listed(matches: Any) -> list[dict[str, Any]]:
-    """Return the matches of a row: a list in memory and in Parquet, JSON in a text file."""
-    return json.loads(matches) if isinstance(matches, str) and matches else matches or []
+def _lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the lists of matches, which are JSON in a column of text."""
+    if pa.types.is_list(column.type):
+        return column
+    lists = [json.loads(cell) if cell else None for cell in column.to_pylist()]
+    return pa.chunked_array([pa.array(lists, MATCHES)])

@@ -103,6 +103,14 @@ def test_long_has_one_row_for_each_match(top: int) -> None:
     assert best.loc[(0, "cpv"), "code"] == result.table["cpv_code"][0].as_py()
 
 
+@pytest.mark.filterwarnings("ignore:The text column .* hardly any words")
+@pytest.mark.parametrize("top", [1, 3])
+def test_long_without_matches_has_the_dtypes_of_any_other(top: int) -> None:
+    none = pipeline.classify([""], systems=["cpv", "naics"], top=top, progress=False).long()
+    assert len(none) == 0
+    assert none.dtypes[1:].equals(of_texts(top).long().dtypes[1:])
+
+
 def test_long_of_a_file_reads_its_matches(tmp_path: Path) -> None:
     pd.DataFrame({"description": TEXTS}).to_csv(tmp_path / "t.csv", index=False)
     options = {"systems": ["cpv", "naics"], "top": 3}
