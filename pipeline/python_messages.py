@@ -72,17 +72,24 @@ CLASSES = {
 """The arguments that hold further ones: the class of each, and the names in it."""
 
 SYNONYMS = {
-    "sep": "delimiter",
-    "no_header": "header",
-    "api_key_file": "api_key",
-    "model": "models",
-    "nrows": "limit_rows",
-    "threshold": "min_confidence",
-    "label_column": "code_column",
-    "column": "text_columns",
-    "columns": "text_columns",
-    "service": "subject",
-    "url": "base_url",
+    "sep": ("delimiter",),
+    "sheet_name": ("sheet",),
+    "no_header": ("header",),
+    "api_key_file": ("api_key",),
+    "model": ("models", "subject"),
+    "nrows": ("limit_rows",),
+    "k": ("top",),
+    "threshold": ("min_confidence",),
+    "label_column": ("code_column",),
+    "label": ("code_column",),
+    "labels": ("code_column",),
+    "code": ("code_column",),
+    "column": ("text_columns",),
+    "columns": ("text_columns",),
+    "service": ("subject",),
+    "compare": ("against",),
+    "url": ("base_url",),
+    "budget": ("max_cost",),
 }
 """What pandas, the command line or another function calls an argument."""
 
@@ -231,12 +238,13 @@ def _wrong_name(names: Iterable[str], known: Iterable[str], called: str) -> str:
 def _instead(name: str, function: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # the command line needs none of this
 
-    usual = SYNONYMS.get(name, name)
+    usual = SYNONYMS.get(name, (name,))
     for argument, (kind, names) in CLASSES.items():
-        if usual in names and argument in known:
-            return f"Write {argument}=pipeline.{kind}({usual}=...)."
-    if close := [usual] if usual in known else get_close_matches(usual, known, 1):
-        return f"Did you mean {close[0]}?"
+        if usual[0] in names and argument in known:
+            return f"Write {argument}=pipeline.{kind}({usual[0]}=...)."
+    meant = [each for each in usual if each in known] or get_close_matches(usual[0], known, 1)
+    if meant:
+        return f"Did you mean {meant[0]}?"
     return f"help(pipeline.{function}) lists its arguments."
 
 
