@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -261,4 +262,6 @@ def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summar
         return Result(summary, settings, InMemory(sink.table), frame)
     options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
     path = summary.output or sink.path
+    if isinstance(path, Path):
+        path = path.absolute()  # a notebook may change its folder
     return Result(summary, settings, InFile(path, sink.output_format, *options))

@@ -253,9 +253,9 @@ def _key(value: Any) -> str:
 def _ledger(value: Any) -> Path:
     if value is None:
         value = os.environ.get(LEDGER_VARIABLE) or data_folder() / "ledger.db"
-    if not isinstance(value, str | PathLike):
+    if not isinstance(value, str | PathLike) or not os.fspath(value):
         raise SettingsError(f"ledger is {value!r}.", "ledger must be the path of a file.")
-    return Path(value)
+    return Path(value).absolute()  # a notebook may change its folder: it must not buy again
 
 
 def _rate(value: Any) -> str | None:

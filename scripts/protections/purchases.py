@@ -24,6 +24,12 @@ PROTECTIONS = (
         "tests/paid/test_service.py::test_a_notebook_has_the_ledger_of_the_command_line",
     ),
     Protection(
+        "a change of the working folder changes no ledger",
+        "Path(value).absolute()",
+        "Path(value)",
+        "tests/paid/test_service.py::test_a_change_of_folder_changes_no_ledger",
+    ),
+    Protection(
         "a Spark executor does not buy",
         "        _check_not_on_executor()\n",
         "",

@@ -119,6 +119,16 @@ def test_long_of_a_file_reads_its_matches(tmp_path: Path) -> None:
     assert result.long()[codes].equals(of_texts(3).long()[codes])
 
 
+def test_an_output_is_found_after_a_change_of_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("description\nroad works\n")
+    result = pipeline.classify("t.csv", output="o.csv", systems=["cpv"], progress=False)
+    monkeypatch.chdir("/")
+    assert result.table["description"].to_pylist() == ["road works"]
+
+
 def test_an_output_with_titles_above_its_column_names_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("Tenders of 2025\n\nid,description,value\n1,road works,2\n")

@@ -26,6 +26,7 @@ from pipeline.python_messages import of_options
         ({"base_url": None}, "base_url must be text."),
         ({"api_key": 5}, "api_key must be text."),
         ({"ledger": 5}, "ledger must be the path of a file."),
+        ({"ledger": ""}, "ledger must be the path of a file."),
         ({"rate": "fast"}, "Give rate"),
         ({"rate": 100}, "Give rate"),
         ({"workers": 0}, "workers must be a whole number from 1"),
@@ -76,12 +77,22 @@ def test_amounts_and_times_may_be_written_in_several_ways() -> None:
         assert service.max_duration == timedelta(hours=1.5)
 
 
+def test_a_change_of_folder_changes_no_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another ledger, it would buy everything again."""
+    monkeypatch.chdir(tmp_path)
+    service = pipeline.PaidService("https://service.example", ledger="own.db")
+    monkeypatch.chdir("/")
+    assert service.ledger.absolute() == tmp_path / "own.db"
+
+
 def test_a_notebook_has_the_ledger_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """With another ledger, it would buy what a nightly run has bought."""
     monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "/srv/ledger.db")
     assert pipeline.PaidService("https://service.example").ledger == Path("/srv/ledger.db")
     own = pipeline.PaidService("https://service.example", ledger="own.db")
-    assert own.ledger == Path("own.db")
+    assert own.ledger == Path("own.db").absolute()
     monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "")
     assert pipeline.PaidService("https://service.example").ledger.name == "ledger.db"
 
