@@ -223,7 +223,7 @@ def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System,
     """
     try:
         paths = [models] if isinstance(models, str | PathLike) else list(models)
-        names = [str(Path(path)) for path in paths]
+        names = [str(Path(path).absolute()) for path in paths]  # a worker may have another folder
     except TypeError as error:
         raise SettingsError(
             f"models is {models!r}.", "models must be the folder of a learned model, or a list."

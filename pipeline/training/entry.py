@@ -113,4 +113,4 @@ def _ignore(line: str) -> None:
 def _path(name: str, value: Any) -> Path:
     if not isinstance(value, str | PathLike):
         raise SettingsError(f"{name} is {value!r}.", f"{name} must be a path.")
-    return Path(value)
+    return Path(value).absolute()  # a notebook may change its folder

@@ -148,6 +148,18 @@ def test_a_machine_with_another_code_table_refuses(
     assert next(again.map(batches))["unspsc_code"].to_pylist() == ["56101504"]
 
 
+def test_a_model_is_found_in_a_process_with_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model").symlink_to(SHIPPED)
+    monkeypatch.chdir(tmp_path)
+    classifier = pipeline.Classifier(systems="psc", models="model")
+    result = pipeline.classify(["Office chairs"], systems="psc", models="model")
+    monkeypatch.chdir("/")
+    assert classifier(pa.table({"description": ["Office chairs"]}))["psc_code"][0].as_py()
+    assert len(result.explain()) == 1
+
+
 def test_a_machine_without_the_model_refuses(tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.symlink_to(SHIPPED)

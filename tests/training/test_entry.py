@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import (
+    AbstractContextManager,
+    chdir,
+    contextmanager,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -59,9 +65,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         yield done.append
         work.append((total, sum(done)))
 
-    output = tmp_path_factory.mktemp("training") / "model"
-    with StringIO() as printed, redirect_stdout(printed), redirect_stderr(printed):
-        model = pipeline.train(history_with_useless_rows(), output=output, progress=display, **ONLY)
+    folder, history = tmp_path_factory.mktemp("training"), history_with_useless_rows()
+    with (
+        chdir(folder),  # the tests use the model in another one
+        StringIO() as printed,
+        redirect_stdout(printed),
+        redirect_stderr(printed),
+    ):
+        model = pipeline.train(history, output="model", progress=display, **ONLY)
         return Made(model, work[0], printed.getvalue())
 
 
