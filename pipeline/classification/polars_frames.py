@@ -102,7 +102,7 @@ def arrow_if_polars(data: Any, only_column: str) -> Any:
     if frame is None:
         return data
     objects = _polars().selectors.object()
-    return frame.frame.drop(objects).to_arrow()
+    return _arrow(frame.frame.drop(objects))
 
 
 def is_polars(data: object) -> bool:
@@ -137,4 +137,10 @@ def _arrow(frame: pl.DataFrame) -> pa.Table:
             f"Arrow cannot hold the columns of Python objects {listed(objects)}.",
             "Convert them to text first. The result's to_polars() keeps such columns.",
         )
-    return frame.to_arrow()
+    try:
+        return frame.to_arrow()
+    except pa.ArrowException as error:  # Int128
+        raise InputError(
+            f"Arrow cannot hold this frame: {error}.",
+            "Drop or cast the column. The result's to_polars() keeps such columns.",
+        ) from error

@@ -64,6 +64,17 @@ def test_python_objects_are_never_passed_on_as_addresses(frame: Any) -> None:
         pipeline.classify(frame, systems="cpv", text_columns="object")
 
 
+def test_integers_that_arrow_lacks_stay_in_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"description": ["Chairs"], "n": [2**100]})
+    result = pipeline.classify(frame, systems="cpv")
+    assert result.data["n"].to_list() == [2**100]
+    with pytest.raises(pipeline.InputError, match=r"Arrow cannot hold .* Drop or cast"):
+        result.to_pandas()
+    with pytest.raises(pipeline.InputError, match=r"Arrow cannot hold .* Drop or cast"):
+        pipeline.evaluate(frame, system="cpv", code_column="n")
+
+
 def test_a_polars_frame_converts_to_pandas_and_survives_pickling(frame: Any) -> None:
     result = pipeline.classify(frame.drop("object"), systems="cpv", min_confidence=0)
     assert result.to_pandas()["cpv_status"].tolist() == ["ok", "empty", "no_match", "ok"]
