@@ -14,7 +14,8 @@ code_table                the codes of a system with their titles
 Classifier, spark         classify where an engine calls a function for each batch, or in Spark
 """
 
-TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from pipeline import spark as spark
     from pipeline.answers import SYSTEMS

@@ -110,3 +110,9 @@ def test_serving_without_faults_does_not_load_chaos() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_editor_that_reads_the_source_completes_the_public_names() -> None:
+    jedi = pytest.importorskip("jedi")
+    found = jedi.Script("import pipeline\npipeline.").complete(2, len("pipeline."))
+    assert {*pipeline.__all__} <= {each.name for each in found}
