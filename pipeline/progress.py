@@ -33,8 +33,8 @@ __all__ = [
 Unit: TypeAlias = Literal["rows", "calls", "responses", "reads"]
 """What a display counts; ``reads`` are rows that a training reads, each of them several times."""
 
-Advance: TypeAlias = Callable[[int], None]
-"""Adds to the count of what is done."""
+Advance: TypeAlias = Callable[[int], object]
+"""Adds to the count of what is done; what it returns, such as tqdm's ``update``, is ignored."""
 
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Advance]]
 """Opens a display for a number of rows, or of calls to buy. Write your own to this type."""

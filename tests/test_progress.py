@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
 from tqdm.std import tqdm
 
+import pipeline
 from pipeline import progress
 
 
@@ -174,3 +177,16 @@ def test_a_short_job_and_a_script_show_no_bar(
     with progress.display_for("auto")(30) as advance:
         advance(30)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_display_may_be_a_bar_of_tqdm_whose_update_returns_something() -> None:
+    seen: list[float] = []
+
+    @contextmanager
+    def shown(total: int) -> Iterator[Callable[[int], object]]:
+        with tqdm(total=total, file=StringIO()) as drawn:
+            yield drawn.update
+            seen.append(drawn.n)
+
+    pipeline.classify(["Road works", "Chairs"], systems="psc", progress=shown)
+    assert seen == [2]

@@ -124,7 +124,7 @@ def write(
     matcher: Matcher,
     writer: Writer,
     settings: Settings,
-    advance: Callable[[int], None],
+    advance: Callable[[int], object],
     observe: Observe = lambda _texts, _answers: None,
     decisions: Decisions = NO_DECISIONS,
 ) -> Tally:
