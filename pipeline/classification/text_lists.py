@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -33,14 +35,19 @@ def texts_in(data: object) -> list[Any] | None:
     return None
 
 
-def listed_texts(values: Iterable[Any]) -> pa.Array:
+def listed_texts(values: Sequence[Any]) -> pa.Array:
     """Return texts as an array; None, NaN and NaT are null, as in a frame.
 
     Raises:
-        SettingsError: one of the values is something else.
+        SettingsError: one of the values is something else, or all are the paths of files.
     """
     import pandas as pd  # it is slow to import, and file-to-file jobs do not need it
 
+    if values and all(map(_is_file, values)):
+        raise SettingsError(
+            f"data is a list of files, such as {values[0]}, and their names are no texts.",
+            "Classify one file at a time: pipeline.classify(path).",
+        )
     texts: list[Any] = []
     for place, value in enumerate(values):
         if isinstance(value, str) or value is None:
@@ -54,3 +61,13 @@ def listed_texts(values: Iterable[Any]) -> pa.Array:
             )
     present = iter(encodable([text for text in texts if text is not None]))
     return pa.array([None if text is None else next(present) for text in texts], pa.string())
+
+
+def _is_file(value: object) -> bool:
+    """Return whether a value is the path of a file, with a suffix."""
+    try:
+        return isinstance(value, str | PathLike) and bool(
+            Path(value).suffix and Path(value).is_file()
+        )
+    except (OSError, ValueError):  # it is too long, or has a NUL
+        return False
