@@ -96,6 +96,7 @@ SYNONYMS = {
 PHRASES = (
     (r"Run the same command", "Make the same call"),
     (r"run the same command", "make the same call"),
+    (r"tender-pipeline train\b", "pipeline.train"),
     (r"The table was written all the same", "The error's result has the table all the same"),
     (r"Use --input-format \w+, or rename", "Rename"),
     (r"Use --input-format \w+, or a suffix", "Use a suffix"),

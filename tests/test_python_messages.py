@@ -114,6 +114,11 @@ def test_a_misspelt_column_names_the_argument_in_a_short_traceback(name: str) ->
     assert caught.value.__suppress_context__
 
 
+def test_what_makes_a_model_is_a_function_in_python(tmp_path: Path) -> None:
+    with pytest.raises(pipeline.SettingsError, match=r"of your own history: pipeline\.train\.$"):
+        pipeline.classify(["Road works"], models=tmp_path)
+
+
 def test_an_evaluation_says_it_so_too() -> None:
     frame = pd.DataFrame({"title": ["Road marking"], "code": ["45233221"]})
     with pytest.raises(pipeline.InputError) as caught:
