@@ -12,11 +12,18 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS
-from pipeline.tables.json_records import item_spans, member_spans, parsed, texts_at
+from pipeline.tables.json_records import (
+    NESTED_NAMES,
+    item_spans,
+    member_spans,
+    nested_names,
+    parsed,
+    texts_at,
+)
 from pipeline.tables.ocds_scan import elements
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import encodable, join_texts
+from pipeline.tables.texts import check_absent, encodable, join_texts
 
 __all__ = ["OURS", "OcdsBatch", "OcdsReader", "release_span"]
 
@@ -94,6 +101,8 @@ class OcdsReader(FileReader):
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         super().__init__(path)
         self._paths = TEXTS if tuple(text_columns) == TEXT_COLUMNS else text_columns
+        self._missing = [] if self._paths is TEXTS else [*self._paths]
+        self._names: dict[str, None] = {}  # of the fields of releases with a tender
         self._added: tuple[str, ...] = ()
         first = next(elements(path))
         if first.raw:
@@ -116,8 +125,19 @@ class OcdsReader(FileReader):
             if len(rows) == BATCH_ROWS or size >= BATCH_CHARS:
                 yield self._batch(rows)
                 rows, size = [], 0
+        self._check_found()
         if rows or trailing:
             yield self._batch(rows, trailing)
+
+    def _check_found(self) -> None:
+        """Refuse a text column that no release has, if there is a tender that could have it.
+
+        Raises:
+            InputError: no text column is there, or one is misspelt.
+        """
+        if self._names:
+            missing, self._missing = self._missing, []  # one warning is enough
+            check_absent([*self._names], missing, self._paths, self._path)
 
     def _batch(self, rows: Sequence[_Row], trailing: bytes = b"") -> OcdsBatch:
         texts, raw, before, values = zip(*rows, strict=True) if rows else ((), (), (), ())
@@ -137,14 +157,18 @@ class OcdsReader(FileReader):
             if not isinstance(element.get("ocid"), str):
                 raise InputError(f"{self._path}, release {number}: it has no ocid.", NO_OCID)
             release = _release(element)
-            found = [part for path in self._paths for part in texts_at(release, path) or ()]
+            found = {path: texts_at(release, path) for path in self._paths}
         except ValueError as error:
             what = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
             raise InputError(
                 f"{self._path}, release {number}: {what}.",
                 "Fix the release, or name its text: --text-column tender.title.",
             ) from error
-        joined = join_texts(dict.fromkeys(found))  # lots often repeat the title
+        self._missing = [path for path in self._missing if found[path] is None]
+        if self._missing and "tender" in release and len(self._names) < NESTED_NAMES:
+            self._names |= dict.fromkeys([*release, *nested_names(release)])
+        parts = (part for texts in found.values() for part in texts or ())
+        joined = join_texts(dict.fromkeys(parts))  # lots often repeat the title
         return encodable([joined])[0], {**release, "ocid": element["ocid"]}
 
 
