@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
@@ -162,7 +163,7 @@ def _about(conflicts: Sequence[Conflict], files: Sequence[DecisionFile]) -> Iter
     if not conflicts:
         return
     texts = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
-    merge = " ".join(f"--merge {file.path}" for file in files)
+    merge = " ".join(f"--merge {quote(str(file.path))}" for file in files)
     yield f"{texts} different decisions, and none of them is used:"
     yield from (f"  {conflict}" for conflict in conflicts[:SHOWN])
     if len(conflicts) > SHOWN:

@@ -54,12 +54,13 @@ def test_files_that_agree_make_one_decision(tmp_path: Path) -> None:
 def test_files_that_disagree_decide_nothing_and_are_listed(tmp_path: Path) -> None:
     anna = [chose("a", "45000000"), chose("b", "45000000")]
     ben = [nothing_fits("a", by="Ben"), chose("b", "45000000", by="Ben")]
-    found, (said,) = merge(tmp_path, anna, ben)
+    place = tmp_path / "my own"
+    place.mkdir()
+    found, (said,) = merge(place, anna, ben)
     assert [outcome(found, each) for each in "ab"] == [None, "45000000"]
     assert "1 text has different decisions, and none of them is used:" in said
     assert "cpv 'a': Anna: 45000000; Ben: none fits" in said
-    paths = [tmp_path / f"{place}.jsonl" for place in range(2)]
-    assert f"tender-pipeline review OUTPUT --merge {paths[0]} --merge {paths[1]}" in said
+    assert f"review OUTPUT --merge '{place}/0.jsonl' --merge '{place}/1.jsonl'" in said
 
 
 def test_a_settled_conflict_replaces_earlier_decisions_only(tmp_path: Path) -> None:
