@@ -107,7 +107,8 @@ def find_files(
         if len(found) == before and not any(file.is_relative_to(path) for file in found):
             raise InputError(
                 f"{path} has no table.",
-                "Give a folder or a pattern with tables, such as data/*.csv.",
+                "Give a pattern such as data/*.csv, or a folder with tables other than outputs of "
+                "this tool.",
             )
     _check_outputs(found)
     return Found([InputFile(path, output) for path, output in found.items()], skipped)

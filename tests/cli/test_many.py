@@ -217,6 +217,7 @@ def test_a_folder_that_cannot_be_read_is_refused_before_the_work(
     [
         (["data/*.xml"], "data/*.xml has no table."),
         (["none"], "none has no table."),
+        (["none"], "a folder with tables other than outputs of this tool."),
         (["-", "data"], "Standard input is one table."),
         (["data", "--output", "-"], "Several files cannot go to standard output."),
         (["data", "--output", "data"], "data is the input."),
