@@ -73,8 +73,8 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise InputError(
             f"{path}: the record that begins on line {waiting.seen + 1} is malformed: {reason}.",
-            "Fix the record, or state the dialect: --quote-escape (none if quotes are part of the "
-            "text), --line-end, --delimiter.",
+            "Fix the record, or state the dialect: --quote-escape (for tabs or |, none if quotes "
+            "are part of the text), --line-end, --delimiter.",
         ) from error
     if waiting.lines:
         last = waiting.taken()

@@ -73,7 +73,7 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
         f"{path}: the record that begins on line 4 is malformed: "
         "a quote is opened and never closed."
     )
-    assert "--quote-escape" in error.hint
+    assert "--quote-escape (for tabs or |, none if quotes are part of the text)" in error.hint
 
 
 def test_an_open_quote_ends_before_it_fills_the_memory(
