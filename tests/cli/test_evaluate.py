@@ -182,7 +182,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--compare", "engine", "ftp://me:secret@b.example"], "does not begin with https://"),
         (["--model", "model", "--compare", "engine", "lexical"], "each say what to evaluate"),
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
-        (["--model", "nowhere"], "nowhere is not a model"),
+        (["--model", "nowhere"], "nowhere does not exist"),
         (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
         (["--suspects", "labelled.csv"], "is the input"),
         (["--suspects", "mine"], "does not show the format of the table"),
