@@ -17,7 +17,7 @@ from pipeline.checks import whole_number
 from pipeline.errors import EngineError, SettingsError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
 __all__ = ["AHEAD", "Jobs", "as_completed", "checked_jobs", "in_processes", "shared_out"]
 
@@ -97,7 +97,7 @@ def in_processes(
     with _executor(jobs - 1, worker, partial(_end_with, os.getpid())) as executor:
         for item in items:
             if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
-                waiting.append(executor.submit(work, item))
+                waiting.append(_submit(executor, work, item))
             else:  # the others have enough to do
                 done: Future[Found] = Future()
                 done.set_result(work(item))
@@ -123,11 +123,24 @@ def as_completed(
 
     left = iter(items)
     with _executor(jobs, worker) as executor:
-        under_way = {executor.submit(work, item) for item in islice(left, jobs)}
+        under_way = {_submit(executor, work, item) for item in islice(left, jobs)}
         while under_way:
             ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            under_way |= {executor.submit(work, item) for item in islice(left, len(ended))}
+            under_way |= {_submit(executor, work, item) for item in islice(left, len(ended))}
             yield from (future.result() for future in ended)
+
+
+def _submit(executor: Executor, work: Callable[[Item], Found], item: Item) -> Future[Found]:
+    """Let a process work on an item; if it starts for that, it never sees an interrupt.
+
+    Ctrl-C in a terminal goes to all processes, and a process that is just starting would print a
+    traceback. This process answers it, and kills the others.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return executor.submit(work, item)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with(parent: int) -> None:

@@ -132,3 +132,18 @@ def test_a_process_that_dies_is_an_error() -> None:
     with pytest.raises(EngineError, match=r"^A process died") as caught:
         list(as_completed(exec, ["import os; os._exit(1)"], 1, "A process"))
     assert "--jobs 1" in caught.value.hint
+
+
+def interrupted(_: int) -> bool:
+    """Interrupt this process, and say whether it noticed."""
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_an_interrupt_is_answered_by_the_process_that_started_the_others() -> None:
+    assert [*as_completed(interrupted, range(2), 2, "A process")] == [False, False]
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)

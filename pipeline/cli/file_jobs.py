@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -150,8 +149,7 @@ def _at_once(
 
 
 def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) -> Outcome:
-    """Run the job of a file in a process of its own; the parent answers an interrupt."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Run the job of a file in a process of its own."""
     log_to_stderr(options.quiet, options.log_format == "json")
 
     @contextmanager
