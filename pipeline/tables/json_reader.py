@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader
@@ -14,7 +12,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import LONGEST, quoted
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_records import (
     NESTED_NAMES,
@@ -27,6 +24,7 @@ from pipeline.tables.json_records import (
     texts_at,
 )
 from pipeline.tables.json_scan import has_list, list_items
+from pipeline.tables.rows_within import with_rows_within
 from pipeline.tables.streams import FileReader, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts
@@ -47,7 +45,6 @@ TYPES: dict[Kind, pa.DataType] = {
 """The Arrow types of keys; others are text."""
 
 HINT_ITEM = "Fix the item: each item of the list is one JSON object in UTF-8."
-ROWS_WITHIN = " If the rows are in its list {}: jq {} FILE > ROWS.json."
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
 
 
@@ -189,10 +186,8 @@ class JsonReader(FileReader):
         try:
             check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
         except InputError as error:
-            lists = [key for key, value in first.items() if isinstance(value, list)]
-            if rows == 1 and lists and len(lists[0]) <= LONGEST:
-                path = shlex.quote(f".{json.dumps(lists[0])}")  # the file is not to be trusted
-                error.hint += ROWS_WITHIN.format(quoted(lists[0]), path)
+            if rows == 1:
+                error.hint = with_rows_within(error.hint, first)
             raise
 
     def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:

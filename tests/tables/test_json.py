@@ -206,6 +206,14 @@ def test_bad_records_are_errors_that_name_file_and_line(
     assert hint in caught.value.hint
 
 
+def test_a_column_in_the_list_with_the_rows_is_not_suggested(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        texts_of(tmp_path, b'{"links": [], "rows": [{"title": "x"}, {"title": "y"}]}', ["title"])
+    assert caught.value.hint == (
+        "If the rows are in its list 'rows': jq '.\"rows\"' FILE > ROWS.json."
+    )
+
+
 def test_a_record_without_end_does_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
