@@ -26,6 +26,11 @@ HINT_ENCODING = (
     "latin-1 or utf-16 for others."
 )
 
+HINT_DAMAGED = (
+    "The characters before it are UTF-8, so another --encoding would change them: correct this "
+    "line, or export the table again."
+)
+
 
 def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the lines, many at a time, with their line ends; the last line may lack one.
@@ -69,6 +74,7 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
     encoder = codecs.getincrementalencoder(dialect.encoding)()
     lines = dialect.lines_before
+    is_ascii = True
     held = b""  # bytes of a character that was split between two chunks
     with open_input(path) as stream:
         stream.read(len(dialect.mark))
@@ -77,13 +83,14 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
-                raise _undecodable(path, dialect, error, lines) from error
+                raise _undecodable(path, dialect, error, lines, is_ascii) from error
             try:
                 encoded = encoder.encode(text, final=not chunk)
             except UnicodeEncodeError as error:  # the codec decodes bytes that it cannot encode
                 raise _other_bytes(path, dialect) from error
             held = _same_bytes(path, dialect, encoded, held + chunk)
             lines += text.count(dialect.line_end)
+            is_ascii &= text.isascii()
             yield text
             if not chunk:
                 _same_bytes(path, dialect, held, b"")  # no bytes may remain
@@ -112,13 +119,32 @@ def utf_16(order: Literal["le", "be"]) -> str:
     )
 
 
-def _undecodable(path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int) -> InputError:
+def _undecodable(
+    path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int, is_ascii: bool
+) -> InputError:
+    """Return the error about bytes of a chunk.
+
+    Args:
+        path: the file.
+        dialect: its dialect.
+        error: what the decoder says.
+        lines: the lines before the chunk.
+        is_ascii: whether all characters before the chunk are ASCII.
+    """
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
-    even, odd = (error.object[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
-    is_utf_16 = 4 * abs(even - odd) > min(len(error.object), SAMPLE_BYTES)  # binary has both
-    is_utf_16 &= "\0".encode(dialect.encoding) == b"\0"  # else UTF-16 itself has an error
+    byte = error.object[error.start]
     return InputError(
-        f"{path}, line {line}: byte 0x{error.object[error.start]:02X} is not {dialect.encoding}.",
-        utf_16("be" if even > odd else "le") if is_utf_16 else HINT_ENCODING,
+        f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.",
+        _encoding_hint(dialect, error.object, is_ascii and before.isascii()),
     )
+
+
+def _encoding_hint(dialect: Dialect, chunk: bytes, is_ascii: bool) -> str:
+    even, odd = (chunk[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
+    is_utf_16 = 4 * abs(even - odd) > min(len(chunk), SAMPLE_BYTES)  # binary has both
+    if is_utf_16 and "\0".encode(dialect.encoding) == b"\0":  # else UTF-16 itself has an error
+        return utf_16("be" if even > odd else "le")
+    if dialect.encoding == "utf-8" and not is_ascii:  # other encodings hardly ever look like it
+        return HINT_DAMAGED
+    return HINT_ENCODING

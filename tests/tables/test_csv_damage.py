@@ -45,6 +45,15 @@ def test_no_other_file_with_nuls_is_taken_for_utf_16_without_a_mark(
     assert "cp1252" in error_of(path, data).hint
 
 
+def test_after_other_characters_in_utf_8_no_other_encoding_is_suggested(path: Path) -> None:
+    error = error_of(path, "a\nStraße\n".encode() + "Straße\n".encode("latin-1"))
+    assert error.message == f"{path}, line 3: byte 0xDF is not utf-8."
+    assert error.hint == (
+        "The characters before it are UTF-8, so another --encoding would change them: correct "
+        "this line, or export the table again."
+    )
+
+
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
 def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
     error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
