@@ -88,6 +88,7 @@ def test_two_processes_answer_by_the_model_as_one_does(model: Path) -> None:
         ("--model model --systems psc", "is a model of cpv, which is not asked for"),
         ("--model model --model model", "are both models of cpv"),
         ("--model model --model nowhere", "nowhere does not exist"),
+        ("--model nowhere", "made of your own history: --model DIR."),
         ("--model model --base-url http://localhost:9", "--model is for the embedded engine"),
         ("--model model --engine lexical --systems cpv", "Leave the model out (--model)"),
         (

@@ -154,7 +154,7 @@ def _read_content(path: Path) -> tuple[dict[str, Any], str]:
 def _no_model(path: Path) -> SettingsError:
     return SettingsError(
         f"{path} {'is not a model' if path.exists() else 'does not exist'}.",
-        "Give the folder of a model, which tender-pipeline train makes of your own history.",
+        "Name the folder that tender-pipeline train made of your own history: --model DIR.",
     )
 
 
