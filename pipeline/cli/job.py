@@ -21,6 +21,7 @@ from pipeline.classification.sink import default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
+from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import progress_display, say, warn, wrapped
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
@@ -28,6 +29,7 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.cli.terms import Terms
+from pipeline.errors import OutputError
 from pipeline.file_options import Files, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
@@ -47,9 +49,11 @@ log = logging.getLogger("pipeline")
 def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
     with opened_job(options, terms) as this:
-        summary = this.run()
+        page = this.page()
+        summary = this.run(page=page)
+        lost = _reported(page, summary, options.report)
         finished(summary, ())
-        words = words_of(summary, terms.settings, options.report)
+        words = words_of(summary, terms.settings, None if lost else options.report)
         print_summary(
             summary,
             json.dumps(summary.to_dict()) if options.as_json else words,
@@ -57,7 +61,9 @@ def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
             quiet=options.quiet,
             beside_the_table=options.to_standard_output,
         )
-        return exit_code(summary, terms.settings)
+        if lost:
+            complain(lost)
+        return exit_code(summary, terms.settings) or (lost.exit_code if lost else COMPLETE)
 
 
 def plan_job(options: RunOptions, terms: Terms) -> int:
@@ -84,14 +90,15 @@ class Job:
         path = str(self.options.input_paths[0])
         return "standard input" if path == "-" else path
 
-    def run(self, progress: Progress | None = None) -> Summary:
+    def run(self, progress: Progress | None = None, page: RunReport | None = None) -> Summary:
         """Classify the table; without a display of the progress, that of a command shows it.
+
+        The page receives what the run does, and is written later.
 
         Raises:
             PipelineError: see `pipeline.classification.job.run`.
         """
         self._announce()
-        page = self._page()
         reporter = job.Reporter(progress or progress_display(), warn)
         if page:
             reporter = replace(reporter, observe=page.observe, record=page.record)
@@ -99,9 +106,6 @@ class Job:
             summary = job.run(self.source, self.sink, self.terms.settings, purchase, reporter)
         if not summary.rows and summary.parked is None and self.options.limit_rows != 0:
             log.warning("%s has no rows, so the output has none.", self.name)
-        with after("the output was written, but not the report"):
-            if page and page.write(summary):
-                log.info("report: %s", self.options.report)
         return summary
 
     def plan(self) -> Plan:
@@ -128,7 +132,8 @@ class Job:
         for system, model in terms.models.items():
             log.info("%s: learned model %s", system, model.path)
 
-    def _page(self) -> RunReport | None:
+    def page(self) -> RunReport | None:
+        """Return the page about the run, if one is asked for."""
         path, files = self.options.report, self.source.files
         if path is None or files is None:
             return None
@@ -156,6 +161,17 @@ class Job:
             decisions=terms.decisions,
             earlier=manifests_at(self.sink),
         )
+
+
+def _reported(page: RunReport | None, summary: Summary, place: Path | None) -> OutputError | None:
+    """Write the page, if there is one; return why it cannot be written: the table is in place."""
+    try:
+        with after("the output was written, but not the report"):
+            if page and page.write(summary):
+                log.info("report: %s", place)
+    except OutputError as error:
+        return OutputError(error.message, f"The table was written all the same. {error.hint}")
+    return None
 
 
 @contextmanager

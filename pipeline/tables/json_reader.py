@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader

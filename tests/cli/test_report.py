@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.provenance import STARTED
+from pipeline.errors import OutputError
 from tests.cli.conftest import Command
 
 
@@ -77,3 +78,25 @@ def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
     said = capsys.readouterr().err
     assert "Interrupted; the output was written, but not the report." in said
     assert Path("o.csv").exists()
+
+
+def test_a_report_that_cannot_be_written_hides_no_summary(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> bool:
+        raise OutputError("r.html cannot be written: No space left on device.", "Free some space.")
+
+    monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", full)
+    Path("t.csv").write_text("description\nroad works\n")
+    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html", "--metrics-file")
+    assert command("run", "t.csv", *options, "m.prom") == 2
+    said = capsys.readouterr()
+    assert "output: o.csv" in said.out
+    assert "r.html" not in said.out
+    assert said.err.endswith(
+        "r.html cannot be written: No space left on device.\n"
+        "The table was written all the same. Free some space.\n"
+    )
+    assert 'tender_pipeline_rows{name="m"} 1' in Path("m.prom").read_text()
+    assert command("run", "t.csv", *options, "m.prom", "--json") == 2
+    assert json.loads(capsys.readouterr().out)["output"] == "o.csv"
