@@ -9,9 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pipeline.answers import System
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.manifest import was_done
 from pipeline.classification.provenance import part_of
+from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import files_of
 from pipeline.cli.run_options import RunOptions
@@ -24,9 +26,12 @@ from pipeline.money import ZERO, difference, total
 from pipeline.paid import identity
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = ["EarlierRuns", "Manifest", "cost_of", "left_of_limit"]
+__all__ = ["EarlierRuns", "Manifest", "cost_of", "left_of_limit", "summary_of"]
 
 Manifest: TypeAlias = Mapping[str, Any]
+
+COUNTED = (*NOT_FAILED, "failed")
+"""The statuses of a system that a manifest counts, with those of failed calls together."""
 
 
 class EarlierRuns:
@@ -111,6 +116,17 @@ def left_of_limit(earlier: Iterable[EarlierRuns], terms: Terms) -> Decimal | Non
 def cost_of(done: Manifest) -> Decimal:
     """Return what the job of a file that is done has cost, with what it may have cost."""
     return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
+
+
+def summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
+    """Return what the job of a file that is done did, as far as an exit code depends on it."""
+    recorded = part_of(part_of(done, "summary"), "systems")
+    counts = {system: part_of(recorded, system) for system in systems}
+    statuses = {
+        system: {kind: n for kind in COUNTED if isinstance(n := each.get(kind), int)}
+        for system, each in counts.items()
+    }
+    return Summary(0, {name: SystemSummary(each, ZERO) for name, each in statuses.items()}, ZERO, 0)
 
 
 def _input(

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.earlier_runs import EarlierRuns, Manifest, cost_of
+from pipeline.cli.earlier_runs import EarlierRuns, Manifest, cost_of, summary_of
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import opened_job
-from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.complaints import complain, naming
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
 from pipeline.cli.run_options import RunOptions
@@ -215,27 +215,29 @@ def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None) -> Outc
     file = before.file
     try:
         if done := before.done:
-            return _skipped(before, done)
+            return _skipped(before, terms, done)
         with opened_job(before.options, terms) as this:
             summary = this.run(progress)
     except LedgerError:
         raise
     except PipelineError as error:
-        complain(error)
+        complain(naming(file.path, error))
         return Outcome(file, "failed", error.exit_code, before.cost_so_far(), error=error)
     if summary.parked:
         return Outcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
-    return Outcome(file, "done", exit_code(summary, terms.settings), _cost(summary), summary)
+    code = exit_code(summary, terms.settings, file.path)
+    return Outcome(file, "done", code, _cost(summary), summary)
 
 
-def _skipped(before: EarlierRuns, done: Manifest) -> Outcome:
+def _skipped(before: EarlierRuns, terms: Terms, done: Manifest) -> Outcome:
     file = before.file
     if before.close_finished(done):
         log.info("%s: its job was still open in the ledger, and is closed now", file.path)
     failed = done["exit_state"] != "complete"
     more = "; some calls failed, and --retry-failed tries them once more" if failed else ""
     log.info("%s: done before, the same input and settings%s", file.path, more)
-    return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost_of(done))
+    summary = summary_of(done, terms.settings.systems)
+    return Outcome(file, "skipped", exit_code(summary, terms.settings, file.path), cost_of(done))
 
 
 def _cost(summary: Summary) -> Decimal:

@@ -20,7 +20,7 @@ from pipeline.cli.earlier_runs import EarlierRuns, left_of_limit
 from pipeline.cli.file_jobs import WORDS, Outcome, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, run_job
-from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.complaints import complain, naming
 from pipeline.cli.output.console import on_terminal, say, wrapped
 from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
@@ -112,7 +112,7 @@ def _plans(
         except LedgerError:
             raise
         except PipelineError as error:
-            failures[str(path)] = PipelineError(_failure(path, error), error.hint)
+            failures[str(path)] = naming(path, error)
             complain(failures[str(path)])
     return plans, failures
 
@@ -214,12 +214,6 @@ def _check_consent(options: RunOptions, terms: Terms) -> None:
         )
 
 
-def _failure(path: AnyPath, error: PipelineError) -> str:
-    """Return a line about a file that failed; most messages begin with its path."""
-    named = error.message.startswith(str(path))
-    return error.message if named else f"{path}: {error.message}"
-
-
 def _print(
     found: Sequence[Outcome],
     files: int,
@@ -234,7 +228,7 @@ def _print(
     figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
     lines = [words_of(whole, settings)] if whole else []
-    lines += [_failure(outcome.file.path, outcome.error) for outcome in found if outcome.error]
+    lines += [outcome.error.message for outcome in found if outcome.error]
     lines.append(f"{how_many(files, 'file')}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)
     as_json, quiet = options.as_json, options.quiet

@@ -14,6 +14,7 @@ from pipeline.cli.output.console import wrapped
 from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
+from pipeline.files.paths import AnyPath
 from pipeline.paid.result import Parked
 from pipeline.quoting import quoted
 
@@ -23,6 +24,7 @@ __all__ = [
     "complain_of_words",
     "exit_code_of",
     "foreign",
+    "naming",
     "with_origin",
 ]
 
@@ -39,6 +41,13 @@ def complain(error: PipelineError | Parked) -> None:
         event = "stopped"
         head = "" if error.message.startswith("Stopped") else "Stopped (resumable):"
     _print(head, error.message, error.hint, event=event, exit_code=error.exit_code)
+
+
+def naming(table: AnyPath, error: PipelineError) -> PipelineError:
+    """Let an error name the table that it is about; most messages begin with it."""
+    if not error.message.startswith(str(table)):
+        error.message = f"{table}: {error.message}"
+    return error
 
 
 def complain_of_usage(error: click.ClickException) -> None:

@@ -12,10 +12,11 @@ import click
 
 from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.complaints import complain, naming
 from pipeline.cli.output.console import columns, say, wrapped
 from pipeline.cli.output.log_formats import is_json
 from pipeline.errors import OutputError
+from pipeline.files.paths import AnyPath
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS
 from pipeline.quoting import visible
@@ -117,12 +118,18 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield OWNED
 
 
-def exit_code(summary: Summary, settings: Settings) -> int:
-    """Return the exit code of a run; if too many rows have no match, print that first."""
+def exit_code(summary: Summary, settings: Settings, table: AnyPath | None = None) -> int:
+    """Return the exit code of a job; if too many rows have no match, print that first.
+
+    Args:
+        summary: what the job did.
+        settings: its settings.
+        table: the table, if the run has several.
+    """
     if summary.parked:
         return summary.parked.exit_code
     too_few = summary.too_few_matches(settings.fail_if_no_match)
     if too_few is not None:
-        complain(too_few)
+        complain(too_few if table is None else naming(table, too_few))
         return too_few.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
