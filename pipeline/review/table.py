@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.classification.columns import new_fields
 from pipeline.classification.provenance import (
     TOOL,
     part_of,
@@ -21,7 +22,7 @@ from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.languages import LANGUAGES
-from pipeline.settings import ENGINES, EngineName
+from pipeline.settings import ENGINES, EngineName, Settings
 from pipeline.tables import Reader, format_of, open_reader
 
 __all__ = ["EnrichedTable", "RowCells", "open_enriched"]
@@ -42,10 +43,14 @@ class RowCells(NamedTuple):
 
 @dataclass(frozen=True)
 class EnrichedTable:
-    """The output of a run, with what gave its codes, for the record and to rank more candidates."""
+    """The output of a run, with what gave its codes, for the record and to rank more candidates.
+
+    The names are those of its columns, also if it has no header.
+    """
 
     path: Path
     reader: Reader
+    names: Sequence[str]
     systems: tuple[System, ...]
     prefix: str
     language: str
@@ -63,8 +68,8 @@ class EnrichedTable:
 
     def _cells(self, columns: pa.RecordBatch, system: System) -> Iterator[RowCells]:
         names = [f"{self.prefix}{system}_{part}" for part in RowCells._fields]
-        there = [name for name in names if name in columns.schema.names]
-        return map(RowCells, *(columns.column(name).to_pylist() for name in there))
+        places = [self.names.index(name) for name in names if name in self.names]
+        return map(RowCells, *(columns.column(place).to_pylist() for place in places))
 
 
 def open_enriched(
@@ -85,13 +90,16 @@ def open_enriched(
     if not text_columns:
         formats = files.get("input_format"), files.get("output_format")
         texts = texts_of_output(texts, *formats)
-    reader = _opened(path, texts, files)
-    systems = _systems(path, reader.schema.names, prefix)
+    csv, excel = _dialect(files)
+    reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
+    names = reader.schema.names if csv.header else _names(reader, settings, prefix)
+    systems = _systems(path, names, prefix)
     models = _models(manifest, path, systems)
     engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
         path=path,
         reader=reader,
+        names=names,
         systems=systems,
         prefix=prefix,
         language=language if language in LANGUAGES else "en",
@@ -128,14 +136,19 @@ def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...
     return found
 
 
-def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -> Reader:
-    """Open the file in the dialect that the run read its input with, if it wrote the same."""
-    output_format = files.get("output_format")
-    csv, excel = CsvOptions(), ExcelOptions()
-    if output_format and output_format == files.get("input_format"):
-        csv = CsvOptions(**part_of(files, "csv"))
-        excel = ExcelOptions(header_row=part_of(files, "excel").get("header_row"))
-    return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
+def _dialect(files: Mapping[str, Any]) -> tuple[CsvOptions, ExcelOptions]:
+    """Return the dialect that the run read its input with, if it wrote the same format."""
+    if files.get("output_format") != files.get("input_format"):
+        return CsvOptions(), ExcelOptions()
+    header_row = part_of(files, "excel").get("header_row")
+    return CsvOptions(**part_of(files, "csv")), ExcelOptions(header_row=header_row)
+
+
+def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence[str]:
+    """Return the names of the columns of a file without a header: the last ones are the run's."""
+    made = {name: settings[name] for name in ("systems", "top", "explain") if name in settings}
+    new = [field.name for field in new_fields(Settings(**made, column_prefix=prefix))]
+    return [*reader.schema.names[: -len(new)], *new]
 
 
 def _models(

@@ -32,6 +32,18 @@ def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str) 
     queue.close()
 
 
+def test_a_table_without_a_header_can_be_reviewed(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("7,Road marking\n8,\n")
+    csv = pipeline.CsvOptions(header=False)
+    made = {"systems": "psc,cpv", "text_columns": "2", "top": 2, "explain": True}
+    pipeline.classify(source, output=output, csv=csv, **made)  # type: ignore[arg-type]
+    rows = [*open_enriched(output).rows()]
+    assert [text for text, _ in rows] == ["Road marking", ""]
+    assert [each["psc"].status for _, each in rows][1] == "empty"
+    assert rows[0][1]["cpv"].title == "Road-marking equipment"
+
+
 def test_a_table_of_ocds_releases_has_their_texts_in_one_column(tmp_path: Path) -> None:
     tender = {"title": "Road marking", "items": [{"description": "paint"}]}
     source, output = tmp_path / "in.json", tmp_path / "out.csv"
