@@ -117,7 +117,8 @@ def classify(
         partial: if the job stops early, return the table so far (or write it to
             ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
             the status ``pending``, and ``result.summary.parked`` says why it stopped.
-        fail_if_no_match: raise if a larger share of a system's rows with text has no match.
+        fail_if_no_match: raise if a larger share of a system's rows with text has no match, or if
+            no row has a text.
         decisions: the file of a review, or several: the decisions replace codes and purchases.
         progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
             a second; to write your own display, see `pipeline.progress.Progress`.

@@ -63,7 +63,7 @@ class Settings:
         engine: ``learned`` for the learned models, ``lexical`` for the titles of the codes alone.
         explain: whether to add ``<system>_why``: the words that decided the best match.
         fail_if_no_match: the largest share of a system's rows with text that may have no match;
-            None for all.
+            None for all. Under 1, a row must have a text.
         language: the language of the CPV titles; the other systems have English titles only.
         decisions: the files of decisions that replace answers, with the SHA-256 of each.
     """

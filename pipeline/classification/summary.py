@@ -130,9 +130,16 @@ class Summary:
         return max((LIKELY[name] for name in doubtful), default=None)
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
-        """Return an error if more than this share of a system's rows with text has no match."""
+        """Return an error if more than this share of a system's rows with text has no match.
+
+        If no row has a text, that is as if none had a match: perhaps it is the wrong column.
+        """
         if share is None:
             return None
+        for figures in self.systems.values():
+            empty = figures.statuses.get("empty", 0)
+            if share < 1 and empty and empty == sum(figures.statuses.values()):
+                return NoMatchError(f"None of {how_many(empty, 'row')} has a text.", NAME_THE_TEXT)
         found = [
             f"{figures.statuses['no_match']:,} of {figures.with_text:,} rows ({name})"
             for name, figures in self.systems.items()

@@ -122,6 +122,24 @@ def test_too_many_rows_without_a_match_are_reported_by_system(
         assert "80 of 100 rows (psc)" in found.message
 
 
+@pytest.mark.parametrize(
+    ("statuses", "share", "message"),
+    [
+        ({"empty": 20}, 0.9, "None of 20 rows has a text."),
+        ({"empty": 20}, 1, ""),
+        ({"empty": 20, "pending": 1}, 0.5, ""),
+        ({"empty": 20, "ok": 1}, 0, ""),
+        ({}, 0, ""),
+    ],
+)
+def test_a_table_without_a_text_has_too_few_matches(
+    statuses: dict[str, int], share: float, message: str
+) -> None:
+    summary = replace(SUMMARY, systems={"cpv": SystemSummary(statuses, Decimal(0))})
+    found = summary.too_few_matches(share)
+    assert (found.message if found else "") == message
+
+
 def test_as_many_as_are_allowed_are_not_too_many() -> None:
     half = SystemSummary({"ok": 1, "no_match": 1}, Decimal(0))
     assert replace(SUMMARY, systems={"cpv": half}).too_few_matches(0.5) is None
