@@ -17,7 +17,14 @@ from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["DEFAULT_FILE", "FOUND", "confirm_found_file", "settings_file", "unknown_variables"]
+__all__ = [
+    "DEFAULT_FILE",
+    "FOUND",
+    "confirm_found_file",
+    "note_found_file",
+    "settings_file",
+    "unknown_variables",
+]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
@@ -169,6 +176,21 @@ def confirm_found_file(context: click.Context) -> None:
             )
 
 
+def note_found_file(context: click.Context) -> None:
+    """Log which options a found settings file sets: nobody may remember that it is there."""
+    import logging  # --help needs no log
+
+    params = context.command.params
+    options = ", ".join(each.opts[0] for each in params if _is_in_file(context, each.name))
+    if options and (path := context.meta.get(FOUND)):
+        words = f"{path}, found in the current folder, sets {options}"
+        logging.getLogger("pipeline").info("%s", words)
+
+
+def _is_in_file(context: click.Context, name: str | None) -> bool:
+    return context.get_parameter_source(name or "") == ParameterSource.DEFAULT_MAP
+
+
 def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
     """Yield the settings that the maker of a folder must not choose for its user.
 
@@ -178,8 +200,7 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
 
     def in_file(name: str) -> Any:
         """Return the value of a parameter if it comes from the file."""
-        from_file = context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
-        return context.params[name] if from_file else None
+        return context.params[name] if _is_in_file(context, name) else None
 
     address = context.params["base_url"]
     if in_file("base_url"):

@@ -180,3 +180,22 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
     assert command("run", table, "--systems", "psc") == 0
     manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
     assert manifest["settings"]["text_columns"] == ["title", "description"]
+
+
+def test_what_a_file_sets_that_was_only_found_is_logged(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    file = Path("tender-pipeline.toml")
+    file.write_text('systems = "psc"\ntop = 2\nexplain = true\n')
+    monkeypatch.setenv("TENDER_PIPELINE_EXPLAIN", "0")
+    assert command("run", table, "--top", "3") == 0
+    said = "tender-pipeline.toml, found in the current folder, sets --systems"
+    assert said in caplog.messages
+    caplog.clear()
+    assert command("run", table, "--config", file) == 0
+    file.write_text("")
+    assert command("run", table, "--systems", "psc") == 0
+    assert "found in the current folder" not in caplog.text

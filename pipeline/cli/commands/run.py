@@ -12,7 +12,7 @@ from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import READING, singular_or_plural
 from pipeline.cli.paid_options import BUYING
 from pipeline.cli.run_options import RunOptions, run_options
-from pipeline.cli.settings_file import confirm_found_file, unknown_variables
+from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import PipelineError, SettingsError
 
@@ -189,6 +189,7 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
     for unknown in unknown_variables(run.params):
         warn(unknown)
     confirm_found_file(click.get_current_context())
+    note_found_file(click.get_current_context())
     return options
 
 
