@@ -5,6 +5,7 @@ The package words its messages for the command line. The public functions pass t
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
@@ -277,7 +278,7 @@ def warn_in_python(text: str) -> None:
     """Issue a warning, reworded, that names the line of the user's call."""
     ours = 0
     frame = inspect.currentframe()
-    while frame and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
         ours, frame = ours + 1, frame.f_back
     warnings.warn(python_words(text), stacklevel=ours + 1)
 

@@ -87,7 +87,7 @@ def test_a_notebook_shows_a_failed_row_with_its_status_as_it_is() -> None:
     table = result.table.set_column(place, "cpv_code", pa.nulls(4, pa.string()))
     statuses = pa.array(["VALIDATION_ERROR", "empty", "no_match", "ok"])
     table = table.set_column(table.column_names.index("cpv_status"), "cpv_status", statuses)
-    html = replace(result, _stored=table)._repr_html_()
+    html = replace(result, _stored=InMemory(table))._repr_html_()
     assert ">VALIDATION_ERROR<" in html and ">no match<" in html
 
 
