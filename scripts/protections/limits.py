@@ -121,8 +121,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a part of 0 does not explain a price by its rounding",
-        "if amount and isinstance(exponent, int) else ZERO",
-        "if isinstance(exponent, int) else ZERO",
+        "if not amount or not isinstance(exponent, int):",
+        "if not isinstance(exponent, int):",
         "tests/paid/client/test_prices.py::"
         "test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
     ),
@@ -181,8 +181,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that cannot be used parks",
-        'return Judgement(end, "price", detail)',
-        'return Judgement(end, "answered", detail)',
+        'if isinstance(outcome, WrongCurrency) else "price"',
+        'if isinstance(outcome, WrongCurrency) else "answered"',
         "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(

@@ -25,7 +25,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a change of the working folder changes no ledger",
-        "Path(value).absolute()",
+        "Path(value).absolute()  # a notebook may change its folder: it must not buy again",
         "Path(value)",
         "tests/paid/test_service.py::test_a_change_of_folder_changes_no_ledger",
     ),
