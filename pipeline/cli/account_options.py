@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
@@ -18,7 +19,6 @@ from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, Accounts, ApiKey
-import sys
 
 __all__ = [
     "Text",

@@ -16,7 +16,7 @@ from pipeline.cli.options import origin_of
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
-__all__ = ["JsonErrors", "places_named"]
+__all__ = ["JsonErrors"]
 
 AGAIN = "Run the same command again."
 
@@ -41,7 +41,7 @@ class JsonErrors(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         asked, beside = ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)
-        with _printed(asked, beside), places_named(ctx):
+        with _printed(asked, beside), _places_named(ctx):
             return super().invoke(ctx)
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:  # noqa: ARG002
@@ -104,7 +104,7 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
 
 
 @contextmanager
-def places_named(context: click.Context) -> Iterator[None]:
+def _places_named(context: click.Context) -> Iterator[None]:
     """Add to an error about options where each was set, if it was not on the command line.
 
     Raises:

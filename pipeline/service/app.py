@@ -31,7 +31,7 @@ from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import Terms
 from pipeline.service.web import error_page, routes
 
-__all__ = ["DirectRoutes", "create_app", "engine_matchers"]
+__all__ = ["create_app", "engine_matchers"]
 
 log = logging.getLogger("pipeline.service")
 

@@ -23,7 +23,7 @@ from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.static_files import static
 from pipeline.service.web.visitors import Visitor
 
-__all__ = ["error_page", "page_of", "rate_words", "render", "render_form", "usd", "when"]
+__all__ = ["error_page", "page_of", "render", "render_form", "usd", "when"]
 
 WORDS = {
     400: ("The form cannot be read", "Send it from the page itself."),
@@ -79,7 +79,7 @@ def _templates() -> Environment:
     templates = environment("pipeline.service.web")
     templates.filters |= {
         "duration": duration,
-        "rate": rate_words,
+        "rate": _rate,
         "usd": usd,
         "when": when,
     }
@@ -101,7 +101,7 @@ def when(at: float) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(iso(at), f"{moment:%Y-%m-%d %H:%M:%S}")
 
 
-def rate_words(rate: Rate | None) -> str:
+def _rate(rate: Rate | None) -> str:
     """Write a limit: 100 requests a minute."""
     if rate is None:
         return "any number of requests"

@@ -29,7 +29,7 @@ from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
 
-__all__ = ["ShownMatch", "ask", "show", "shown"]
+__all__ = ["ask", "show"]
 
 log = logging.getLogger("pipeline.service")
 
@@ -49,7 +49,7 @@ class ShownMatch:
     above: tuple[tuple[str, str], ...]
 
 
-def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
+def _shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
     """Yield what to show of some matches of a system."""
     titles = titles_in(language) if system == "cpv" and language != "en" else {}
     table = load(system)
@@ -134,7 +134,7 @@ async def _outcome(
     try:
         site.calls.count(holder, visitor.address)
         answered = await site.calls.answer(holder, system, description)
-        matches = list(shown(system, answered.matches, language))
+        matches = list(_shown(system, answered.matches, language))
         return Outcome(system, answered, shown=matches)
     except RefusedError as error:
         return Outcome(system, refused=error)
