@@ -12,11 +12,10 @@ LONGEST = 40
 MOST = 20
 """Names that a message lists."""
 
-
-CONTROLS = {each: f"\\x{each:02x}" for each in (*range(32), *range(127, 160))}
+CONTROLS = {
+    each: f"\\x{each:02x}" for each in (*range(32), *range(127, 160)) if chr(each) not in "\n\t"
+}
 """How control characters are shown."""
-
-del CONTROLS[ord("\n")], CONTROLS[ord("\t")]
 
 
 def how_many(number: int, noun: str) -> str:
