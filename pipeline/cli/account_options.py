@@ -58,7 +58,7 @@ of_key = click.argument("key_id", metavar="KEY_ID", type=Text())
 def on_accounts(
     command: Callable[Concatenate[Accounts, Rest], int], make: bool = False
 ) -> Callable[..., int]:
-    """Give a command the option --data and the accounts in that folder, made if necessary."""
+    """Give a command the option --data and the accounts in that folder; `make` may create it."""
 
     @on_data
     @wraps(command)
@@ -138,6 +138,8 @@ def amount(text: str) -> Decimal:
 
 def new_password() -> str:
     """Ask twice on a terminal, without echo; else read the first line of standard input.
+
+    An argument would show in process lists and in the history of the shell.
 
     Raises:
         SettingsError: it is missing or not UTF-8.

@@ -87,7 +87,10 @@ def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[F
 
 
 def check_ledger(path: Path, workers: int | None) -> Finding:
-    """Check a ledger, if there is one, and that a purchase with some workers can write to it."""
+    """Check a ledger, if there is one, and that a purchase with so many workers can write to it.
+
+    Without workers, nothing is bought.
+    """
     return checked("ledger", _ledger, path, workers)
 
 

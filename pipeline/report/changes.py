@@ -38,7 +38,10 @@ Codes = Mapping[System, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A row, from 1, whose text had another code in the run before: before and now, by system."""
+    """A row, numbered from 1, whose text had another code in the run before.
+
+    Each system in which they differ has the code before and the code now.
+    """
 
     row: int
     text: str

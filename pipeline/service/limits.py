@@ -22,7 +22,7 @@ NETWORK_BITS = 64
 class SlidingWindow:
     """Takes at most as many requests of a caller as a rate allows, in any window of its length.
 
-    None is no limit.
+    Without a rate, there is no limit.
     """
 
     def __init__(self, rate: Rate | None) -> None:

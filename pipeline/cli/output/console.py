@@ -39,9 +39,9 @@ def columns(stream: TextIO) -> int | None:
 
 
 def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
-    """Return a text whose lines fit into the terminal, if the stream is one; see also `visible`.
+    """Return a text that shows its control characters, and fits into the stream's terminal, if any.
 
-    None is standard error. The further lines of a long line are indented.
+    Without a stream, it is for standard error. The further lines of a long line are indented.
     """
     text = visible(text)
     width = columns(stream or sys.stderr)

@@ -49,7 +49,7 @@ def timed_line(text: str) -> str:
 
 
 def json_line(level: str, message: str, at: float | None = None, **fields: Any) -> str:
-    """Return a line of the log; without a time, since 1970, it is about now."""
+    """Return a line of the log about a moment, in seconds since 1970; without one, about now."""
     moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
     when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     event = {"event": fields.pop("event", "log")}

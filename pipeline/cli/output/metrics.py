@@ -66,9 +66,10 @@ Finished = Callable[[Summary | None, Sequence[MeasuredJob]], None]
 
 @dataclass(slots=True)
 class MeasuredRun:
-    """A run and its figures: times since 1970, and the seconds that it took on the monotonic clock.
+    """A run and its figures: when it began and ended, in seconds since 1970, and how long it took.
 
-    Its name is that of the input file, or how many there are; only several files are jobs of it.
+    The monotonic clock measures that. The run has the name of its input file. If there are several
+    files, it has their number, and a job for each.
     """
 
     name: str

@@ -61,7 +61,7 @@ async def body_of(request: Request) -> bytes:
 
 
 async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, str]]:
-    """Read a URL-encoded form of at most `size` bytes; return the names and values of its fields.
+    """Read a URL-encoded form, of at most so many bytes and fields; return the names and values.
 
     Raises:
         ValidationError: it is not a form, or too large.
