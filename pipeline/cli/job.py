@@ -109,7 +109,7 @@ class Job:
         return summary
 
     def plan(self) -> Plan:
-        """Say what that would do and cost.
+        """Say what `run` would do and cost.
 
         Raises:
             PipelineError: see `pipeline.classification.job.plan`.
