@@ -54,6 +54,8 @@ def test_it_says_first_what_to_do_now() -> None:
     assert "Use the sure and likely codes. Decide on the others" in first
     assert "<code>tender-pipeline review out.csv</code>" in first
     assert "Name the column" in reported({"": None}).split("<section")[0]
+    doubtful = reported({"road": matched(0.1)}).split("<section")[0]
+    assert "Decide on the codes" in doubtful and "others" not in doubtful
 
 
 def test_it_explains_only_the_words_that_it_uses() -> None:
