@@ -34,7 +34,7 @@ class Conflict:
 
     def __str__(self) -> str:
         first = self.decisions[0]
-        sides = "; ".join(f"{each.by}: {each.outcome}" for each in self.decisions)
+        sides = "; ".join(f"{readable(each.by)}: {each.outcome}" for each in self.decisions)
         return f"{first.system} {readable(first.text, 60)!r}: {sides}"
 
 

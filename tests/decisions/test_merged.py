@@ -51,6 +51,12 @@ def test_files_that_agree_make_one_decision(tmp_path: Path) -> None:
     assert [len(sha256) for sha256 in found.files.values()] == [64, 64]
 
 
+def test_the_name_of_somebody_else_commands_no_terminal(tmp_path: Path) -> None:
+    found, _ = merge(tmp_path, [chose("a", "45000000", by="\x1b[2JAnna")], [nothing_fits("a")])
+    (conflict,) = found.conflicts
+    assert str(conflict) == "cpv 'a': [2JAnna: 45000000; Anna: none fits"
+
+
 def test_files_that_disagree_decide_nothing_and_are_listed(tmp_path: Path) -> None:
     anna = [chose("a", "45000000"), chose("b", "45000000")]
     ben = [nothing_fits("a", by="Ben"), chose("b", "45000000", by="Ben")]
