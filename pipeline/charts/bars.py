@@ -66,8 +66,8 @@ def bars(
 ) -> Markup:
     """Draw groups of horizontal bars on a scale from 0 to 100 %.
 
-    Every group has as many bars; there is a column of figures for each share of a bar. Title and
-    description are for screen readers.
+    All groups have the same number of bars. There is a column of figures for each share of a bar.
+    Title and description are for screen readers.
     """
     layout = NARROW if narrow else WIDE
     each = max(map(len, groups.values()))
