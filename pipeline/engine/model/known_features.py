@@ -22,10 +22,13 @@ ONES.flags.writeable = False
 class KnownFeatures:
     """The indices of some features, found in 5 MB of tables.
 
-    Sorting the features of texts to search for them took a twentieth of the time of an answer.
+    Each possible feature has a bit, which is set if it is known. Each group of 16 has the number of
+    known features up to its end. The index of a known feature is this number, less the bits that
+    are set from its own on. Searching for the sorted features of texts took a twentieth of the time
+    of an answer.
 
     Args:
-        features: hashed features, ascending.
+        features: hashed features, ascending, each once.
     """
 
     def __init__(self, features: Ints) -> None:
@@ -35,7 +38,7 @@ class KnownFeatures:
         self._ends = np.cumsum(ONES[self._bits], dtype=np.int32)
 
     def find(self, features: Ints) -> tuple[Bools, Ints]:
-        """Return (which of the features are known, the index of each of those)."""
+        """Return (which of the hashed features are known, the index of each of those)."""
         group, bit = features >> TOGETHER, features & (1 << TOGETHER) - 1
         from_bit_on = self._bits[group] >> bit.astype(np.uint16)
         known = (from_bit_on & 1).astype(np.bool_)
