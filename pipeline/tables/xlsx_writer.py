@@ -70,7 +70,8 @@ class _Sheet(Worksheet):  # type: ignore[misc]
 class XlsxWriter:
     """A workbook with one sheet.
 
-    Of a workbook, the name of the sheet, the rows above the table and the formats are kept.
+    Of a workbook, the name of the sheet, the rows above the column names and the number formats are
+    kept.
 
     Raises:
         OutputError: a sheet cannot hold so many columns.
