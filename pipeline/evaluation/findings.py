@@ -19,7 +19,7 @@ from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.paid.result import Paid
 
-__all__ = ["Cost", "Evaluated", "Findings", "comparison_dict", "encoded", "figures_dict"]
+__all__ = ["Cost", "Evaluated", "Findings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ class Evaluated:
             "kind": self.kind,
             "model_sha256": self.model_sha256,
             "learned_rows": self.learned,
-            **figures_dict(self.figures),
+            **_figures_dict(self.figures),
             "failed": self.failed,
-            "cost": encoded(self.cost),
+            "cost": _encoded(self.cost),
         }
 
 
@@ -138,7 +138,7 @@ class Findings:
             "rows": self.rows,
             "verdict": self.verdict,
             "subjects": [candidate.to_dict() for candidate in self.subjects],
-            "comparison": self.comparison and comparison_dict(self.comparison),
+            "comparison": self.comparison and _comparison_dict(self.comparison),
             "suspects": None if self.suspects is None else len(self.suspects),
         }
 
@@ -147,7 +147,7 @@ class Findings:
         return json.dumps(self.to_dict())
 
 
-def encoded(value: Any) -> Any:
+def _encoded(value: Any) -> Any:
     """Return a value as JSON types: money as text, a share with its interval."""
     match value:
         case None | str() | int() | float():
@@ -161,16 +161,16 @@ def encoded(value: Any) -> Any:
             return {"hits": value.hits, "share": value.value, "low": low, "high": high}
         case Mapping():
             names = (f"top_{key}" if isinstance(key, int) else key for key in value)
-            return dict(zip(names, map(encoded, value.values()), strict=True))
+            return dict(zip(names, map(_encoded, value.values()), strict=True))
         case Sequence():
-            return [encoded(each) for each in value]
+            return [_encoded(each) for each in value]
         case _:
-            return {each.name: encoded(getattr(value, each.name)) for each in fields(value)}
+            return {each.name: _encoded(getattr(value, each.name)) for each in fields(value)}
 
 
-def figures_dict(figures: Figures) -> dict[str, Any]:
+def _figures_dict(figures: Figures) -> dict[str, Any]:
     """Return the figures of one candidate."""
-    found: dict[str, Any] = encoded(figures)
+    found: dict[str, Any] = _encoded(figures)
     del found["depths"], found["bins"]
     return {
         **found,
@@ -181,23 +181,23 @@ def figures_dict(figures: Figures) -> dict[str, Any]:
                 "to": each.high,
                 "rows": each.right.rows,
                 "confidence": each.confidence,
-                "right": encoded(each.right),
+                "right": _encoded(each.right),
             }
             for each in figures.bins
         ],
-        "curve": [{**encoded(each), "rows": each.right.rows} for each in figures.curve],
+        "curve": [{**_encoded(each), "rows": each.right.rows} for each in figures.curve],
         "languages": [_group("language", each) for each in figures.languages],
         "sources": [_group("source", each) for each in figures.sources],
         "worst_source": figures.worst_source and _group("source", figures.worst_source),
     }
 
 
-def comparison_dict(comparison: Comparison) -> dict[str, Any]:
+def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """Return what two candidates, "a" and "b", differ in."""
     flips = comparison.flips
     return {
         "better": comparison.better,
-        "flips": {**encoded(flips), "neither": flips.neither, "rate": encoded(flips.rate)},
+        "flips": {**_encoded(flips), "neither": flips.neither, "rate": _encoded(flips.rate)},
         "differences": [
             {
                 "depth": each.depth.name,
@@ -212,16 +212,16 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
             for each in comparison.differences
         ],
         "paid": comparison.paid,
-        "answers_usd": encoded(comparison.usd),
-        "usd_per_right_code": encoded(comparison.usd_per_code),
+        "answers_usd": _encoded(comparison.usd),
+        "usd_per_right_code": _encoded(comparison.usd_per_code),
     }
 
 
 def _accuracy(found: DepthFigures) -> dict[str, Any]:
     digits = found.depth.digits
-    return {"digits": digits if isinstance(digits, int) else None, **encoded(found.top)}
+    return {"digits": digits if isinstance(digits, int) else None, **_encoded(found.top)}
 
 
 def _group(kind: str, group: GroupFigures) -> dict[str, Any]:
-    found: dict[str, Any] = encoded(group)
+    found: dict[str, Any] = _encoded(group)
     return {kind: found.pop("name"), "rows": group.rows, **found.pop("top"), **found}

@@ -19,10 +19,7 @@ __all__ = [
     "headline_shares",
     "left_out_lines",
     "no_answers",
-    "p_value",
     "percent",
-    "points",
-    "price",
     "rows",
     "verdict",
     "within",
@@ -42,18 +39,18 @@ def within(share: Share) -> str:
     return f"{100 * low:.1f} to {percent(high)}"
 
 
-def points(difference: float) -> str:
+def _points(difference: float) -> str:
     """Write a difference of two shares in points, with its sign: ``+21.0``."""
     points = f"{100 * difference:+.1f}"
     return "0.0" if float(points) == 0 else points.replace("-", "\N{MINUS SIGN}")
 
 
-def p_value(p: float) -> str:
+def _p_value(p: float) -> str:
     """Write a probability: ``p = 0.031``, ``p < 0.0001``."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
-def price(amount: Decimal) -> str:
+def _usd(amount: Decimal) -> str:
     """Write a computed amount: ``0.00052 USD``."""
     digits = f"{amount:.2g}" if amount < 1 else f"{amount:.2f}"
     return f"{plain(Decimal(digits))} USD"
@@ -121,9 +118,9 @@ def difference_cells(
         yield [
             each.depth.name,
             *(percent(share.value) for share in shares),
-            points(each.value),
-            f"{points(low)} to {points(high)}",
-            p_value(each.p),
+            _points(each.value),
+            f"{_points(low)} to {_points(high)}",
+            _p_value(each.p),
         ]
 
 
@@ -196,8 +193,8 @@ def _significance(first: Difference) -> str:
     low, high = first.interval
     if first.value < 0:
         low, high = -high, -low
-    ends = f"{points(low).lstrip('+')} to {points(high).lstrip('+')}"
-    return f"95 % interval {ends}, {p_value(first.p)}"
+    ends = f"{_points(low).lstrip('+')} to {_points(high).lstrip('+')}"
+    return f"95 % interval {ends}, {_p_value(first.p)}"
 
 
 def _price(comparison: Comparison) -> str:
@@ -205,13 +202,13 @@ def _price(comparison: Comparison) -> str:
         return ""
     if comparison.usd is None:
         return "The cost of the paid answers is unknown: some responses stated no price."
-    spent = price(comparison.usd)
+    spent = _usd(comparison.usd)
     each = comparison.usd_per_code
     if each is None:
         return f"The paid answers cost {spent} and brought no additional right code."
     if comparison.better is None:
-        return f"If the difference is real, each additional right code costs about {price(each)}."
-    return f"Each additional right code costs {price(each)}; all paid answers cost {spent}."
+        return f"If the difference is real, each additional right code costs about {_usd(each)}."
+    return f"Each additional right code costs {_usd(each)}; all paid answers cost {spent}."
 
 
 def _capital(name: str) -> str:

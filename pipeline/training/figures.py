@@ -17,7 +17,7 @@ from pipeline.engine.model.general_codes import is_general
 from pipeline.engine.training import Dataset, Examples, Task, Trained
 from pipeline.engine.training.examples import reading
 
-__all__ = ["about_model", "bands", "by_level", "by_source", "flips", "headline", "ok_from"]
+__all__ = ["about_model", "by_level", "by_source", "flips"]
 
 
 def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
@@ -42,9 +42,9 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
             "rows": len(trained.truth),
             "repeats": trained.repeats,
             "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
-            **headline(trained, task.system),
-            "ok": ok_from(trained, task.system),
-            "bands": bands(trained, task.system),
+            **_headline(trained, task.system),
+            "ok": _ok_from(trained, task.system),
+            "bands": _bands(trained, task.system),
             "calibration_error": round(trained.error, 4),
             "flips": flips(trained, task, previous),
         },
@@ -96,7 +96,7 @@ RIGHT = 2 / 3
 """Share of the codes with the status `ok` that are right as far as the buyer states a code."""
 
 
-def headline(trained: Trained, system: System) -> dict[str, float]:
+def _headline(trained: Trained, system: System) -> dict[str, float]:
     """Return the headline metrics on the held-out rows.
 
     Returns:
@@ -112,7 +112,7 @@ def headline(trained: Trained, system: System) -> dict[str, float]:
     return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
 
 
-def ok_from(trained: Trained, system: System) -> dict[str, float]:
+def _ok_from(trained: Trained, system: System) -> dict[str, float]:
     """Return the lowest confidence from which two in three of the first codes are right.
 
     A code is right if it is right to the depth of the buyer's code.
@@ -132,7 +132,7 @@ def ok_from(trained: Trained, system: System) -> dict[str, float]:
     }
 
 
-def bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
     """Return what the first codes of each band of confidence are worth.
 
     Returns:
