@@ -110,7 +110,7 @@ def path_from_here(manifest: Mapping[str, Any], path: str, output: Path) -> str:
 
 
 def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:
-    """Refuse to replace an output.
+    """Refuse to replace an output that is not ours, or a full table by a sample.
 
     Raises:
         OutputError: it must not be replaced without ``--overwrite``.

@@ -55,7 +55,7 @@ def few_words(
 ) -> str | None:
     """Return a warning if the text columns hold hardly any words.
 
-    ``worded`` rows of all have words in these columns; ``sample`` returns the first ones.
+    ``worded`` of the rows have words in them. ``sample`` returns the first rows, with all columns.
     """
     if not rows or worded > HARDLY_ANY * rows:
         return None

@@ -127,6 +127,7 @@ def check_absent(
 ) -> None:
     """Refuse text columns that no row has, or warn of them if other text columns are there.
 
+    These are the absent ones of all that are wanted; ``names`` are the columns that there are.
     All records of a small file may lack an optional field. A name like that of another column is
     refused nevertheless, since answers for texts without it may be bought.
 
