@@ -68,7 +68,7 @@ class Result:
             InputError: a frame has columns that Arrow cannot hold.
         """
         if self._frame is None:
-            return self._read()
+            return self._stored.read()
         columns, new = self._frame.to_arrow(), self._new()
         for name in new.column_names:
             columns = columns.append_column(name, new[name])
@@ -113,7 +113,7 @@ class Result:
             exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.
         """
         if isinstance(self._frame, PandasFrame):
-            new = new_columns_of(self._read(), self._settings, exact_costs)
+            new = new_columns_of(self._stored.read(), self._settings, exact_costs)
             return self._frame.with_columns(new)
         return frame_of(self.table, self._settings, exact_costs)
 
@@ -242,17 +242,14 @@ class Result:
         if self._frame is not None:
             table = self._frame.rows(rows.start, rows.stop).texts(self._settings)
         else:
-            table = self._read().slice(rows.start, rows.stop - rows.start)
+            table = self._stored.read().slice(rows.start, rows.stop - rows.start)
         (*batches,) = ArrowReader(table, self._settings.text_columns, part=True).batches()
         return [text for batch in batches for text in batch.texts]
 
     def _new(self) -> pa.Table:
         if isinstance(self._stored, InFile):
-            return restored(self._read(), self._settings)
-        return self._read().select([field.name for field in new_fields(self._settings)])
-
-    def _read(self) -> pa.Table:
-        return self._stored.read(self._settings)
+            return restored(self._stored.read(), self._settings)
+        return self._stored.read().select([field.name for field in new_fields(self._settings)])
 
 
 def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summary) -> Result:
@@ -264,4 +261,5 @@ def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summar
     path = summary.output or sink.path
     if isinstance(path, Path):
         path = path.absolute()  # a notebook may change its folder
-    return Result(summary, settings, InFile(path, sink.output_format, *options))
+    known = new_fields(settings)[0].name
+    return Result(summary, settings, InFile(path, sink.output_format, *options, known))

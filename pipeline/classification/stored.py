@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pipeline.classification.columns import new_fields
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.settings import Settings
 from pipeline.tables import local_table, read_table
 
 __all__ = ["InFile", "InMemory"]
@@ -32,31 +30,30 @@ class InMemory:
             stream.write_table(self.table)
         return _unpickled, (sink.getvalue(),)
 
-    def read(self, settings: Settings) -> pa.Table:  # noqa: ARG002 - a file needs them
+    def read(self) -> pa.Table:
         """Return the table."""
         return self.table
 
 
 @dataclass(frozen=True)
 class InFile:
-    """An enriched table in a file, with the options to read it with."""
+    """An enriched table in a file, with the options to read it with.
+
+    Attributes:
+        known: a column that it has, which shows where its column names are.
+    """
 
     path: AnyPath
     format: Format
     csv: CsvOptions
     excel: ExcelOptions
+    known: str
 
-    def read(self, settings: Settings) -> pa.Table:
-        """Return the table.
-
-        Args:
-            settings: those of the job that wrote it.
-        """
+    def read(self) -> pa.Table:
+        """Return the table."""
+        wanted = [self.known] if self.format == "csv" and self.csv.header else []
         with local_table(self.path, Storage()) as (path, _):
-            known = list[str]()
-            if self.format == "csv" and self.csv.header:
-                known = [new_fields(settings)[0].name]
-            return read_table(path, self.format, self.csv, self.excel, known)
+            return read_table(path, self.format, self.csv, self.excel, wanted)
 
 
 def _unpickled(stream: pa.Buffer) -> InMemory:
