@@ -93,7 +93,13 @@ def test_short_words_tell_something_only_where_they_are_alone() -> None:
 
 
 def test_a_text_is_known_if_its_beginning_is_or_else_all_of_it() -> None:
-    noise, words = "xqzt " * 50, "road works " * 50
-    texts = [f"Road works {words}{noise * 3}", noise + words, noise * 3 + words, noise, ""]
-    known = enough_known(texts, knowing(["road", "works"]), 0.5)
+    noise, words = "xqzt " * 50, "road works " * 25
+    texts = [words + noise * 4, noise + words, noise * 3 + words, noise, ""]
+    known = enough_known(texts, knowing(["road", "works"]), 0.4)
     assert known.tolist() == [True, True, False, False, False]
+
+
+def test_a_beginning_that_is_known_a_little_does_not_make_noise_a_text() -> None:
+    beginning, noise = "road xqzt wxqz vkqj " * 10, "xqzt " * 150
+    known = enough_known([beginning, beginning + noise], knowing(["road"]), 0.2)
+    assert known.tolist() == [True, False]

@@ -73,8 +73,7 @@ class Encoder:
 
 
 LEAST_KNOWN = 0.25
-"""A text with a smaller share of known words, at its beginning and as a whole, gets no match: its
-scores are due to chance.
+"""A text with a smaller share of known words gets no match: its scores are due to chance.
 
 Of 8,000 labelled texts, 2,000 per system, 5 fall below this, all of them reference numbers. Of
 made-up noise, all numbers, UUIDs and emoji fall below it, 98 % of rows of random letters and 97 %
