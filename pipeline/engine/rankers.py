@@ -33,7 +33,8 @@ def ranker(
 ) -> Ranker:
     """Return the ranker of a system; each process loads it once.
 
-    A model takes the place of the shipped one.
+    The engine ``learned`` answers by a model, the shipped one if none is given; ``lexical`` answers
+    by titles alone.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
