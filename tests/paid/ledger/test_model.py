@@ -57,6 +57,7 @@ class Attempt:
     job: str
     call: Call
     reserved: Decimal
+    sent_at: float
     end: AttemptEnd | None = None
     settled_at: float = 0.0
     verdict: Verdict | None = None
@@ -72,8 +73,11 @@ class Attempt:
         return self.end is None or (self.end.state == "unconfirmed" and self.verdict is None)
 
     def lost(self, job: str, opened_at: float, counting: Counting) -> bool:
-        """Whether it is a loss of its call for a job."""
-        forgiven = counting.retry_failed and self.job != job and self.settled_at <= opened_at
+        """Whether it is a loss of its call for a job.
+
+        One that was sent before is forgiven by a job that buys again, whenever it was recovered.
+        """
+        forgiven = counting.retry_failed and self.job != job and self.sent_at <= opened_at
         return self.unconfirmed and not forgiven
 
     def counts(self, job: str, opened_at: float, counting: Counting) -> bool:
@@ -148,7 +152,8 @@ class LedgerMachine(RuleBasedStateMachine):
 
         for number, call in zip(asyncio.run(main()), calls, strict=True):
             assert number not in self.attempts
-            self.attempts[number] = Attempt(name, call, held, settled_at=self.clock.now)
+            now = self.clock.now
+            self.attempts[number] = Attempt(name, call, held, sent_at=now, settled_at=now)
 
     @precondition(lambda self: any(attempt.end is None for attempt in self.attempts.values()))
     @rule(data=st.data(), end=ENDS)
