@@ -136,7 +136,7 @@ def test_the_manifest_of_an_object_tells_with_which_ledger_it_was_bought(
         asked = len(service.asked)
         for does in ("plan", "run"):
             assert command(does, TABLE, "--output", OUTPUT, *terms, "--ledger", "b.db") == 8
-            assert "There is no ledger b.db" in capsys.readouterr().err
+            assert f"There is no ledger {Path('b.db').absolute()}" in capsys.readouterr().err
     assert len(service.asked) == asked == 1
 
 
