@@ -14,7 +14,7 @@ from pipeline.engine.model.sparse_rows import SparseRows, weighted_sums
 from pipeline.engine.model.vocabulary import Composition, Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoded", "Encoder", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoded", "Encoder", "enough_words_known", "portions"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
@@ -85,7 +85,7 @@ ENCODERS = 4
 
 
 @lru_cache(maxsize=ENCODERS)
-def words_known(encoder: Encoder, texts: tuple[str, ...]) -> Bools:
+def enough_words_known(encoder: Encoder, texts: tuple[str, ...]) -> Bools:
     """Return the texts with enough known words to get a match, computed once for all systems."""
     return enough_known(texts, encoder.knows, LEAST_KNOWN)
 

@@ -113,7 +113,7 @@ class Model:
     def _strange(self, texts: tuple[str, ...]) -> Bools:
         """Return which texts have too few known words to get a match, and are no repeats."""
         seen, _, _ = self.repeats.find(self._hashed(texts))
-        strange: Bools = ~seen & ~self.scores.words_known(texts)
+        strange: Bools = ~seen & ~self.scores.enough_words_known(texts)
         return strange
 
     def _put_repeats_first(self, places: Ints, confidence: Floats, seen: Ints) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.crosswalk import Crosswalk
-from pipeline.engine.model.encoder import Encoder, words_known
+from pipeline.engine.model.encoder import Encoder, enough_words_known
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import IntegerRows, blocks, softmax
 from pipeline.engine.model.prototypes import Memory
@@ -47,7 +47,7 @@ class Scores(Protocol):
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
 
-    def words_known(self, texts: tuple[str, ...]) -> Bools:
+    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which enough words are known, which chance hardly brings about."""
         ...
 
@@ -85,9 +85,9 @@ class Scorer:
             self.reranker.rerank(shares, encoded)
         return shares, encoded.known
 
-    def words_known(self, texts: tuple[str, ...]) -> Bools:
+    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which the encoder knows enough words; see `Scores`."""
-        return words_known(self.encoder, texts)
+        return enough_words_known(self.encoder, texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +157,14 @@ class Blend:
         known[asked] = np.maximum(known[asked], known_to_own)
         return asked, openness[asked], own, other, known
 
-    def words_known(self, texts: tuple[str, ...]) -> Bools:
+    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which one of the two models knows enough words; see `Scores`.
 
         With a gate, only the general model counts: it knows far more words, and asking both takes
         time.
         """
-        known = self.other.words_known(texts)
-        return known if self.gate is not None else self.own.words_known(texts) | known
+        known = self.other.enough_words_known(texts)
+        return known if self.gate is not None else self.own.enough_words_known(texts) | known
 
 
 def familiarity(known: Floats) -> Floats:
