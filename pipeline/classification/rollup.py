@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pipeline.answers import Answer, Match, Matched, System
 from pipeline.classification.per_answer import PerAnswer
 from pipeline.codes import CodeTable, find_code, load
-from pipeline.codes.levels import parent, stem
+from pipeline.codes.table import parent, stem
 from pipeline.settings import Settings
 
 __all__ = ["RollUp", "roll_ups"]

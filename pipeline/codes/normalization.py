@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.answers import System
-from pipeline.codes.levels import SECTORS, full_code
-from pipeline.codes.table import CodeTable
+from pipeline.codes.table import SECTORS, CodeTable, full_code
 
 __all__ = ["find_code", "normalized"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.answers import System
-from pipeline.codes.levels import cut, levels_above, stem
+from pipeline.codes.table import cut, levels_above, stem
 
 __all__ = ["EXACT", "STATED", "Depth", "broad", "depths", "is_bare"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.answers import System
 from pipeline.bands import BANDS, Band
 from pipeline.codes import CodeTable, normalized
-from pipeline.codes.levels import LEVELS, cut, full_code, level
+from pipeline.codes.table import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, is_bare
 from pipeline.evaluation.metrics import (

@@ -13,7 +13,7 @@ from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.bands import bounded
 from pipeline.classification.columns import status
 from pipeline.classification.write import SETTLED
-from pipeline.codes.levels import cut
+from pipeline.codes.table import cut
 from pipeline.settings import Settings
 
 __all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "Judged", "SystemFigures"]

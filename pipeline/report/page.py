@@ -17,7 +17,7 @@ from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.codes import titles
-from pipeline.codes.levels import full_code, levels_above
+from pipeline.codes.table import full_code, levels_above
 from pipeline.files.marked_file import MarkedFile
 from pipeline.money import plain
 from pipeline.quoting import readable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, find_code, load, titles
-from pipeline.codes.levels import stem
+from pipeline.codes.table import stem
 from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.model.ranker import REPEATED
 from pipeline.review.queue import Item

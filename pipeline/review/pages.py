@@ -17,7 +17,7 @@ from pipeline.answers import chance
 from pipeline.bands import band
 from pipeline.charts import environment
 from pipeline.codes import find_code, load, titles
-from pipeline.codes.levels import full_code
+from pipeline.codes.table import full_code
 from pipeline.errors import OutputError
 from pipeline.quoting import how_many
 from pipeline.review.candidates import Candidates, marked

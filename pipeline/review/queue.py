@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from pipeline.answers import System
 from pipeline.classification.write import SETTLED
-from pipeline.codes.levels import cut
+from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
 from pipeline.review.filters import Filters
 from pipeline.review.table import EnrichedTable, RowCells

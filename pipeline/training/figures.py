@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.bands import BANDS, band
-from pipeline.codes import levels
+from pipeline.codes import table
 from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.calibration import calibration_error
@@ -61,11 +61,11 @@ def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
     """Return the first code's accuracy at each level, on the rows coded to that depth."""
     rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
     figures = {}
-    for digits, name in levels.LEVELS[system].items():
+    for digits, name in table.LEVELS[system].items():
         right = [
-            levels.cut(system, truth, digits) == levels.cut(system, found, digits)
+            table.cut(system, truth, digits) == table.cut(system, found, digits)
             for truth, found in rows
-            if len(levels.stem(system, truth)) >= digits
+            if len(table.stem(system, truth)) >= digits
         ]
         share = round(float(np.mean(right or [False])), 4)
         figures[name] = {"rows": len(right), "right_1": share}
@@ -176,7 +176,7 @@ def _stated(trained: Trained, system: System) -> Bools:
 def _right(system: System, truth: Texts, found: Texts) -> Bools:
     """Tell which codes are right to the depth of the buyer's code."""
     rows = zip(truth.tolist(), found.tolist(), strict=True)
-    return np.array([code.startswith(levels.stem(system, label)) for label, code in rows])
+    return np.array([code.startswith(table.stem(system, label)) for label, code in rows])
 
 
 def _share(some: Bools | Sequence[bool]) -> float:

@@ -33,7 +33,7 @@ PROTECTIONS = (
         "a session ends by itself",
         "WHERE token_hash = ? AND ends_at > ?",
         "WHERE token_hash = ? AND ?",
-        "tests/service/accounts/test_sessions.py::test_a_session_ends_by_itself",
+        "tests/service/accounts/test_keys_sessions.py::test_a_session_ends_by_itself",
     ),
     Protection(
         "a new password ends every session",

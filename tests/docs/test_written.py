@@ -25,8 +25,7 @@ from pipeline.paid.ledger.attempts import STATES
 from pipeline.paid.result import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME
-from pipeline.service.accounts.hashing import LONGEST, SHORTEST
-from pipeline.service.accounts.keys import MOST_KEYS
+from pipeline.service.accounts.keys import LONGEST, MOST_KEYS, SHORTEST
 from pipeline.service.chaos.kinds import FORMS, KINDS, When
 from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.http.requests import MAX_BODY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generated.markdown import block, code, table
 from pipeline.paid.ledger.export import BODY, COLUMNS
 from pipeline.paid.ledger.schema import SCHEMA as LEDGER
-from pipeline.service.accounts.schema import SCHEMA as ACCOUNTS
+from pipeline.service.accounts.database import SCHEMA as ACCOUNTS
 from pipeline.service.chaos.record import SCHEMA as RECORD
 
 __all__ = ["accounts_schema", "export_columns", "ledger_schema", "record_schema"]

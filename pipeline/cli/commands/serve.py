@@ -141,7 +141,7 @@ def _serve(
 
 def _serve_with_faults(accounts: Accounts, options: _Options, faults: Path) -> int:
     """Serve with faults; print them before, and what happened after."""
-    from pipeline.service.chaos.connections import DroppableConnections
+    from pipeline.service.chaos.exchange import DroppableConnections
     from pipeline.service.chaos.record import Record, outcomes
     from pipeline.service.chaos.script import announced, read_script
     from pipeline.service.chaos.server import FaultServer

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
-from pipeline.codes.levels import parent
+from pipeline.codes.table import parent
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.exact_matches import hashes
 from pipeline.engine.model.explain import explain

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.answers import System
-from pipeline.codes.levels import cut, stem
+from pipeline.codes.table import cut, stem
 
 __all__ = ["traits", "tree"]
 

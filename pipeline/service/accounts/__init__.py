@@ -7,14 +7,9 @@ from pipeline.service.accounts.accounts import (
     Opened,
     canonical_email,
 )
-from pipeline.service.accounts.charging import Due
-from pipeline.service.accounts.database import row_number
-from pipeline.service.accounts.hashing import Passwords
-from pipeline.service.accounts.keys import ApiKey, Holder, NewKey
-from pipeline.service.accounts.schema import FILE
-from pipeline.service.accounts.sessions import LIFETIME
-from pipeline.service.accounts.statement import DailyUse, Entry, check_amount
-from pipeline.service.accounts.statement_csv import statement_csv
+from pipeline.service.accounts.database import FILE, row_number
+from pipeline.service.accounts.keys import LIFETIME, ApiKey, Holder, NewKey, Passwords
+from pipeline.service.accounts.statement import DailyUse, Due, Entry, check_amount, statement_csv
 
 __all__ = [
     "FILE",

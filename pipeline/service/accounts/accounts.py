@@ -16,11 +16,8 @@ from email_validator import EmailNotValidError, validate_email
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts.audit import Audit
-from pipeline.service.accounts.database import Database, row_number
-from pipeline.service.accounts.hashing import Passwords
-from pipeline.service.accounts.keys import Keys, insert_key
-from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
-from pipeline.service.accounts.sessions import Sessions, delete_sessions
+from pipeline.service.accounts.database import FILE, SCHEMA, VERSION, Database, row_number
+from pipeline.service.accounts.keys import Keys, Passwords, Sessions, delete_sessions, insert_key
 from pipeline.service.accounts.statement import Statement, insert_opening
 
 __all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "canonical_email"]

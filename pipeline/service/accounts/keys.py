@@ -1,16 +1,133 @@
-"""The API keys of accounts."""
+"""The secrets of accounts: API keys, the sessions of the pages, and hashed passwords."""
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from unicodedata import normalize
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 
 from pipeline.errors import SettingsError
 from pipeline.service.accounts.database import Database
-from pipeline.service.accounts.hashing import hashed, make_secret
 
-__all__ = ["ApiKey", "Holder", "Keys", "NewKey", "insert_key"]
+__all__ = [
+    "LIFETIME",
+    "ApiKey",
+    "Holder",
+    "Keys",
+    "NewKey",
+    "Passwords",
+    "Sessions",
+    "delete_sessions",
+    "hashed",
+    "insert_key",
+    "make_secret",
+]
+
+
+SHORTEST, LONGEST = 10, 500
+"""Characters; the upper limit keeps hashing quick."""
+
+TRIED = 4 * LONGEST + 1
+"""Characters that are checked: a character decomposes into four at most."""
+
+
+class Passwords:
+    """Hashes and checks passwords; each takes a tenth of a second and 64 MiB."""
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or PasswordHasher()  # the low-memory choice of RFC 9106
+
+    @cached_property
+    def _nobodys(self) -> str:
+        return self._hasher.hash("the password of an account that there is not")
+
+    def hashed(self, password: str) -> str:
+        """Return the hash of a password.
+
+        Raises:
+            SettingsError: it is too short or too long.
+        """
+        if len(password) < SHORTEST:
+            raise SettingsError(
+                f"The password has fewer than {SHORTEST} characters.", "Choose a longer one."
+            )
+        if len(password) > LONGEST:
+            raise SettingsError(
+                f"The password has more than {LONGEST} characters.", "Choose a shorter one."
+            )
+        return self._hasher.hash(_bytes(password))
+
+    def matches(self, password: str, kept: str | None) -> bool:
+        """Return whether a password is right; it takes as long without a hash to compare."""
+        try:
+            right = self._hasher.verify(kept or self._nobodys, _bytes(password[:TRIED]))
+        except (VerificationError, InvalidHashError):
+            return False
+        return right and kept is not None
+
+
+def _bytes(password: str) -> bytes:
+    """Return the bytes to hash, composed by RFC 8265: é may be typed as e and an accent."""
+    return normalize("NFC", password).encode("utf-8", "surrogatepass")
+
+
+def make_secret() -> str:
+    """Return 256 random bits as 43 characters that need no escaping."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(secret: str) -> bytes:
+    """Return the hash of a secret; 256 random bits need no slow hash."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+LIFETIME = 7 * 86400
+"""Seconds that a session lasts."""
+
+
+class Sessions:
+    """The sessions in a database; `clock` returns seconds since 1970."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def begin(self, account: int) -> str:
+        """Begin a session; return the token for the cookie."""
+        token, now = make_secret(), self._clock()
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM sessions WHERE ends_at <= ?", (now,))
+            connection.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?)", (hashed(token), account, now + LIFETIME)
+            )
+        return token
+
+    def account_of(self, token: str) -> int | None:
+        """Return the account of a token; None if there is no such session, or it has ended."""
+        found = self._database.read(
+            "SELECT account_id FROM sessions WHERE token_hash = ? AND ends_at > ?",
+            hashed(token),
+            self._clock(),
+        )
+        return int(found[0][0]) if found else None
+
+    def end(self, token: str) -> None:
+        """End a session."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hashed(token),))
+
+
+def delete_sessions(connection: sqlite3.Connection, account: int) -> None:
+    """End all sessions of an account, within a transaction."""
+    connection.execute("DELETE FROM sessions WHERE account_id = ?", (account,))
+
 
 PREFIX = "tp_"
 """Lets people and secret scanners recognise a key."""

@@ -2,20 +2,121 @@
 
 from __future__ import annotations
 
+import csv
+import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 from typing import Any, Literal
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, plain, total
-from pipeline.service.accounts.charging import Due, charge_all
 from pipeline.service.accounts.database import Database
+from pipeline.service.accounts.keys import ApiKey
+from pipeline.service.times import iso
+from pipeline.tables.cells import cell
 
-__all__ = ["DailyUse", "Entry", "Statement", "check_amount", "insert_opening"]
+__all__ = [
+    "COLUMNS",
+    "DailyUse",
+    "Due",
+    "Entry",
+    "Statement",
+    "charge_all",
+    "check_amount",
+    "insert_opening",
+    "statement_csv",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The charge for a successful call; a call from a page has no key."""
+
+    account_id: int
+    key_id: int | None
+    system: System
+    price_usd: Decimal
+
+
+def charge_all(
+    connection: sqlite3.Connection, requests: Sequence[Sequence[Due]], now: float
+) -> list[bool]:
+    """Charge requests in order, within a transaction; return whether each was covered.
+
+    The calls of a request are charged all together or not at all; one account pays for them.
+    """
+    balances = {due.account_id: ZERO for dues in requests for due in dues}
+    for account in balances:
+        balances[account] = _balance(connection, account)
+    covered: list[bool] = []
+    entries: list[tuple[object, ...]] = []
+    for dues in requests:
+        left = total([balances[dues[0].account_id], *(-due.price_usd for due in dues)])
+        covered.append(left >= ZERO)
+        if left >= ZERO:
+            entries += _entries(dues, balances[dues[0].account_id], now)
+            balances[dues[0].account_id] = left
+    _write(connection, entries, balances)
+    paid = [due for dues, was in zip(requests, covered, strict=True) if was for due in dues]
+    _count_use(connection, paid, datetime.fromtimestamp(now, UTC).date().isoformat())
+    keys = {due.key_id for due in paid if due.key_id is not None}
+    connection.executemany(
+        "UPDATE api_keys SET used_at = ? WHERE key_id = ?", [(now, key) for key in keys]
+    )
+    return covered
+
+
+def _entries(dues: Sequence[Due], balance: Decimal, now: float) -> Iterator[tuple[object, ...]]:
+    for due in dues:
+        balance = total([balance, -due.price_usd])
+        price = plain(-due.price_usd)
+        yield due.account_id, now, price, plain(balance), due.system, due.key_id
+
+
+def _balance(connection: sqlite3.Connection, account: int) -> Decimal:
+    (usd,) = connection.execute(
+        "SELECT balance_usd FROM accounts WHERE account_id = ?", (account,)
+    ).fetchone()
+    return Decimal(usd)
+
+
+def _write(
+    connection: sqlite3.Connection,
+    entries: Iterable[tuple[object, ...]],
+    balances: dict[int, Decimal],
+) -> None:
+    connection.executemany(
+        "INSERT INTO entries (account_id, at, kind, amount_usd, balance_usd, system, key_id, note) "
+        "VALUES (?, ?, 'charge', ?, ?, ?, ?, '')",
+        entries,
+    )
+    connection.executemany(
+        "UPDATE accounts SET balance_usd = ? WHERE account_id = ?",
+        [(plain(left), account) for account, left in balances.items()],
+    )
+
+
+def _count_use(connection: sqlite3.Connection, paid: Sequence[Due], day: str) -> None:
+    prices: dict[tuple[int, System], list[Decimal]] = {}
+    for due in paid:
+        prices.setdefault((due.account_id, due.system), []).append(due.price_usd)
+    for (account, system), usd in prices.items():
+        found = connection.execute(
+            "SELECT usd FROM daily_use WHERE account_id = ? AND day = ? AND system = ?",
+            (account, day, system),
+        ).fetchone()
+        before = Decimal(found[0]) if found else ZERO
+        connection.execute(
+            "INSERT INTO daily_use VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET calls = calls + excluded.calls, usd = excluded.usd",
+            (account, day, system, len(usd), plain(total([before, *usd]))),
+        )
+
 
 Kind = Literal["opening", "top-up", "charge"]
 
@@ -192,3 +293,64 @@ def _checked(note: str) -> str:
 def _entry(*row: Any) -> Entry:
     entry_id, account, at, kind, amount, balance, *rest = row
     return Entry(entry_id, account, at, kind, Decimal(amount), Decimal(balance), *rest)
+
+
+COLUMNS = (
+    "entry",
+    "time",
+    "kind",
+    "system",
+    "key",
+    "key_name",
+    "amount_usd",
+    "balance_usd",
+    "note",
+)
+"""The columns; times are UTC in ISO 8601, charges are negative."""
+
+CHARACTERS_AT_ONCE = 1 << 16
+
+INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
+"""Where a formula would begin if a spreadsheet split the line at another separator, as it does at
+semicolons where a comma is the decimal point."""
+
+
+def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
+    """Yield a CSV file with a header, in pieces of many lines, with the names of the keys."""
+    names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
+    written = StringIO(newline="")
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for entry in entries:
+        rows.writerow(_cells(entry, names))
+        if written.tell() >= CHARACTERS_AT_ONCE:
+            yield _taken(written)
+    if written.tell():
+        yield _taken(written)
+
+
+def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
+    """Return the cells of an entry; texts that people typed go through `_text`."""
+    return (
+        entry.entry_id,
+        iso(entry.at),
+        entry.kind,
+        entry.system,
+        entry.key_id,
+        names.get(entry.key_id),
+        plain(entry.amount_usd),
+        plain(entry.balance_usd),
+        _text(entry.note),
+    )
+
+
+def _text(text: str) -> str:
+    """Put apostrophes before formulas, and drop control characters."""
+    return INNER_FORMULA.sub(r"\1'", cell(text))
+
+
+def _taken(written: StringIO) -> str:
+    text = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return text

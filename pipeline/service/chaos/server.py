@@ -13,8 +13,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import System
 from pipeline.service.chaos import kinds
-from pipeline.service.chaos.exchange import Exchange, Response, digest_in, read_messages
-from pipeline.service.chaos.garbage import HTML, PAGE, garbled
+from pipeline.service.chaos.exchange import (
+    HTML,
+    PAGE,
+    Exchange,
+    Response,
+    digest_in,
+    garbled,
+    read_messages,
+)
 from pipeline.service.chaos.record import Record
 from pipeline.service.chaos.script import Dice, Script
 from pipeline.service.http.bodies import failure

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
-from pipeline.service.accounts.hashing import LONGEST, SHORTEST
+from pipeline.service.accounts.keys import LONGEST, SHORTEST
 from pipeline.service.web.forms import Form
 from pipeline.service.web.guessing import TooManyTriesError
 from pipeline.service.web.rendering import render_form

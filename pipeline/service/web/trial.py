@@ -13,7 +13,7 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.bands import MEASURED, Band, band
 from pipeline.codes import CodeTable, load, titles_in
-from pipeline.codes.levels import stem
+from pipeline.codes.table import stem
 from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.progress import FIELDS

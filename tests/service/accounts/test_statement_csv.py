@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.money import plain
 from pipeline.service.accounts import Accounts, ApiKey, Due, Entry, statement_csv
-from pipeline.service.accounts.statement_csv import CHARACTERS_AT_ONCE
+from pipeline.service.accounts.statement import CHARACTERS_AT_ONCE
 from pipeline.tables.cells import UNSEEN
 from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock

@@ -17,7 +17,7 @@ import httpx
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.chaos.connections import DroppableConnections
+from pipeline.service.chaos.exchange import DroppableConnections
 from pipeline.service.chaos.kinds import Fault
 from pipeline.service.chaos.record import Record, Served
 from pipeline.service.chaos.script import Script

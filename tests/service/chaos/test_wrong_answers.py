@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.paid.client.outcomes import RateLimited
 from pipeline.paid.client.responses import read_response
-from pipeline.service.chaos.garbage import ABSURD_USD, HUGE
+from pipeline.service.chaos.exchange import ABSURD_USD, HUGE
 from pipeline.service.chaos.kinds import Error, Garbage, Gateway, Redirect, Refuse
 from tests.service.chaos.nights import match, night
 

@@ -119,7 +119,7 @@ def hostile_titles(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small code table, such as a user may have added."""
     titles = dict.fromkeys(("45000000", "45200000", "45233140"), HOSTILE)
     codes = Catalogue(CodeTable("cpv", "", "", "", titles))
-    monkeypatch.setattr("pipeline.service.reconcile.lookups.catalogue", lambda _: codes)
+    monkeypatch.setattr("pipeline.service.reconcile.endpoints.catalogue", lambda _: codes)
 
 
 @pytest.mark.usefixtures("hostile_titles")

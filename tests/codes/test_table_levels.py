@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.codes.levels import assignable, cut, level, levels_above, parent, stem
+from pipeline.codes.table import assignable, cut, level, levels_above, parent, stem
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.service.chaos.exchange import Response
-from pipeline.service.chaos.garbage import ABSURD_USD, HUGE, garbled
+from pipeline.service.chaos.exchange import ABSURD_USD, HUGE, Response, garbled
 from pipeline.service.chaos.kinds import FORMS, Form
 from pipeline.service.http.bodies import METADATA, Metadata, success
 from pipeline.service.matching.pricing import price
