@@ -28,6 +28,7 @@ import pyarrow as pa
 import pipeline
 from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
+from pipeline.bands import LIKELY
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
 from pipeline.evaluation.depths import EXACT, STATED, Depth
@@ -139,7 +140,13 @@ def _normal(text: str) -> str:
 def _classified(rows: pd.DataFrame, system: System, model: Path | None) -> pa.Table:
     models = [model] if model is not None and model.exists() else []
     result = pipeline.classify(
-        rows, systems=system, text_columns="text", top=5, models=models, progress=False
+        rows,
+        systems=system,
+        text_columns="text",
+        top=5,
+        models=models,
+        progress=False,
+        min_confidence=LIKELY[system],  # so few decisions show no threshold of their own
     )
     return result.table
 

@@ -15,6 +15,7 @@ from pipeline.checks import check_flag, same_argument
 from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
 from pipeline.classification.cloud_sink import manifests_at
+from pipeline.classification.columns import never_ok
 from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
@@ -96,7 +97,8 @@ def classify(
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``. The default, None, is
-            a measured value for the embedded engine (`pipeline.bands.LIKELY`) and 0 for a service.
+            measured for the embedded engine (`pipeline.bands.LIKELY`) and for a model (``ok_from``
+            of what `train` returns), and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this. If none does, it stays.
         jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.
@@ -258,4 +260,7 @@ def _asked(
         **others,
     )
     settings, folders = with_models(settings, models)
-    return settings if service is None else settings.for_service(), folders, reviewed
+    settings = settings if service is None else settings.for_service()
+    for line in never_ok(settings):
+        warn_in_python(line)
+    return settings, folders, reviewed

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.bands import LIKELY
 from pipeline.checks import check, check_choice, check_flag, fraction, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
@@ -53,7 +52,7 @@ class Settings:
         text_columns: the columns whose values, joined by ". ", are the text to classify.
         top: how many matches a row gets; more than one adds ``<system>_matches``.
         min_confidence: mark a best match under this ``review``; 0 marks none, and None those under
-            `pipeline.bands.LIKELY`.
+            the threshold of the model, which is `pipeline.bands.LIKELY` for the package's.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
         jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.
@@ -120,11 +119,6 @@ class Settings:
     def measured(self) -> bool:
         """Whether the shipped models answer, for which `pipeline.bands.MEASURED` holds."""
         return self.engine == "learned" and not self.models and self.roll_up is None
-
-    def review_under(self, system: System) -> float:
-        """Return the confidence under which a system's answers are marked ``review``."""
-        least = LIKELY[system] if self.min_confidence is None else self.min_confidence
-        return max(least, self.roll_up or 0.0)
 
     def for_service(self) -> Settings:
         """Return these settings for a paid service: without a default `min_confidence`.

@@ -131,8 +131,7 @@ The confidence was fitted on the same rows.
   is right for 45000000.
 - {general} of the first codes are a bare {field}.
 - The calibration error is {error} (exact codes, all rows).
-- From a confidence of {ok_from} on, two in three of the first codes are right as far as stated:
-  {ok_rows} of the texts reach it.
+- {ok}
 
 | source held back | texts | first | among 5 | among 10 | it says | calibration error |
 |---|---|---|---|---|---|---|
@@ -208,8 +207,7 @@ def _card(
         specific_ten=_share(held["specific_10"]),
         stated=_share(held["stated"]),
         general=_share(held["general"]),
-        ok_from=_share(held["ok"]["confidence"]),
-        ok_rows=_share(held["ok"]["rows"]),
+        ok=_ok(held["ok"]),
         error=_share(held["calibration_error"]),
         by_source="\n".join(_sources(about["by_source"])),
         by_level="\n".join(
@@ -217,6 +215,15 @@ def _card(
             for name, each in about["by_level"].items()
         ),
         limits=LIMITS[system],
+    )
+
+
+def _ok(ok: Mapping[str, Any]) -> str:
+    if ok["confidence"] is None:
+        return "These texts do not show from which confidence two in three first codes are right."
+    return (
+        f"From a confidence of {_share(ok['confidence'])} on, two in three of the first codes are "
+        f"right as far as stated:\n  {_share(ok['rows'])} of the texts reach it."
     )
 
 

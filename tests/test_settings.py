@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.answers import SYSTEMS
-from pipeline.bands import LIKELY
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions
 from pipeline.settings import Settings, parse_systems
@@ -104,12 +102,3 @@ def test_one_name_may_stand_for_a_list_of_one() -> None:
 def test_systems_keep_the_order_they_are_given_in() -> None:
     assert parse_systems(" NAICS, cpv") == ("naics", "cpv")
     assert parse_systems(["unspsc"]) == ("unspsc",)
-
-
-def test_what_is_sure_enough_is_measured_for_the_engine_and_given_for_a_service() -> None:
-    assert [Settings().review_under(system) for system in SYSTEMS] == [*LIKELY.values()]
-    assert set(LIKELY) == set(SYSTEMS)
-    assert Settings(min_confidence=0).review_under("psc") == 0
-    assert Settings(roll_up=0.8).review_under("cpv") == 0.8
-    assert Settings().for_service().review_under("psc") == 0
-    assert Settings(min_confidence=0.3).for_service().review_under("psc") == 0.3

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from pipeline.answers import (
     Pending,
     System,
 )
+from pipeline.bands import LIKELY
 from pipeline.classification.per_answer import PerAnswer
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
@@ -37,7 +40,9 @@ __all__ = [
     "Columns",
     "check_free",
     "cost",
+    "never_ok",
     "new_fields",
+    "review_under",
     "status",
 ]
 
@@ -86,14 +91,48 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
         )
 
 
-def status(answer: Answer | None, review_under: float) -> str:
+def review_under(settings: Settings, system: System) -> float:
+    """Return the confidence under which a system's answers are marked ``review``.
+
+    It is infinite if a learned model answers whose held-out rows showed no threshold: see
+    `pipeline.train`.
+    """
+    least = settings.min_confidence
+    if least is None:
+        least = LIKELY[system]
+        for folder, sha256 in settings.models.items():
+            least = _ok_from(folder, sha256).get(system, least)
+    return max(least, settings.roll_up or 0.0)
+
+
+def never_ok(settings: Settings) -> Iterator[str]:
+    """Yield a warning for each system that marks every answer ``review``."""
+    for system in settings.systems:
+        if review_under(settings, system) == inf:
+            yield (
+                f"No {system} code will be ok: the rows held out when the model was trained do not "
+                "show from which confidence two in three codes are right. Train it again, on more "
+                "rows, or choose a threshold: --min-confidence."
+            )
+
+
+@cache
+def _ok_from(folder: str, sha256: str) -> dict[System, float]:  # noqa: ARG001 - tells versions apart
+    """Return the threshold of each system of a learned model."""
+    from pipeline.engine.model import model_folder  # takes a while, and a service needs none
+
+    model = model_folder(Path(folder))
+    return {system: model.ok_from.get(system, inf) for system in model.systems}
+
+
+def status(answer: Answer | None, under: float) -> str:
     """Return the status of a row: see the table in ``docs/reference/columns.md``."""
     if isinstance(answer, Decided):
         return "decided"
     if isinstance(answer, Matched):  # nearly all answers, so without a `match` statement
         if not answer.matches:
             return "no_match"
-        return "review" if answer.matches[0].confidence < review_under else "ok"
+        return "review" if answer.matches[0].confidence < under else "ok"
     match answer:
         case None:
             return "empty"
@@ -113,7 +152,7 @@ class Columns:
         self._fields = new_fields(settings)
         self._cells: dict[System, PerAnswer[Cells]] = {}
         for system in settings.systems:
-            made = partial(_cells, settings, settings.review_under(system))
+            made = partial(_cells, settings, review_under(settings, system))
             self._cells[system] = PerAnswer(made, len(settings.systems))
 
     def of(self, answers: BatchAnswers) -> NewColumns:
@@ -141,13 +180,13 @@ def _total(costs: Sequence[Decimal | None]) -> Cells:
     return FREE if costs.count(ZERO) == len(costs) else Cells((known_total(costs),))
 
 
-def _cells(settings: Settings, review_under: float, answer: Answer | None) -> Cells:
+def _cells(settings: Settings, under: float, answer: Answer | None) -> Cells:
     matches = answer.matches if isinstance(answer, Matched) else None
     best: tuple[Any, ...] = (None, None, None)
     if matches:
         first = matches[0]
         best = (first.code, first.title, first.confidence)
-    values = (*best, status(answer, review_under), cost(answer))
+    values = (*best, status(answer, under), cost(answer))
     if settings.top > 1:
         listed = None if matches is None else [asdict(each) for each in matches[: settings.top]]
         values = (*values, listed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.answers import System
+from pipeline.classification.columns import never_ok
 from pipeline.cli.output.console import warn
 from pipeline.cli.paid_options import check_no_terms
 from pipeline.cli.run_options import RunOptions
@@ -41,6 +42,8 @@ class Terms:
         models = _opened(options.models, parse_systems(options.systems))
         decisions = decisions_in(options.decisions, warn)
         settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
+        for line in never_ok(settings):
+            warn(line)
         service = options.service()
         if service is None:
             check_no_terms()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.bands import bounded
-from pipeline.classification.columns import status
+from pipeline.classification.columns import review_under, status
 from pipeline.classification.write import SETTLED
 from pipeline.codes.table import cut
 from pipeline.settings import Settings
@@ -92,7 +92,7 @@ class Collected:
 
     def add(self, texts: Sequence[str], answers: BatchAnswers) -> None:
         """Count a batch of rows."""
-        under = {system: self.settings.review_under(system) for system in self.systems}
+        under = {system: review_under(self.settings, system) for system in self.systems}
         for place, text in enumerate(texts):
             self.rows += 1
             row = {

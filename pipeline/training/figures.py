@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from pipeline.answers import System
 from pipeline.bands import BANDS, band
@@ -95,6 +96,12 @@ def _source_figures(trained: Trained, rows: Bools) -> dict[str, Any]:
 RIGHT = 2 / 3
 """Share of the codes with the status `ok` that are right as far as the buyer states a code."""
 
+FEWEST_OK = 20
+"""The fewest held-out rows that show a threshold of `ok`."""
+
+CERTAINTY = 0.95
+"""How certain it must be that at least `RIGHT` of such codes are right."""
+
 
 def _headline(trained: Trained, system: System) -> dict[str, float]:
     """Return the headline metrics on the held-out rows.
@@ -112,24 +119,31 @@ def _headline(trained: Trained, system: System) -> dict[str, float]:
     return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
 
 
-def _ok_from(trained: Trained, system: System) -> dict[str, float]:
-    """Return the lowest confidence from which two in three of the first codes are right.
+def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
+    """Return the lowest confidence from which two in three of the first codes are surely right.
 
-    A code is right if it is right to the depth of the buyer's code.
+    A code is right if it is right to the depth of the buyer's code. The held-out rows must show
+    it: with few rows, or a poor model, there is no such confidence, and no code may be `ok`.
 
     Returns:
-        ``confidence``: this threshold; ``rows``: the share of the rows at or above it; ``right``:
-        the share of those whose code is right.
+        ``confidence``: this threshold; None if there is none. ``rows``: the share of the rows at or
+        above it; ``right``: the share of those whose code is right; ``right_at_least``: Wilson's
+        lower bound of that share.
     """
-    order = np.argsort(-trained.sure, kind="stable")
-    right = np.cumsum(_stated(trained, system)[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(right >= RIGHT)
-    last = int(enough[-1]) if len(enough) else 0
-    return {
-        "confidence": round(float(trained.sure[order[last]]), 4),
-        "rows": round((last + 1) / len(order), 4),
-        "right": round(float(right[last]), 4),
-    }
+    right = _stated(trained, system)
+    sure = np.floor(trained.sure * 10_000) / 10_000  # not above any row that the threshold counts
+    for least in np.unique(sure).tolist():
+        reached = right[sure >= least]
+        if len(reached) < FEWEST_OK:
+            break
+        test = binomtest(int(reached.sum()), len(reached), alternative="greater")
+        low = test.proportion_ci(CERTAINTY, "wilson").low
+        if low >= RIGHT:
+            rows = len(reached) / len(right)
+            found = {"rows": rows, "right": reached.mean(), "right_at_least": low}
+            rounded = {name: round(float(value), 4) for name, value in found.items()}
+            return {"confidence": least, **rounded}
+    return {"confidence": None, "rows": 0.0, "right": 0.0, "right_at_least": 0.0}
 
 
 def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:

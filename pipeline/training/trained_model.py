@@ -27,7 +27,8 @@ class TrainedSystem:
         held_out_rows: how many rows measured it.
         accuracy: the share of them whose right code is the first (1), among 5 and among 10.
         calibration_error: the mean difference between confidence and accuracy.
-        ok_from: the lowest confidence from which two in three of the first codes are right.
+        ok_from: the lowest confidence from which the held-out rows show that two in three of the
+            first codes are right; None if they do not show it, and then no code will be ``ok``.
         changed: the share of the rows whose first code differs from that of the package's model.
         better: the share of the rows that only the new model gets right.
         worse: the share of the rows that only the package's model gets right.
@@ -39,7 +40,7 @@ class TrainedSystem:
     held_out_rows: int
     accuracy: Mapping[int, float]
     calibration_error: float
-    ok_from: float
+    ok_from: float | None
     changed: float
     better: float
     worse: float
@@ -126,10 +127,23 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
         f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
         f"among 10: {_percent(right['10'])}; calibration error {held['calibration_error']:.3f}"
     )
+    yield _ok_line(held["ok"])
     flips = held["flips"]
     yield (
         f"  first code other than the package's: {_percent(flips['changed'])}; right instead of "
         f"wrong {_percent(flips['better'])}, wrong instead of right {_percent(flips['worse'])}"
+    )
+
+
+def _ok_line(ok: Mapping[str, float | None]) -> str:
+    if ok["confidence"] is None:
+        return (
+            "  no code will be `ok`: the held-back rows do not show from which confidence two in "
+            "three codes are right; train on more rows, or run with --min-confidence"
+        )
+    return (
+        f"  `ok` from a confidence of {ok['confidence']:.2f}: {_percent(ok['rows'] or 0)} of these "
+        f"rows, {_percent(ok['right'] or 0)} of them right as far as stated"
     )
 
 

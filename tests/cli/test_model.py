@@ -25,7 +25,8 @@ from tests.engine.model.training_data import taught
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    save([taught().model], tmp_path / "model", {})
+    ok = {"confidence": 0.5, "right_at_least": 0.7}
+    save([taught().model], tmp_path / "model", {"held_back": {"ok": ok}})
     return tmp_path / "model"
 
 

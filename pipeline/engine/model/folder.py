@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -71,11 +71,14 @@ class ModelFolder:
         path: the folder of the model.
         systems: the systems whose codes it gives.
         sha256: hash of the metadata, which includes the checksums of the arrays.
+        ok_from: for each system, the confidence from which its codes are ``ok``; a system is
+            missing if the held-out rows show no such confidence, or an older version trained it.
     """
 
     path: Path
     systems: tuple[System, ...]
     sha256: str
+    ok_from: Mapping[System, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,13 @@ class About:
         values: the JSON values of each system.
         checksums: the checksum of each array.
         sha256: hash of the whole metadata file.
+        ok_from: see `ModelFolder`.
     """
 
     values: Mapping[System, Mapping[str, Any]]
     checksums: Mapping[str, str]
     sha256: str
+    ok_from: Mapping[System, float]
 
 
 def is_model(folder: Path) -> bool:
@@ -108,7 +113,7 @@ def model_folder(path: Path) -> ModelFolder:
         SettingsError: it is not a model, is damaged, or needs another version of this tool.
     """
     about = read_about(path)
-    return ModelFolder(path, tuple(about.values), about.sha256)
+    return ModelFolder(path, tuple(about.values), about.sha256, about.ok_from)
 
 
 def read_about(path: Path) -> About:
@@ -129,7 +134,8 @@ def read_about(path: Path) -> About:
         raise _no_model(path)
     _check_form(path, content.get("form"))
     try:
-        return About(*_checked(content), digest)
+        values, checksums = _checked(content)
+        return About(values, checksums, digest, _ok_from(content.get("about"), values))
     except ValueError as error:
         raise damaged(path, str(error)) from error
 
@@ -185,6 +191,20 @@ def _checked(content: Mapping[str, Any]) -> tuple[dict[System, Any], dict[str, s
         if name not in array_names([*systems]) or not isinstance(digest, str):
             raise ValueError(f"there is no array {name[:40]!r}")
     return systems, checksums
+
+
+def _ok_from(about: Any, systems: Iterable[System]) -> dict[System, float]:
+    """Return the threshold of each system that has one, from the figures of the training."""
+    found: dict[System, float] = {}
+    for system in systems:
+        try:
+            ok = about.get(system, about)["held_back"]["ok"]
+            shown, confidence = ok["right_at_least"] > 0, ok["confidence"]
+        except (AttributeError, KeyError, TypeError):
+            continue  # an older version wrote a threshold without evidence
+        if shown and isinstance(confidence, float) and 0 <= confidence <= 1:
+            found[system] = confidence
+    return found
 
 
 @cache
