@@ -207,6 +207,7 @@ def shell(line: str, folder: Path, *, forked: bool = True) -> tuple[int, str, st
             f'tender-pipeline() {{ {command} "$@"; }}\n{line}; exit ${{PIPESTATUS[0]}}',
         ],
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
         text=True,
         check=False,

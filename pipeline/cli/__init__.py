@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, listen
+from pipeline.cli.streams import open_streams
 
 __all__ = ["main", "program"]
 
@@ -29,6 +30,7 @@ def program() -> None:
     """
     code: list[int] = []
     atexit.register(_end, code)  # the first to be registered is the last to be called
+    open_streams()
     try:
         main()
     except SystemExit as stop:
@@ -45,7 +47,6 @@ def main() -> None:
         from pipeline.cli.app import app
     args, debug = _without_debug(sys.argv[1:])
     try:
-        _open_closed_streams()
         listen()
         code = app(args, prog_name="tender-pipeline", standalone_mode=False)
     except SystemExit as stop:
@@ -62,10 +63,10 @@ def main() -> None:
 def _end(code: Sequence[int]) -> None:
     if not code:
         return  # not an exit, but an error
-    with suppress(OSError, ValueError):  # Python tries again, and says why it cannot be written
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code[0])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # Python would end with 120, which says nothing
+            stream.flush()
+    os._exit(code[0])
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
@@ -121,18 +122,3 @@ def _complain(text: str) -> None:
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-
-
-def _open_closed_streams() -> None:
-    """Open the null device in place of a closed standard stream (``2>&-``).
-
-    Otherwise the next file to be opened would get the stream's number, and its output. Standard
-    input stays ``None``: a closed input is not an empty table.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
-    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)

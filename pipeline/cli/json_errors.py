@@ -77,7 +77,7 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
     figures = _figures(error)
     if figures is not None:
         printed = partial(click.echo, err=True) if beside_the_table else say
-        with suppress(OSError, OutputError):  # the exit code remains
+        with suppress(OutputError):  # the exit code remains
             printed(json.dumps(figures))
 
 

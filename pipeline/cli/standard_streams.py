@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipeline.classification.file_writer import FileWriter, temporary_writer
 from pipeline.classification.sink import Draft
-from pipeline.cli.output.console import print_no_more
+from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
 from pipeline.tables import Reader, spooled

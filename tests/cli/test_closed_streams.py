@@ -57,6 +57,32 @@ def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_an_error_that_nobody_can_read_has_its_exit_code(tmp_path: Path) -> None:
-    for line in ("tender-pipeline run nowhere.csv", "tender-pipeline run --nothing"):
-        assert shell(f"{line} 2>/dev/full", tmp_path, forked=False) == (2, "", "")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("tender-pipeline run nowhere.csv", 2),
+        ("tender-pipeline run --nothing", 2),
+        ("tender-pipeline codes nothing", 2),
+        ("tender-pipeline plan tenders.csv --systems psc", 0),
+        ("touch not.db; tender-pipeline ledger jobs --ledger not.db", 8),
+    ],
+)
+@pytest.mark.parametrize("stream", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_an_error_that_nobody_can_read_has_its_exit_code(
+    tmp_path: Path, table: Path, line: str, code: int, stream: str
+) -> None:
+    assert table.exists()
+    forked = "nowhere.csv" not in line
+    assert shell(f"{line} {stream} >/dev/null", tmp_path, forked=forked) == (code, "", "")
+
+
+@pytest.mark.parametrize("command", ["", "run ", "accounts "])
+def test_help_that_cannot_be_printed_is_an_error_and_help_cut_short_is_none(
+    tmp_path: Path, command: str
+) -> None:
+    line = f"tender-pipeline {command}--help"
+    assert shell(f"{line} | true", tmp_path) == (0, "", "")
+    code, _, err = shell(f"{line} >/dev/full", tmp_path)
+    assert code == 2
+    assert "Standard output cannot be written to: No space left on device." in err
+    assert "Exception ignored" not in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 import click
 
@@ -56,8 +55,7 @@ def complain_of_usage(error: click.ClickException) -> None:
     if as_json():
         _print("", error.format_message(), event="error", exit_code=error.exit_code)
     else:
-        with suppress(OSError):
-            error.show()
+        error.show()
 
 
 def with_origin(error: click.ClickException) -> click.ClickException:
@@ -120,7 +118,7 @@ def as_json() -> bool:
 
 
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:
-    """Print to standard error; if that fails, the exit code remains."""
+    """Print to standard error."""
     if as_json():
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
         text = json_line("error", message, None, **fields)
@@ -129,9 +127,8 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
     else:
         lines = wrapped(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
         text = lines.replace(head, _coloured(head), 1) if head else lines
-    with suppress(OSError):
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _coloured(text: str) -> str:

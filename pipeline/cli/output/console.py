@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import shutil
 import sys
 import textwrap
@@ -13,7 +11,6 @@ from typing import TextIO
 import click
 
 from pipeline.cli.output.log_formats import JsonLines, TimedLines, is_json, is_timed
-from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 from pipeline.quoting import visible
 
@@ -22,7 +19,6 @@ __all__ = [
     "log_to_stderr",
     "notice",
     "on_terminal",
-    "print_no_more",
     "progress_display",
     "say",
     "warn",
@@ -124,27 +120,9 @@ def on_terminal() -> bool:
 
 
 def say(text: str) -> None:
-    """Print to standard output; a closed pipe (``| head``) is not an error.
+    """Print to standard output.
 
     Raises:
-        OutputError: standard output cannot be written for another reason.
+        OutputError: standard output cannot be written; see `pipeline.cli.streams`.
     """
-    try:
-        click.echo(visible(text))
-    except OSError as error:
-        print_no_more(error, "Free some space, or print elsewhere.")
-
-
-def print_no_more(error: OSError, hint: str) -> None:
-    """Discard further standard output, because the interpreter's final flush would fail.
-
-    Raises:
-        OutputError: the error is another one than a closed pipe.
-    """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-    if error.errno != errno.EPIPE:
-        raise OutputError(
-            f"Standard output cannot be written to: {error.strerror or error}.", hint
-        ) from error
+    click.echo(visible(text))

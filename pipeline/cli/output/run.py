@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -69,8 +68,7 @@ def print_summary(
         if summary and summary.parked:
             complain(summary.parked)
     elif beside_the_table:
-        with suppress(OSError):
-            click.echo(visible(text), err=True)
+        click.echo(visible(text), err=True)
     else:
         try:
             say(text)
