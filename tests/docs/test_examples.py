@@ -6,12 +6,15 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from pipeline.bands import LIKELY
 from pipeline.cli.app import app
+from pipeline.settings import parse_systems
 from tests.docs.commands import parse
 from tests.docs.pages import DOCS, ROOT, page, rows
 
@@ -34,6 +37,18 @@ def test_every_command_of_a_recipe_is_understood(
     (arguments,) = commands(name)
     assert {"--output", "--report"} <= set(arguments)
     parse(app, arguments, None)
+
+
+def test_every_recipe_says_which_codes_a_person_checks() -> None:
+    """Otherwise all codes of a paid service are `ok`, and no row counts as one to check."""
+    settings = tomllib.loads((EXAMPLES / "tender-pipeline.toml").read_text("utf-8"))
+    (arguments,) = commands("tenders-nightly.yml")
+    stated = arguments[arguments.index("--min-confidence") + 1]
+    for systems, least in (
+        (settings["systems"], settings["min-confidence"]),
+        (arguments[arguments.index("--systems") + 1], float(stated)),
+    ):
+        assert least == max(LIKELY[name] for name in parse_systems(systems))
 
 
 def test_the_page_shows_every_file() -> None:
@@ -63,6 +78,9 @@ def test_systemd_tries_again_what_may_succeed_later() -> None:
     final = {int(code) for codes in listed for code in codes.split()}
     every = {int(cells[0]) for cells in rows(page("reference/exit-codes"), "exit code")}
     assert every - final == {0, 6, 7}
+
+
+SAID = ("a summary", "a line of the log")
 
 
 class Nights:
@@ -115,10 +133,26 @@ def test_the_script_retries_what_may_succeed_later_and_alerts_for_the_rest(
     assert nights.left == ""
     assert bool(nights.alert) == alerted
     if alerted:
-        told = ["a summary", *["a line of the log"] * len(codes)]
-        assert nights.alert.splitlines() == [f"tenders: exit code {code}", *told]
-    (summary,) = (tmp_path / "reports").glob("*.txt")
-    assert summary.read_text() == "a summary\n"
+        assert nights.alert.splitlines() == [
+            f"tenders failed in {tmp_path}",
+            *SAID,
+            f"exit code {code}",
+        ]
+    (log,) = (tmp_path / "reports").glob("*.log")
+    assert log.read_text().splitlines() == [
+        line for each in codes for line in (*SAID, f"exit code {each}")
+    ]
+
+
+def test_a_folder_that_is_full_does_not_hide_the_reason(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    clock = tmp_path / "bin" / "date"
+    clock.write_text("#!/bin/sh\necho night\n")
+    clock.chmod(0o755)
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "night.log").symlink_to("/dev/full")
+    assert nights.run([6, 2]) == 2
+    assert nights.alert.splitlines() == [f"tenders failed in {tmp_path}", *SAID, "exit code 2"]
 
 
 def test_a_second_start_on_a_day_keeps_the_files_of_the_first(tmp_path: Path) -> None:
@@ -130,8 +164,8 @@ def test_a_second_start_on_a_day_keeps_the_files_of_the_first(tmp_path: Path) ->
         clock.chmod(0o755)
         assert nights.run([code]) == code
     kept = sorted(path.name for path in (tmp_path / "reports").iterdir())
-    assert kept == [f"2026-01-31-{time}.{kind}" for time in times for kind in ("log", "txt")]
-    assert nights.alert.splitlines() == ["tenders: exit code 4", "a summary", "a line of the log"]
+    assert kept == [f"2026-01-31-{time}.log" for time in times]
+    assert nights.alert.splitlines() == [f"tenders failed in {tmp_path}", *SAID, "exit code 4"]
 
 
 @pytest.mark.parametrize("name", ["nightly.sh", "tenders-nightly.service", "tenders_nightly.py"])
@@ -150,7 +184,7 @@ def test_a_folder_that_cannot_be_used_ends_the_script_and_alerts(tmp_path: Path)
             check=False,
         )
         assert done.returncode == 2
-        assert f"the folder {folder} is missing or read-only" in done.stdout.decode()
+        assert f"the folder {folder} is missing, read-only or full" in done.stdout.decode()
 
 
 def test_the_container_copies_what_there_is() -> None:

@@ -4,7 +4,7 @@
 #   nightly.sh [FOLDER]
 #
 # FOLDER (default: /srv/tenders) has tenders.csv and tender-pipeline.toml. The codes go to codes.csv,
-# and the page, the summary and the log of each start of this script to reports/.
+# and the page and the log (with the summary) of each start of this script to reports/.
 #
 #   TRIES  how often to run while the service is down or a limit is reached (default: 8)
 #   PAUSE  seconds between two tries (default: 900)
@@ -17,16 +17,20 @@ alert() {
 }
 
 if ! { cd "$folder" && mkdir -p reports && [ -w reports ]; }; then
-    echo "tenders: nothing was run, because the folder $folder is missing or read-only" | alert
+    echo "tenders: nothing was run, because the folder $folder is missing, read-only or full" | alert
     exit 2
 fi
 night=reports/$(date +%F-%H%M%S)
 
 try=1
 while :; do
-    tender-pipeline run tenders.csv --config tender-pipeline.toml --output codes.csv \
-        --report "$night.html" > "$night.txt" 2>> "$night.log"
-    code=$?
+    # What it says is kept in memory, too: the folder may be full, which is then the reason to tell.
+    said=$({
+        tender-pipeline run tenders.csv --config tender-pipeline.toml --output codes.csv \
+            --report "$night.html" 2>&1
+        echo "exit code $?"
+    } | tee -a "$night.log")
+    code=${said##*exit code }
     case $code in
         6 | 7) [ "$try" -lt "${TRIES:-8}" ] || break ;;
         *) break ;;
@@ -39,9 +43,8 @@ case $code in
     0 | 3) ;; # the output is complete
     *)
         {
-            echo "tenders: exit code $code"
-            cat "$night.txt"
-            tail -n 20 "$night.log"
+            echo "tenders failed in $folder"
+            printf '%s\n' "$said" | tail -n 30
         } | alert
         ;;
 esac
