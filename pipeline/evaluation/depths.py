@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.answers import System
 from pipeline.codes.table import cut, levels_above, stem
 
-__all__ = ["EXACT", "STATED", "Depth", "broad", "depths", "is_bare"]
+__all__ = ["EXACT", "STATED", "Depth", "broad", "depths", "is_bare", "measured_depth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +53,14 @@ def broad(system: System) -> Depth:
 
 
 def is_bare(system: System, code: str) -> bool:
-    """Return whether a code is a bare CPV division or UNSPSC segment."""
+    """Return whether a code is no deeper than a division, group, segment or sector."""
     return len(stem(system, code)) <= 2
+
+
+def measured_depth(system: System, labels: Iterable[str]) -> Depth:
+    """Return to what depth a code must be right to count as right: the full code.
+
+    If no label is deeper than a division (segment, ...), nobody knows the full codes, and answers
+    are right as far as the labels state.
+    """
+    return STATED if all(is_bare(system, label) for label in labels) else EXACT

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.depths import Depth
+from pipeline.evaluation.depths import STATED, Depth, broad
 from pipeline.evaluation.metrics import DepthFigures, Figures, GroupFigures, Share, shown_depths
-from pipeline.evaluation.phrases import caveat, verdict
+from pipeline.evaluation.phrases import caveat, only_stated, verdict
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
@@ -105,6 +105,8 @@ class Findings:
             for candidate in self.subjects
             if candidate.learned
         ]
+        if figures[0].measured == STATED:
+            caveats.insert(0, only_stated(broad(self.settings.system).name))
         return " ".join([verdict(names, figures, self.comparison), *caveats])
 
     def differences(self) -> Iterator[tuple[Difference, list[Share]]]:

@@ -13,7 +13,7 @@ from pipeline.bands import BANDS, Band
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.table import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, is_bare
+from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, is_bare, measured_depth
 from pipeline.evaluation.metrics import (
     TOPS,
     Bin,
@@ -43,11 +43,13 @@ _Ranks = npt.NDArray[np.uint8]
 def figures(scores: Scores, table: CodeTable) -> Figures:
     """Return the figures of one candidate."""
     ranks = {depth: np.array(found, np.uint8) for depth, found in scores.ranks.items()}
-    right = ranks[EXACT] == 1
+    measured = measured_depth(scores.system, scores.labels)
+    right = ranks[measured] == 1
     confidence = np.array(scores.confidence, np.float64)
     wrong = (ranks[STATED] != 1).tolist()
     return Figures(
         rows=len(right),
+        measured=measured,
         headline=headline(scores.system, scores.labels, scores.best),
         unanswered=Share(scores.best.count(""), len(right)),
         statuses=dict(scores.statuses.most_common()),
@@ -59,8 +61,8 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         bins=_bins(confidence, right),
         curve=_curve(confidence, right),
         confused=_confused(scores, wrong, table),
-        languages=_groups(scores.languages, scores, ranks),
-        sources=_groups(scores.sources, scores, ranks),
+        languages=_groups(scores.languages, scores, ranks, measured),
+        sources=_groups(scores.sources, scores, ranks, measured),
     )
 
 
@@ -155,7 +157,7 @@ def _pairs(
 
 
 def _groups(
-    names: Sequence[str], scores: Scores, ranks: Mapping[Depth, _Ranks]
+    names: Sequence[str], scores: Scores, ranks: Mapping[Depth, _Ranks], measured: Depth
 ) -> Sequence[GroupFigures]:
     """Return the figures by language or source; none where the table names none."""
     counts = Counter(names)
@@ -165,20 +167,26 @@ def _groups(
     place = {name: min(number, GROUPS) for number, name in enumerate(order)}
     group = np.array([place[name] for name in names])
     kept = [*order[:GROUPS], None] if len(order) > GROUPS else order
-    return [_group(name, group == number, scores, ranks) for number, name in enumerate(kept)]
+    return [
+        _group(name, group == number, scores, ranks, measured) for number, name in enumerate(kept)
+    ]
 
 
 def _group(
-    name: str | None, rows: _Bools, scores: Scores, ranks: Mapping[Depth, _Ranks]
+    name: str | None,
+    rows: _Bools,
+    scores: Scores,
+    ranks: Mapping[Depth, _Ranks],
+    measured: Depth,
 ) -> GroupFigures:
     confidence = np.array(scores.confidence, np.float64)[rows]
     unanswered = np.array([not code for code in scores.best])[rows]
-    exact, broadly = ranks[EXACT][rows], ranks[broad(scores.system)][rows]
+    right, broadly = ranks[measured][rows], ranks[broad(scores.system)][rows]
     return GroupFigures(
         name=name,
-        top=_top(exact),
+        top=_top(right),
         broad=_top(broadly)[1],
-        unanswered=Share(int(unanswered.sum()), len(exact)),
+        unanswered=Share(int(unanswered.sum()), len(right)),
         confidence=float(confidence.mean()),
-        calibration_error=calibration_error(confidence, exact == 1),
+        calibration_error=calibration_error(confidence, right == 1),
     )

@@ -125,7 +125,7 @@ class GroupFigures:
 
     Attributes:
         name: as the table states it, "" where it states none; None for the rarest together.
-        top: see `DepthFigures`; of the full code.
+        top: see `DepthFigures`; to the depth that is measured.
         broad: rows whose best code is right in its first two digits.
         unanswered: rows without a code.
         confidence: the mean confidence of the best codes.
@@ -172,6 +172,8 @@ class Figures:
 
     Attributes:
         rows: how many there are.
+        measured: to what depth a code must be right to count as right, in all figures that name no
+            depth: see `pipeline.evaluation.depths.measured_depth`.
         headline: the figures that come first; None for PSC and NAICS.
         unanswered: the rows without a code.
         statuses: how many rows have each status, as in the output of ``run``.
@@ -188,6 +190,7 @@ class Figures:
     """
 
     rows: int
+    measured: Depth
     headline: Headline | None
     unanswered: Share
     statuses: Mapping[str, int]
@@ -204,8 +207,8 @@ class Figures:
 
     @property
     def right(self) -> Mapping[int, Share]:
-        """How often the full code is among the first 1, 5 and 10."""
-        return self.depths[0].top
+        """How often the right code is among the first 1, 5 and 10."""
+        return self.at(self.measured)
 
     @property
     def worst_source(self) -> GroupFigures | None:
@@ -219,9 +222,14 @@ class Figures:
 
 
 def shown_depths(figures: Figures) -> list[DepthFigures]:
-    """Return the depths to show: "as far as stated" only if it differs from the full code."""
-    full = figures.depths[0]
-    return [found for found in figures.depths if found.depth != STATED or found.top != full.top]
+    """Return the depths to show: those that the labels state.
+
+    "As far as stated" is among them only if it differs from the full code.
+    """
+    if figures.measured == STATED:
+        return [each for each in figures.depths if each.depth.digits in ("stated", 1, 2)]
+    full = figures.right
+    return [found for found in figures.depths if found.depth != STATED or found.top != full]
 
 
 def shown_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 from pipeline.charts import environment
-from pipeline.evaluation.depths import broad
+from pipeline.evaluation.depths import EXACT, broad
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
 from pipeline.evaluation.phrases import (
@@ -69,6 +69,7 @@ def page(found: Findings) -> str:
             broadest=candidates[0].depths[-1].depth.name,
             differences=list(difference_cells(found.differences())),
             headlines=_headlines(found),
+            full_code=candidates[0].measured == EXACT,
             flips=found.comparison and flip_line(found.comparison.flips),
             groups=_groups(named),
             source_rows=SOURCE_ROWS,

@@ -19,6 +19,7 @@ __all__ = [
     "headline_shares",
     "left_out_lines",
     "no_answers",
+    "only_stated",
     "percent",
     "rows",
     "verdict",
@@ -145,6 +146,14 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
             f"{rows(one.rows)}, and has it among its first ten for {percent(right[10].value)}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
+
+
+def only_stated(level: str) -> str:
+    """Return what counts as right where no label is deeper than this level."""
+    return (
+        f"No label is deeper than a {level}, so every code of the right {level} counts as right; "
+        "full codes cannot be judged."
+    )
 
 
 def caveat(name: str, learned: int, all_rows: int) -> str:

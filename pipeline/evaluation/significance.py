@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.depths import EXACT, STATED, Depth
+from pipeline.evaluation.depths import STATED, Depth, measured_depth
 from pipeline.evaluation.metrics import TOPS, Share, Z
 from pipeline.evaluation.scores import Scores
 
@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def p(self) -> float:
-        """McNemar's exact test: the probability of such a split if both are equally good."""
+        """McNemar's exact test: how likely such a split, or a more uneven one, is by luck alone."""
         from scipy.stats import binomtest  # takes a second, which only comparisons need
 
         differing = self.only_a + self.only_b
@@ -102,7 +102,7 @@ class Comparison:
     """How two candidates differ.
 
     Attributes:
-        differences: at every depth, among the first 1, 5 and 10; that of the full code first.
+        differences: at every depth, among the first 1, 5 and 10; the one that is measured first.
         flips: how many best codes change from the first candidate to the second.
         usd: what the answers of the paid candidate cost, US dollars; None if neither is paid, or a
             price is unknown.
@@ -116,7 +116,7 @@ class Comparison:
 
     @property
     def first(self) -> Difference:
-        """The difference in best codes that are exactly right; it decides the verdict."""
+        """The difference in best codes that are right; it decides the verdict."""
         return self.differences[0]
 
     @property
@@ -143,9 +143,10 @@ def compare(
 
     ``usd`` is what the answers of the paid one cost.
     """
+    measured = measured_depth(a.system, a.labels)
     differences = [
         _difference(a, b, depth, top)
-        for depth in sorted(a.ranks, key=lambda depth: depth != EXACT)
+        for depth in sorted(a.ranks, key=lambda depth: depth != measured)
         for top in TOPS
     ]
     return Comparison(differences, _flips(a, b), usd, paid)

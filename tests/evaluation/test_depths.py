@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, depths
+from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, depths, measured_depth
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,19 @@ def test_every_level_above_the_full_code_is_measured(
 ) -> None:
     assert [depth.name for depth in depths(system)] == ["full code", "as far as stated", *names]
     assert broad(system).name == level
+
+
+@pytest.mark.parametrize(
+    ("system", "bare", "deeper"),
+    [
+        ("cpv", "45000000", "45200000"),
+        ("unspsc", "43000000", "43210000"),
+        ("naics", "31-33", "311"),
+        ("psc", "R4", "R408"),
+    ],
+)
+def test_codes_are_judged_in_full_if_any_label_is_deeper_than_the_first_level(
+    system: System, bare: str, deeper: str
+) -> None:
+    assert measured_depth(system, [bare, bare]) == STATED
+    assert measured_depth(system, [bare, deeper]) == EXACT

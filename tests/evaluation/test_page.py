@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -7,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.errors import OutputError
+from pipeline.evaluation.depths import STATED
 from pipeline.evaluation.page import MARK, page, page_file
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.samples import ANSWERS, ONE, TRUTHS, TWO
@@ -56,6 +58,42 @@ def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
 def test_the_table_of_differences_says_which_way_they_are() -> None:
     text = page(evaluation(ONE, TWO))
     assert text.count("B minus A, points") > 1, "in the head, and on a phone with each figure"
+
+
+def test_p_is_not_called_the_probability_that_the_difference_is_chance() -> None:
+    text = page(evaluation(ONE, TWO))
+    assert "p is how likely a difference at least this large is between two" in text
+    assert "gives the probability that" not in text
+    assert 'data-name="chance"' not in text
+
+
+def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
+    """The answers are codes of the right divisions, for two of three rows."""
+    answers = [answer("45233140", confidence=0.9), answer("39130000"), answer("45210000")]
+    labels = ["45000000", "39000000", "90000000"]
+    found = evaluation(("engine", scored(answers, labels, "aab")))
+    two_in_three = "66.7\N{NO-BREAK SPACE}%"
+    assert found.verdict == (
+        "Engine gives the right code first for 66.7 % of 3 rows, and has it among its first ten "
+        "for 66.7 %. No label is deeper than a division, so every code of the right division "
+        "counts as right; full codes cannot be judged."
+    )
+    text = page(found)
+    assert two_in_three in text and found.verdict.replace(" %", "\N{NO-BREAK SPACE}%") in text
+    for never in ("full code is right", "From the full code", "The full code first"):
+        assert never not in text
+    printed = str(found).splitlines()
+    assert any(line.split()[:5] == ["as", "far", "as", "stated", "66.7"] for line in printed)
+    assert not any(line.startswith(("full code", "class ", "group ")) for line in printed)
+    said = json.loads(found.to_json())["subjects"][0]
+    assert said["measured"] == "as far as stated"
+    assert said["calibration_error"] == pytest.approx((0.1 + 0) / 3)
+    assert said["curve"][-1]["right"]["hits"] == 2
+    assert [each["top_1"]["hits"] for each in said["languages"]] == [2, 0]
+    both = evaluation(("engine", scored(answers, labels)), ("other", scored(answers[::-1], labels)))
+    assert both.comparison is not None and both.comparison.first.depth == STATED
+    assert "full codes cannot be judged" in both.verdict
+    assert page(both).count("<b>-</b>") > 1  # no share of the labels that are deeper
 
 
 def test_the_sign_of_an_interval_stays_on_its_line() -> None:
