@@ -14,20 +14,10 @@ author = "The tender-pipeline developers"
 copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
 release = installed("tender-pipeline")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated"]
+extensions = ["myst_parser", "generated"]
 exclude_patterns = ["_build", "_ext", "**.ipynb"]
 
-myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-
-autodoc_member_order = "bysource"
-autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
-autodoc_class_signature = "mixed"
-autodoc_type_aliases = {name: name for name in ("Data", "Usd", "Time", "EngineName", "System")}
-napoleon_use_ivar = True
-default_role = "code"
-python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "tender-pipeline"

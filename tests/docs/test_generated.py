@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from importlib.metadata import requires
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,16 +14,17 @@ import pytest
 from packaging.requirements import Requirement
 
 import pipeline
-from generated import ASKED, PARTS, filled
+from generated import ASKED, OF_THE_SITE, PARTS, WRITTEN, rewritten
 from generated.commands import all_commands, commands, option_names
 from generated.dependencies import EXTRAS, dependencies
 from generated.markdown import table
+from generated.python_api import docstring
 from pipeline import errors
 from pipeline.cli.app import COMMANDS
 from pipeline.paid.ledger.schema import SCHEMA
 from pipeline.service.spec.terms import FAILURES
 from pipeline.settings import Settings
-from tests.docs.pages import DOCUMENTS
+from tests.docs.pages import DOCUMENTS, names
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def test_every_command_and_every_option_is_there(described: str) -> None:
     for name, command, _ in all_commands():
         for option in command.params:
             if isinstance(option, click.Option):
-                assert f"\n`{option_names(option)}`\n: " in by_name[name], (name, option.opts)
+                assert f"\n- `{option_names(option)}`: " in by_name[name], (name, option.opts)
 
 
 def test_every_default_and_every_variable_is_there(described: str) -> None:
@@ -45,7 +48,7 @@ def test_every_default_and_every_variable_is_there(described: str) -> None:
         assert section is not None
         for option in command.params:
             if isinstance(option, click.Option):
-                item = section[1].split(f"`{option_names(option)}`\n: ")[1].split("\n")[0]
+                item = section[1].split(f"- `{option_names(option)}`: ")[1].split("\n")[0]
                 default = option.to_info_dict()["default"]
                 if isinstance(default, str | int | float) and not isinstance(default, bool):
                     assert default == "" or f"Default: `{default}`" in item, (name, item)
@@ -65,9 +68,44 @@ def test_the_columns_are_all_there() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    text = PARTS["python-api"]()
-    found = re.findall(r"^\.\. auto\w+:: pipeline\.(\w+)$", text, re.MULTILINE)
+    found = re.findall(r"^### (\w+)$", PARTS["python-api"](), re.MULTILINE)
     assert sorted(found) == sorted(pipeline.__all__)
+
+
+def test_every_argument_of_a_public_function_is_there() -> None:
+    text = PARTS["python-api"]()
+    for name in pipeline.__all__:
+        if inspect.isfunction(found := getattr(pipeline, name)):
+            section = text.split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
+            for argument in inspect.signature(found).parameters.values():
+                assert re.search(rf"[ (]{argument.name}: ", section), (name, argument.name)
+
+
+def test_the_sections_of_a_docstring_become_lists() -> None:
+    text = """Do it.
+
+    At once: without delay.
+
+    Args:
+        one, two: the ``first``
+            and the second: both.
+
+    Raises:
+        ValueError: it is wrong.
+    """
+    assert docstring(text).splitlines() == [
+        "Do it.",
+        "",
+        "At once: without delay.",
+        "",
+        "**Args**",
+        "",
+        "- `one`, `two`: the `first` and the second: both.",
+        "",
+        "**Raises**",
+        "",
+        "- `ValueError`: it is wrong.",
+    ]
 
 
 def test_every_dependency_is_there_with_the_licence_that_it_states() -> None:
@@ -134,9 +172,17 @@ def test_every_part_is_asked_for_once(part: str) -> None:
     assert asked.count(part) == 1
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names)
+def test_the_parts_that_stand_in_a_page_are_those_of_the_code(path: Path) -> None:
+    text = path.read_text("utf-8")
+    asked = [part for part in ASKED.findall(text) if part not in OF_THE_SITE]
+    assert [part for _, part, _ in WRITTEN.findall(text)] == asked
+    assert text == rewritten(text), "run: PYTHONPATH=docs/_ext python -m generated"
+
+
 def test_a_missing_part_is_refused() -> None:
     with pytest.raises(KeyError):
-        filled("<!-- generated: nothing -->")
+        rewritten("<!-- generated: nothing -->\n<!-- end of nothing -->\n")
 
 
 def test_a_cell_cannot_break_its_table() -> None:

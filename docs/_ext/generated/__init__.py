@@ -1,6 +1,9 @@
-"""Writes the reference pages from the code at each build, so that they are never out of date.
+"""Writes the parts of the reference pages that follow from the code.
 
-A page asks for a part with a line of its own: ``<!-- generated: commands -->``.
+A page asks for a part with a line of its own: ``<!-- generated: commands -->``. The part is in the
+page, up to ``<!-- end of commands -->``, so that it can be read without building the site. To write
+it again, run ``PYTHONPATH=docs/_ext python -m generated``; a test compares it. Parts that depend on
+what is installed, or that the web shows by itself, are filled in by the build of the site alone.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from generated.schemas import accounts_schema, export_columns, ledger_schema, re
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["PARTS", "filled", "setup"]
+__all__ = ["OF_THE_SITE", "PARTS", "rewritten", "setup"]
 
 PARTS: dict[str, Callable[[], str]] = {
     "accounts-schema": accounts_schema,
@@ -45,23 +48,31 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 """The parts that a page can include."""
 
+OF_THE_SITE = ("dependencies", "notebook")
+"""The parts that only the built site has."""
+
 ASKED = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
+WRITTEN = re.compile(
+    r"^(<!-- generated: (.+) -->\n).*?^(<!-- end of \2 -->)$", re.MULTILINE | re.DOTALL
+)
 
 
-def filled(page: str) -> str:
-    """Return a page with the parts that it includes.
+def rewritten(page: str) -> str:
+    """Return a page with the parts that stand in it as the code gives them now.
 
     Raises:
         KeyError: there is no such part.
     """
-    return ASKED.sub(lambda asked: PARTS[asked[1]](), page)
+    return WRITTEN.sub(lambda asked: f"{asked[1]}\n{PARTS[asked[2]]()}\n\n{asked[3]}", page)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Fill each page before Sphinx parses it."""
+    """Fill in the parts of the site alone before Sphinx parses a page."""
 
     def fill(_app: Sphinx, _name: str, source: list[str]) -> None:
-        source[0] = filled(source[0])
+        source[0] = ASKED.sub(
+            lambda asked: PARTS[asked[1]]() if asked[1] in OF_THE_SITE else "", source[0]
+        )
 
     app.connect("source-read", fill)
     return {"parallel_read_safe": True}

@@ -59,13 +59,13 @@ def _section(name: str, command: click.Command, context: click.Context) -> str:
         f"{marks} {name}",
         _plain(inspect.cleandoc(command.help or command.short_help or "")),
         block("text", usage),
-        *(_described(option, name) for option in options),
+        "\n".join(_described(option, name) for option in options),
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def _described(option: click.Option, command: str) -> str:
-    """Return an item of a definition list."""
+    """Return an item of a list."""
     meaning, default = _meaning(option)
     notes = [_plain(meaning)]
     if default:
@@ -76,7 +76,7 @@ def _described(option: click.Option, command: str) -> str:
         notes.append("May be given several times.")
     if variable := _variable(option, command):
         notes.append(f"Variable: `{variable}`.")
-    return f"`{option_names(option)}`\n: {' '.join(notes)}"
+    return f"- `{option_names(option)}`: {' '.join(notes)}"
 
 
 def _meaning(option: click.Option) -> tuple[str, str]:
