@@ -87,7 +87,7 @@ async def _asked(url: str) -> tuple[httpx.Response, float]:
 
     from pipeline.paid.client.transport import Transport
 
-    transport = Transport(httpx.URL(url), 1, PATIENCE_S)
+    transport = Transport(httpx.URL(url))
     started = time.perf_counter()
     async with httpx.AsyncClient(transport=transport) as client:
         response = await asyncio.wait_for(client.get(url), PATIENCE_S)

@@ -232,7 +232,6 @@ class Purchase:
             Client(
                 service.base_url,
                 service.api_key or None,
-                connections=service.workers,
                 timeout=service.timeout.total_seconds(),
             ) as client,
             Journal(self._job, service.key_fingerprint, reserve, earlier.usage) as journal,

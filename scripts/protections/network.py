@@ -14,65 +14,31 @@ PROTECTIONS = (
         "test_a_redirect_that_comes_through_a_proxy_is_not_followed",
     ),
     Protection(
-        "a connection with something unread is not used again",
-        "return self._reusable and not self._ended and not self._got",
-        "return self._reusable and not self._ended",
-        "tests/paid/client/test_connection.py::"
-        "test_another_connection_follows_a_response_that_ends_it",
+        "no response is read on a connection of an earlier request",
+        "connection = await self._connected()",
+        "connection = self.__dict__.get('kept') or await self._connected()\n"
+        "        self.kept, connection.close = connection, lambda: None",
+        "tests/paid/client/test_late_answers.py::"
+        "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
     ),
     Protection(
-        "a connection whose request was not sent to the end is not used again",
-        "return not self._transport.get_write_buffer_size()",
-        "return True",
-        "tests/paid/client/test_connection.py::"
-        "test_a_connection_whose_request_was_not_read_is_not_used_again",
-    ),
-    Protection(
-        "no connection is kept to a server that often closes idle ones",
-        "if not connection.reusable or self._hung_up * FEWEST_REUSED > self._reused:",
-        "if not connection.reusable:",
-        "tests/paid/client/test_connection.py::"
-        "test_connections_are_kept_unless_the_server_often_spoils_them",
-    ),
-    Protection(
-        "no connection is kept to a server that sends more than its responses",
-        "self._hung_up += not connection.reusable and since",
-        "self._hung_up += connection.ended and since",
-        "tests/paid/client/test_connection.py::"
-        "test_a_connection_that_ends_or_gets_more_after_some_idle_time_does_not_count",
-    ),
-    Protection(
-        "no connection is kept to a server that sends something late",
-        "kept is not None and (kept.ended or broken)",
-        "kept is not None and kept.ended",
-        "tests/paid/client/test_connection.py::"
-        "test_connections_are_kept_unless_the_server_often_spoils_them",
-    ),
-    Protection(
-        "no connection is kept to a server that answers without a request",
-        "self._keep_alive = 0.0",
-        "pass",
-        "tests/paid/client/test_connection.py::"
-        "test_after_a_response_that_nobody_asked_for_no_connection_is_used_twice",
-    ),
-    Protection(
-        "no connection from before the machine slept is used",
-        "now = time.clock_gettime(CLOCK)",
-        "now = asyncio.get_running_loop().time()",
-        "tests/paid/client/test_connection.py::"
-        "test_no_connection_from_before_the_machine_slept_is_used",
+        "no response through a proxy is read on a connection of an earlier request",
+        "force_close=True",
+        "force_close=False",
+        "tests/paid/client/test_late_answers.py::"
+        "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
     ),
     Protection(
         "an empty line before a response does not lose it",
-        r'            self._got = self._got.lstrip(b"\r\n")' "\n",
-        "",
-        "tests/paid/client/test_connection.py::test_a_complete_response_leaves_its_connection_open",
+        r'self._got = self._got.lstrip(b"\r\n")',
+        "pass",
+        "tests/paid/client/test_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
         "bare line feeds end the head of a response",
         r're.compile(rb"\n\r?\n")',
         r're.compile(rb"\r\n\r\n")',
-        "tests/paid/client/test_connection.py::test_a_complete_response_leaves_its_connection_open",
+        "tests/paid/client/test_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
         "an error of one worker does not cancel the calls of others",

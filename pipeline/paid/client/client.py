@@ -24,9 +24,6 @@ __all__ = ["Client", "cause"]
 
 KEPT_HEADERS: Final = (b"date", b"location", b"retry-after")
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
-KEEP_ALIVE: Final = 1.0
-"""Seconds for which an idle connection is kept: fewer than servers keep it (2 to 75). A request on
-a connection that the server is closing is lost, and nobody knows whether it was billed."""
 
 NOBODY_THERE: Final = {
     errno.ECONNREFUSED: "connection refused",
@@ -68,7 +65,6 @@ class Client:
     Args:
         base_url: the address of the deployment.
         api_key: the API key; None sends demo requests.
-        connections: the maximum number of attempts under way at once.
         timeout: how many seconds an attempt may take, from its start to the last byte, not
             counting the time in which this process was stopped.
         max_body: how many bytes of a response are read; the rest is cut off.
@@ -83,7 +79,6 @@ class Client:
         base_url: BaseUrl,
         api_key: str | None,
         *,
-        connections: int,
         timeout: float = 60.0,
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -94,11 +89,7 @@ class Client:
         self._timeout = timeout
         self._deadlines = Deadlines(timeout)
         self._max_body = max_body
-        self._transport = (
-            OverHttpx(transport)
-            if transport
-            else Transport(httpx.URL(base_url), connections, KEEP_ALIVE)
-        )
+        self._transport = OverHttpx(transport) if transport else Transport(httpx.URL(base_url))
         self._urls = {system: httpx.URL(match_url(base_url, system)) for system in SYSTEMS}
 
     async def __aenter__(self) -> Client:
@@ -186,6 +177,7 @@ def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
         "Host": httpx.URL(base_url).netloc.decode(),
         "Accept": "application/json",
         "Accept-Encoding": "identity",
+        "Connection": "close",
         "Content-Type": "application/json",
         "User-Agent": "tender-pipeline",
     }

@@ -1,4 +1,4 @@
-"""Exchanges requests and responses over one HTTP/1.1 connection."""
+"""Exchanges one request and its response over an HTTP/1.1 connection of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ class _Head(msgspec.Struct, frozen=True):
     fields: Sequence[Field]
     body_from: int
     body_to: int
-    kept_open: bool
 
 
 _Unknown: TypeAlias = Literal["incomplete", "unusual"]
@@ -62,8 +61,7 @@ def _head(got: bytearray) -> _Head | _Unknown:
     length = named.get(b"content-length", b"")
     if not length.isdigit() or b"transfer-encoding" in named or int(length) > LARGEST_USUAL:
         return "unusual"
-    kept_open = b"close" not in named.get(b"connection", b"").lower()
-    return _Head(int(found[1]), fields, found.end(), found.end() + int(length), kept_open)
+    return _Head(int(found[1]), fields, found.end(), found.end() + int(length))
 
 
 def _unknown(got: bytearray) -> _Unknown:
@@ -76,7 +74,11 @@ def _unknown(got: bytearray) -> _Unknown:
 
 
 class Connection(asyncio.Protocol):
-    """A connection to a server, for one exchange at a time; make it in its event loop."""
+    """A connection to a server, for a single exchange; make it in its event loop.
+
+    HTTP/1.1 does not say which request a response belongs to. On a second exchange, a late copy of
+    the first answer could not be told from the second one.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -84,27 +86,12 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._ended = False
         self._error: Exception | None = None
-        self._reusable = True
         self._paused = False
 
     @property
     def ended(self) -> bool:
         """Whether the server closed the connection."""
         return self._ended
-
-    @property
-    def reusable(self) -> bool:
-        """Whether the last exchange is complete, and another one may follow."""
-        return self._reusable and not self._ended and not self._got
-
-    @property
-    def is_ahead(self) -> bool:
-        """Whether more responses have arrived than requests were sent.
-
-        A response on a connection that the server then closed only says why (408).
-        """
-        open_ = self._reusable and not self._ended
-        return open_ and self._got.lstrip(b"\r\n").startswith(b"HTTP/")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
@@ -150,7 +137,6 @@ class Connection(asyncio.Protocol):
         Raises:
             OSError: there is no response.
         """
-        self._reusable = False
         lines = b"".join([b"%b: %b\r\n" % field for field in fields])
         self._transport.write(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (method, target, lines, content))
         while (head := _head(self._got)) == "incomplete" and await self._more():
@@ -158,16 +144,12 @@ class Connection(asyncio.Protocol):
         if not self._got:
             raise DisconnectedError
         if not isinstance(head, _Head):
-            # Some servers send a line end after a body, perhaps when the next request is sent.
-            self._got = self._got.lstrip(b"\r\n")
+            self._got = self._got.lstrip(b"\r\n")  # h11 reads no line end before a response
             return await _Unusual(self, method, target).response()
         if len(self._got) < head.body_to:
             del self._got[: head.body_from]
             return Response(head.status, head.fields, _Rest(self, head))
-        body = bytes(self._got[head.body_from : head.body_to])
-        del self._got[: head.body_to]
-        self.end_exchange(head.kept_open)
-        return Response(head.status, head.fields, body)
+        return Response(head.status, head.fields, bytes(self._got[head.body_from : head.body_to]))
 
     async def read(self) -> bytes:
         """Return what has arrived since the last time; nothing at the end of the connection."""
@@ -176,15 +158,6 @@ class Connection(asyncio.Protocol):
         data = bytes(self._got)
         self._got.clear()
         return data
-
-    def end_exchange(self, reusable: bool) -> None:
-        """Note that the body of a response is read."""
-        self._reusable = reusable and self._all_written
-
-    @property
-    def _all_written(self) -> bool:
-        """Whether the request was sent; a server that answered earlier may not read the rest."""
-        return not self._transport.get_write_buffer_size()
 
     async def _more(self) -> bool:
         """Wait until more has arrived; False: nothing more will.
@@ -224,7 +197,9 @@ class _Rest(httpx.AsyncByteStream):
                 raise DisconnectedError
             yield data[:left]
             left -= len(data)
-        self._connection.end_exchange(left == 0 and self._head.kept_open)
+
+    async def aclose(self) -> None:
+        self._connection.close()
 
 
 class _Unusual(httpx.AsyncByteStream):
@@ -247,8 +222,9 @@ class _Unusual(httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while isinstance(event := await self._event(), h11.Data):
             yield bytes(event.data)
-        done = set(self._parser.states.values()) == {h11.DONE}
-        self._connection.end_exchange(done and self._parser.trailing_data == (b"", False))
+
+    async def aclose(self) -> None:
+        self._connection.close()
 
     async def _event(self) -> Any:
         try:

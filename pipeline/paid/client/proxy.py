@@ -22,20 +22,16 @@ __all__ = ["Proxied", "proxy_of"]
 
 
 class Proxied:
-    """Sends requests through a proxy, over aiohttp's connections.
+    """Sends requests through a proxy, over aiohttp, each on a connection of its own.
 
     Args:
         proxy: the proxy.
         secure: whether the service is asked over TLS.
-        connections: the maximum number of requests under way at once.
-        keep_alive: how many seconds an idle connection is kept.
     """
 
-    def __init__(self, proxy: URL, secure: bool, connections: int, keep_alive: float) -> None:
+    def __init__(self, proxy: URL, secure: bool) -> None:
         self._proxy = proxy
         self._secure = secure
-        self._connections = connections
-        self._keep_alive = keep_alive
         self._session: aiohttp.ClientSession | None = None
 
     async def aclose(self) -> None:
@@ -67,8 +63,8 @@ class Proxied:
         import aiohttp
 
         connector = aiohttp.TCPConnector(
-            limit=self._connections,
-            keepalive_timeout=self._keep_alive,
+            limit=0,  # the pool has one
+            force_close=True,
             ssl=httpx.create_ssl_context() if self._secure else True,
         )
         return aiohttp.ClientSession(

@@ -1,13 +1,11 @@
-"""Sends requests to one host over connections that it keeps."""
+"""Sends requests to one host, each over a connection of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import ssl
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any, Final
@@ -17,7 +15,7 @@ import httpx
 from aiohappyeyeballs import AddrInfoType
 
 from pipeline.paid.client.connection import Connection
-from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, Response
+from pipeline.paid.client.exchanges import Body, Field, Response
 from pipeline.paid.client.proxy import Proxied, proxy_of
 
 __all__ = ["OverHttpx", "Transport"]
@@ -27,61 +25,39 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 NEXT_ADDRESS_S: Final = 0.25
 """Seconds without an answer after which a host's next address is tried as well (RFC 8305)."""
 
-FEWEST_REUSED: Final = 10
-"""If fewer connections are reused for each one that the server closed too soon, or on which it sent
-something else than responses, none is kept."""
-
-TOO_SOON_S: Final = 1.0
-"""A server closes a connection too soon if it was idle for less than this, in seconds."""
-
-CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""It goes on while the machine sleeps, unlike the event loop's: a server closes the connections of
-a machine that sleeps, and a request on one of these would be lost. On macOS, which has no
-CLOCK_BOOTTIME, CLOCK_MONOTONIC goes on, too, while `time.monotonic` stands still."""
-
-log = logging.getLogger(__name__)
+ADDRESSES_KEPT_S: Final = 10.0
+"""For so many seconds, a host is not looked up again: each lookup takes a thread."""
 
 
 class Transport(httpx.AsyncBaseTransport):
     """Sends requests to one host.
 
-    httpx's own pool searches all its connections for each request: with 50 tasks it takes several
-    times the processor time of a whole purchase. aiohttp's session took a quarter of that time.
-    This transport follows no redirects, keeps no cookies, and decompresses nothing.
+    Each request has a connection of its own, which is closed after the response. So what a server
+    sends too late or too often is never read as the answer to another request. No redirects are
+    followed, no cookies are kept, and nothing is decompressed.
 
     Args:
         url: any address at the host; it decides which proxy of the environment is used.
-        connections: the maximum number of requests under way at once.
-        keep_alive: how many seconds an idle connection is kept.
 
     Raises:
         SettingsError: the environment names a proxy that cannot be used.
     """
 
-    def __init__(self, url: httpx.URL, connections: int, keep_alive: float) -> None:
+    def __init__(self, url: httpx.URL) -> None:
         self._host = url.raw_host.decode("ascii")
         self._port = url.port or DEFAULT_PORTS[url.scheme]
         self._secure = url.scheme == "https"
-        self._keep_alive = keep_alive
         self._tls: ssl.SSLContext | None = None
-        self._free = asyncio.Semaphore(connections)
-        self._open: dict[Connection, None] = {}
-        self._idle: list[tuple[float, Connection]] = []
-        self._cleaning: asyncio.TimerHandle | None = None
-        self._reused = self._hung_up = 0
+        self._addresses: Sequence[AddrInfoType] = ()
+        self._looked_up_at = 0.0
         proxy = proxy_of(url)
-        self._proxied = proxy and Proxied(proxy, self._secure, connections, keep_alive)
+        self._proxied = proxy and Proxied(proxy, self._secure)
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Let the event loop close what is still closing."""
         if self._proxied:
             await self._proxied.aclose()
-        if self._cleaning is not None:
-            self._cleaning.cancel()
-        for connection in [*self._open]:
-            self._close(connection)
-        self._idle.clear()
-        await asyncio.sleep(0)  # the event loop closes the sockets
+        await asyncio.sleep(0)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; see `exchange`."""
@@ -103,42 +79,22 @@ class Transport(httpx.AsyncBaseTransport):
         """
         if self._proxied:
             return await self._proxied.exchange(method, url, headers, body)
-        await self._free.acquire()
-        connection = kept = self._kept()
+        connection = await self._connected()
         try:
-            connection = kept or await self._connected()
             target = url.raw_path
             got = await connection.exchange(method.encode(), target, headers, body.begin())
-        except BaseException as error:
-            broken = isinstance(error, BrokenResponseError)
-            self._hung_up += kept is not None and (kept.ended or broken)
-            self._release(connection)
+        except BaseException:
+            connection.close()
             raise
-        self._reused += kept is not None
         if isinstance(got.body, bytes):
-            self._release(connection)
-            return got
-        return Response(got.status, got.headers, _Rest(self, connection, got.body))
-
-    def _kept(self) -> Connection | None:
-        """Return an idle connection that can still be used, if any."""
-        now = time.clock_gettime(CLOCK)
-        while self._idle:
-            since, connection = self._idle.pop()
-            if connection.reusable and since > now - self._keep_alive:
-                return connection
-            self._hung_up += not connection.reusable and since > now - TOO_SOON_S
-            self._close(connection)
-        return None
+            connection.close()
+        return got
 
     async def _connected(self) -> Connection:
         loop = asyncio.get_running_loop()
         if self._secure and self._tls is None:
             self._tls = httpx.create_ssl_context()
-        addresses = await _addresses(self._host, self._port)
-        connected = await aiohappyeyeballs.start_connection(
-            addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
-        )
+        connected = await self._socket()
         try:
             _, connection = await loop.create_connection(
                 Connection,
@@ -149,43 +105,21 @@ class Transport(httpx.AsyncBaseTransport):
         except BaseException:
             connected.close()
             raise
-        self._open[connection] = None
         return connection
 
-    def _release(self, connection: Connection | None) -> None:
-        """Keep a connection for another request if it can be used again; else close it."""
-        self._free.release()
-        if connection is None:
-            return
-        if not connection.reusable or self._hung_up * FEWEST_REUSED > self._reused:
-            self._close(connection)
-            return
-        loop = asyncio.get_running_loop()
-        self._idle.append((time.clock_gettime(CLOCK), connection))
-        if self._cleaning is None:
-            self._cleaning = loop.call_later(self._keep_alive, self._clean)
-
-    def _clean(self) -> None:
-        """Close the connections that have been idle for too long."""
-        loop = asyncio.get_running_loop()
-        oldest = time.clock_gettime(CLOCK) - self._keep_alive
-        for since, connection in self._idle:
-            if since <= oldest:
-                self._close(connection)
-        self._idle = [one for one in self._idle if one[0] > oldest]
-        self._cleaning = loop.call_later(self._keep_alive, self._clean) if self._idle else None
-
-    def _close(self, connection: Connection) -> None:
-        if connection.is_ahead and self._keep_alive:
-            # Another connection might take such a response for the answer to its next request.
-            self._keep_alive = 0.0
-            log.warning(
-                "The service sent a response that nobody asked for. If others arrived while the "
-                "next request was under way, answers of this run belong to other texts: look at "
-                "some. No connection is used twice from now on."
+    async def _socket(self) -> socket.socket:
+        """Connect to one of the host's addresses."""
+        now = asyncio.get_running_loop().time()
+        if not self._addresses or now > self._looked_up_at + ADDRESSES_KEPT_S:
+            self._addresses = await _addresses(self._host, self._port)
+            self._looked_up_at = now
+        try:
+            return await aiohappyeyeballs.start_connection(
+                self._addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
             )
-        self._open.pop(connection, None)
-        connection.close()
+        except OSError:
+            self._addresses = ()  # the host may have moved
+            raise
 
 
 async def _addresses(host: str, port: int) -> Sequence[AddrInfoType]:
@@ -205,23 +139,6 @@ async def _addresses(host: str, port: int) -> Sequence[AddrInfoType]:
 
     Thread(target=look_up, daemon=True).start()
     return await asyncio.wrap_future(found)
-
-
-class _Rest(httpx.AsyncByteStream):
-    """The body of a response that has not all arrived; closing it releases its connection."""
-
-    def __init__(
-        self, transport: Transport, connection: Connection, stream: httpx.AsyncByteStream
-    ) -> None:
-        self._transport = transport
-        self._connection = connection
-        self._stream = stream
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._stream.__aiter__()
-
-    async def aclose(self) -> None:
-        self._transport._release(self._connection)
 
 
 class OverHttpx:

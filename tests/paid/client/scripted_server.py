@@ -56,12 +56,16 @@ Script = Callable[[Exchange], Awaitable[None]]
 @asynccontextmanager
 async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     server = Server(BaseUrl("http://not.yet"))
+    open_now = set[asyncio.Task[Any]]()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
+        if task := asyncio.current_task():
+            open_now.add(task)
+            task.add_done_callback(open_now.discard)
         try:
             await script(Exchange(reader, writer, server))
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
@@ -73,10 +77,14 @@ async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIte
         yield server
     finally:
         listener.close()
+        for task in open_now.copy():
+            task.cancel()
+        while open_now:
+            await asyncio.sleep(0)
 
 
 async def attempt(base: BaseUrl, text: str = "Seeds", **options: Any) -> Reply:
-    async with Client(base, KEY, **{"connections": 1, "timeout": 5.0} | options) as client:
+    async with Client(base, KEY, **{"timeout": 5.0} | options) as client:
         return await client.send("cpv", text)
 
 

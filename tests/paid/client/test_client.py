@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 
@@ -46,7 +45,7 @@ async def test_a_request_is_what_the_interface_asks_for() -> None:
 
 
 async def test_a_demo_request_has_no_key() -> None:
-    async with serving(answers) as server, Client(server.base, None, connections=1) as client:
+    async with serving(answers) as server, Client(server.base, None) as client:
         await client.send("naics", "Seeds")
     line, fields, _ = server.requests[0]
     assert line.startswith(b"POST /api/naics/match ")
@@ -68,9 +67,8 @@ async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> No
 
 async def test_a_reason_phrase_that_is_not_utf8_does_not_matter() -> None:
     script = says(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nContent-Length: 2\r\n\r\n{}")
-    async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
-        replies = [await client.send("cpv", text) for text in ("one", "two")]
-    assert [type(reply) for reply in replies] == [Received, Lost]  # then the server hangs up
+    async with serving(script) as server:
+        assert isinstance(await attempt(server.base), Received)
 
 
 # The key.
@@ -101,7 +99,7 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
         await exchange.answer(f'{{"message":"{KEY} is not valid"}}'.encode(), "401 No", location)
 
     caplog.set_level(logging.DEBUG)
-    async with serving(repeats) as server, Client(server.base, KEY, connections=1) as client:
+    async with serving(repeats) as server, Client(server.base, KEY) as client:
         reply = await client.send("cpv", "one")
         shown = repr(client)
     async with serving(drops_after_reading) as server:
@@ -114,28 +112,10 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
 
 def test_a_key_that_no_header_carries_is_refused_at_once() -> None:
     with pytest.raises(SettingsError, match="API key"):
-        Client(BaseUrl("http://localhost"), "two words", connections=1)
+        Client(BaseUrl("http://localhost"), "two words")
 
 
-# The pool, and what stands in for it.
-
-
-async def test_no_more_connections_are_open_than_asked_for() -> None:
-    open_now = peak = 0
-
-    async def counts(exchange: Exchange) -> None:
-        nonlocal open_now, peak
-        open_now += 1
-        peak = max(peak, open_now)
-        try:
-            await answers(exchange)
-        finally:
-            open_now -= 1
-
-    async with serving(counts) as server, Client(server.base, KEY, connections=3) as client:
-        replies = await asyncio.gather(*(client.send("cpv", str(n)) for n in range(30)))
-    assert all(isinstance(reply, Received) for reply in replies)
-    assert (peak, server.connections, len(server.requests)) == (3, 3, 30)
+# What can be in the place of the network.
 
 
 async def test_a_transport_can_stand_in_for_the_network() -> None:

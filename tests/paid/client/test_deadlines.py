@@ -110,7 +110,7 @@ def test_an_answer_that_came_while_the_process_was_stopped_is_read(stopped: floa
     async def main(mine: socket.socket, other: socket.socket) -> Reply:
         base = canonical("http://127.0.0.1:1")
         transport = Peer(mine)
-        async with Client(base, "key", connections=1, timeout=3.0, transport=transport) as client:
+        async with Client(base, "key", timeout=3.0, transport=transport) as client:
             attempt = asyncio.create_task(client.send("cpv", "text"))
             await asyncio.sleep(2.5)
             other.sendall(b"200" + b"the answer in several pieces")
@@ -126,7 +126,7 @@ def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
     async def main(mine: socket.socket, other: socket.socket) -> Reply:
         base = canonical("http://127.0.0.1:1")
         transport = Peer(mine)
-        async with Client(base, "key", connections=1, timeout=3.0, transport=transport) as client:
+        async with Client(base, "key", timeout=3.0, transport=transport) as client:
             attempt = asyncio.create_task(client.send("cpv", "text"))
             await asyncio.sleep(1.0)
             stop_process(6.0)

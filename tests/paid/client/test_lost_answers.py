@@ -188,35 +188,6 @@ async def test_the_timeout_is_for_the_whole_attempt(script: Script) -> None:
     assert reply == Lost("TIMEOUT", "no complete answer in 0.2 s")
 
 
-async def test_a_kept_connection_that_breaks_is_lost_and_never_sent_again_in_secret() -> None:
-    async def answers_once(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.answer()
-        await exchange.read_request()
-
-    async with serving(answers_once) as server, Client(server.base, KEY, connections=1) as client:
-        replies = [await client.send("cpv", text) for text in ("one", "two")]
-    assert [type(reply) for reply in replies] == [Received, Lost]
-    assert (server.connections, len(server.requests)) == (1, 2)
-
-
-async def test_a_kept_connection_that_the_server_closed_is_not_used_again() -> None:
-    async def answers_and_closes(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.answer()
-
-    async with (
-        serving(answers_and_closes) as server,
-        Client(server.base, KEY, connections=1) as client,
-    ):
-        first = await client.send("cpv", "one")
-        await asyncio.sleep(0.05)  # the end of the connection is on its way through the kernel
-        second = await client.send("cpv", "two")
-    assert isinstance(first, Received)
-    assert isinstance(second, Received)
-    assert (server.connections, len(server.requests)) == (2, 2)
-
-
 async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> None:
     arrived, gone = asyncio.Event(), asyncio.Event()
 
@@ -226,7 +197,7 @@ async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> N
         await exchange.reader.read()
         gone.set()
 
-    async with serving(waits) as server, Client(server.base, KEY, connections=1) as client:
+    async with serving(waits) as server, Client(server.base, KEY) as client:
         task = asyncio.create_task(client.send("cpv", "one"))
         await arrived.wait()
         task.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -12,12 +11,9 @@ import httpx
 import pytest
 import trustme
 
-from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import NotSent, Received
-from pipeline.paid.client.transport import Transport
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
-    KEY,
     Exchange,
     answers,
     attempt,
@@ -84,29 +80,6 @@ async def test_a_handshake_that_never_ends_sent_nothing() -> None:
         assert await attempt(address, timeout=0.2) == NotSent(
             "TIMEOUT", "no complete answer in 0.2 s"
         )
-
-
-async def test_waiting_for_a_free_connection_sent_nothing() -> None:
-    arrived = asyncio.Event()
-
-    async def holds(exchange: Exchange) -> None:
-        await exchange.read_request()
-        arrived.set()
-        await exchange.reader.read()
-
-    async with (
-        serving(holds) as server,
-        Transport(httpx.URL(server.base), connections=1, keep_alive=1) as one,
-        Client(server.base, KEY, connections=1, transport=one) as patient,
-        Client(server.base, KEY, connections=1, transport=one, timeout=0.1) as hasty,
-    ):
-        held = asyncio.create_task(patient.send("cpv", "one"))
-        await arrived.wait()
-        reply = await hasty.send("cpv", "two")
-        held.cancel()
-        await asyncio.wait([held])
-    assert reply == NotSent("TIMEOUT", "no complete answer in 0.1 s")
-    assert len(server.requests) == 1
 
 
 async def test_a_certificate_that_nobody_vouches_for_gets_nothing(tls: ssl.SSLContext) -> None:

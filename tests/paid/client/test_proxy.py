@@ -59,7 +59,10 @@ async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
             writer.close()
 
         passed += head
-        await asyncio.gather(carry(exchange.reader, farther), carry(far, exchange.writer))
+        try:
+            await asyncio.gather(carry(exchange.reader, farther), carry(far, exchange.writer))
+        finally:
+            farther.close()
 
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def posted(address: str) -> httpx.Response:
-    async with Transport(httpx.URL(address), connections=1, keep_alive=1) as transport:
+    async with Transport(httpx.URL(address)) as transport:
         return await _post(transport, address)
 
 
@@ -34,7 +34,7 @@ async def test_cookies_are_not_kept() -> None:
 
     async with serving(baits) as server:
         url = httpx.URL(server.base)
-        async with Transport(url, connections=1, keep_alive=9) as transport:
+        async with Transport(url) as transport:
             for _ in range(2):
                 await _post(transport, server.base)
     assert len(server.requests) == 2
@@ -112,7 +112,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_at_once(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(SettingsError, match="HTTPS_PROXY") as caught:
-        Transport(httpx.URL("https://service.example"), connections=1, keep_alive=1)
+        Transport(httpx.URL("https://service.example"))
     assert "secret" not in str(caught.value)
 
 
