@@ -25,12 +25,12 @@ class Taken:
     Attributes:
         rows: how many there are.
         share: the share of them whose code is right, from 0 to 1.
-        confidence: the lowest confidence among them.
+        confidence: the lowest confidence among them; None if a person decided them all.
     """
 
     rows: int
     share: float
-    confidence: float
+    confidence: float | None
 
 
 def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:

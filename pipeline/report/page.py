@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from pipeline.answers import System, chance
 from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
+from pipeline.classification.columns import review_under
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
@@ -23,6 +25,7 @@ from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.report.collected import BINS, FIELD_DIGITS, Collected, SystemFigures
+from pipeline.settings import Settings
 
 __all__ = ["page", "page_file"]
 
@@ -61,7 +64,7 @@ def page(
     compared: Compared | None = None,
 ) -> str:
     """Return the page as text, with what changed since the run before, if there was one."""
-    calibrated, language = summary.paid is None, collected.settings.language
+    calibrated, settings = summary.paid is None, collected.settings
     return (
         _templates()
         .get_template("report.html.j2")
@@ -70,8 +73,8 @@ def page(
             collected=collected,
             summary=summary,
             manifest=manifest,
-            systems=[_system(*each, calibrated, language) for each in collected.systems.items()],
-            measured=MEASURED if calibrated and collected.settings.measured else {},
+            systems=[_system(*each, calibrated, settings) for each in collected.systems.items()],
+            measured=MEASURED if calibrated and settings.measured else {},
             likely=LIKELY,
             unmarked=None if summary.to_check else summary.doubtful_under,
             settled=SETTLED,
@@ -79,24 +82,28 @@ def page(
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
             compared=compared,
-            titles=_titles(compared, language) if compared else {},
+            titles=_titles(compared, settings.language) if compared else {},
         )
     )
 
 
 def _system(
-    name: System, figures: SystemFigures, calibrated: bool, language: str
+    name: System, figures: SystemFigures, calibrated: bool, settings: Settings
 ) -> dict[str, Any]:
     """Return one system as the page shows it."""
     answered = figures.confidences.total()
-    points = _points(figures) if calibrated and answered >= FEWEST else []
+    decided = figures.fields.total() - answered
+    points = _points(figures, decided) if calibrated and answered >= FEWEST else []
+    under = review_under(settings, name)
     return {
         "name": name,
         "figures": figures,
         "answered": answered,
-        "fields": _fields(name, figures, language) if answered else None,
+        "fields": _fields(name, figures, settings.language) if answered else None,
         "field_name": levels_above(name)[FIELD_DIGITS],
-        "through": coverage(points, answered) if points else None,
+        "through": coverage(points, answered + decided) if points else None,
+        "decided": decided,
+        "under": under if isfinite(under) else None,
     }
 
 
@@ -109,12 +116,14 @@ def _fields(system: System, figures: SystemFigures, language: str) -> Markup:
     return ranking(lines, columns=(levels_above(system)[FIELD_DIGITS], "title", "rows"))
 
 
-def _points(figures: SystemFigures) -> list[Taken]:
-    """Return how many of the most confident rows are expected to be right, from few to many."""
-    points: list[Taken] = []
-    rows = 0
-    right = 0.0
-    total = figures.confidences.total()
+def _points(figures: SystemFigures, decided: int) -> list[Taken]:
+    """Return how many of the most confident rows are expected to be right, from few to many.
+
+    What a person decided is right, and comes first.
+    """
+    points = [Taken(decided, 1.0, None)] if decided else []
+    rows, right = decided, float(decided)
+    total = decided + figures.confidences.total()
     for place in sorted(figures.confidences, reverse=True):
         rows += figures.confidences[place]
         right += figures.confidences[place] * (place + 0.5) / BINS

@@ -7,9 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pipeline.answers import Answer, Failed, Match, Matched
+from pipeline.answers import Answer, Decided, Failed, Match, Matched
 from pipeline.bands import Band, band
 from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.write import SETTLED
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import Collected, page
 from pipeline.report.changes import Compared
@@ -30,7 +31,8 @@ SOME: dict[str, Answer | None] = {
 
 
 def _bands(answers: dict[str, Answer | None]) -> Counter[Band]:
-    matches = (each.matches for each in answers.values() if isinstance(each, Matched))
+    engine = (each for each in answers.values() if not isinstance(each, Decided))
+    matches = (each.matches for each in engine if isinstance(each, Matched))
     return Counter(band("cpv", found[0].confidence) for found in matches if found)
 
 
@@ -57,7 +59,7 @@ def reported(
         output=Path("out.csv"),
         paid=paid,
         parked=parked,
-        to_check=collected.rows - statuses["ok"] - statuses["empty"],
+        to_check=collected.rows - sum(statuses[each] for each in SETTLED),
     )
     manifest = {
         "input": {"path": "tenders.csv"},

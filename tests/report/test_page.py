@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import Failed, System
+from pipeline.answers import Answer, Decided, Failed, Match, System
 from pipeline.errors import OutputError
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import page_file
@@ -27,7 +27,7 @@ def test_the_page_is_well_formed_and_complete_in_itself() -> None:
 
 def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> None:
     text = reported(SOME)
-    assert "<h1>17 of 32 rows need a look.</h1>" in text
+    assert "<h1>17 of 32 rows are marked for a look.</h1>" in text
     assert "raise --timeout if it recurs" in text
     assert "about 5 in 10" in reported(
         {"road": matched(0.5), "path": matched(0.1)}, min_confidence=0.6
@@ -90,8 +90,8 @@ def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
     assert "The table has no rows." in reported({})
     assert "How sure are the codes?" not in reported({}), "there is none to use"
     one = reported({"road": matched(0.9)})
-    assert "The only row needs no look." in one
-    assert "<h1>The only row needs a look.</h1>" in reported({"road": matched(0.1)})
+    assert "The only row is not marked for a look." in one
+    assert "<h1>The only row is marked for a look.</h1>" in reported({"road": matched(0.1)})
     assert ">Money</h2>" not in one, "the engine is free"
     assert "The code of 1 row;" in one
     textless = reported({"": None})
@@ -110,13 +110,12 @@ def test_paid_answers_are_not_called_calibrated_and_their_cost_is_exact() -> Non
     assert "at most 0.00015 USD more" in text
 
 
-def test_without_marks_it_does_not_say_that_no_row_needs_a_look() -> None:
+def test_without_marks_it_says_how_to_set_them() -> None:
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     text = reported({"road": matched(0.1)}, paid=paid, min_confidence=0)
-    assert "<h1>No row is marked for a look.</h1>" in text
+    assert "<h1>The only row is not marked for a look.</h1>" in text
     assert "run again with <code>--min-confidence 0.29</code>: answers that you own" in text
     assert "the rows below" not in text
-    assert "<h1>The only row needs no look.</h1>" in reported({"road": matched(0.9)})
 
 
 def test_a_run_that_stopped_says_why() -> None:
@@ -124,7 +123,7 @@ def test_a_run_that_stopped_says_why() -> None:
     text = reported(SOME, parked=parked)
     why = "The cost limit is reached. Raise --max-cost."
     assert f"The run stopped before its end: {why}" in text
-    assert "<h1>17 of 32 rows need a look so far.</h1>" in text
+    assert "<h1>17 of 32 rows are marked for a look so far.</h1>" in text
     text = reported({"road": matched(0.9)}, parked=parked)
     assert "<h1>The run stopped before its end.</h1>" in text, "nobody knows of the other rows"
     assert f'<p class="lead">{why}</p>' in text
@@ -195,6 +194,23 @@ def test_it_says_how_many_rows_can_go_through_at_an_accuracy() -> None:
     assert int(rows[80]) < int(rows[50])
     assert text.count("How to read this") == 3
     assert text.count("What to do now") == 2, "of all rows, it is under the heading"
+
+
+def test_after_a_review_it_does_not_deny_what_its_own_table_says() -> None:
+    """A person decided the doubtful codes; the others are likely, but two in five are wrong."""
+    decided = Decided((Match("45233140", "Roadworks", 1.0),), why="ann")
+    answers: dict[str, Answer | None] = {f"{n}": decided for n in range(20)}
+    answers |= {f"road {number}": matched(0.605) for number in range(80)}
+    text = reported(answers, min_confidence=0.29)
+    assert "<h1>None of the 100 rows is marked for a look.</h1>" in text
+    assert "need a look" not in text and "needs a look" not in text
+    assert "Use the decided, sure and likely codes." in text
+    table = text.split('<table class="coverage">')[1].split("</table>")[0]
+    rows = [re.findall(r'class="n">([^<]*)<', row) for row in table.split("<tr>")[2:]]
+    assert rows[3] == ["70 %", "20 (20 %)", "80", "decided"]  # of all, 68 % are right
+    assert rows[4] == ["50 %", "100 (100 %)", "0", "0.60"]
+    assert "marks a code for a look under a confidence of 0.29." in text
+    assert "the decided and the most confident first" in text
 
 
 def test_a_file_that_this_tool_did_not_write_is_kept(tmp_path: Path) -> None:
