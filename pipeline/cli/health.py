@@ -166,9 +166,12 @@ def _engine(system: System) -> Finding:
 
 
 def _ledger(path: Path, workers: int | None) -> Finding:
+    from pipeline.paid.ledger.place import check_writable
+
     found = _ledger_file(path)
     if workers is None or found.verdict != "ok":
         return found
+    check_writable(path)
     if path.exists() and not os.access(path, os.W_OK):
         return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pipeline.errors import SettingsError
 
-__all__ = ["AnyPath", "CloudPath", "as_path", "is_seen", "resolved", "stamp"]
+__all__ = ["AnyPath", "CloudPath", "as_path", "is_file_at", "is_seen", "resolved", "stamp"]
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
 
@@ -95,6 +95,14 @@ def is_seen(path: Path) -> bool:
     try:
         return path.exists()
     except PermissionError:
+        return False
+
+
+def is_file_at(path: Path, file: os.stat_result) -> bool:
+    """Return whether a file is at a path; links are followed."""
+    try:
+        return os.path.samestat(path.stat(), file)
+    except OSError:
         return False
 
 

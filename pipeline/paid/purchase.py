@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import islice
@@ -21,6 +21,7 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Ledger,
+    Lock,
     Mark,
     OutputMark,
     Reserve,
@@ -87,12 +88,13 @@ class Purchase:
         self._marks = OutputMark.in_manifests(earlier, service.base_url)
         for mark in self._marks:
             mark.check_there(service.ledger)
+        self._locks: list[Lock] = []
         with ExitStack() as opened:
             self._ledger = Ledger(service.ledger, service.base_url)
             opened.callback(self._ledger.close)
             if not plan_only:
                 lock = job_lock(service.ledger, service.base_url, identity, service.wait)
-                opened.enter_context(lock)
+                self._locks.append(opened.enter_context(lock))
             usage = shared_usage(service)
             opened.callback(usage.close)
             self._ledger.check_usable()
@@ -178,22 +180,25 @@ class Purchase:
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
     ) -> Parked | None:
         service = self._service
-        with (
-            buyer_lock(service.base_url, service.key_fingerprint, service.wait),
-            ledger_lock(service.ledger, service.base_url, service.wait),
-            reserved(service.ledger, service.workers) as reserve,
-        ):
+        url, key, wait = service.base_url, service.key_fingerprint, service.wait
+        with ExitStack() as held:
+            locks = [
+                *self._locks,
+                held.enter_context(buyer_lock(url, key, wait)),
+                held.enter_context(ledger_lock(service.ledger, url, wait)),
+            ]
+            reserve = held.enter_context(reserved(service.ledger, service.workers))
             self._ledger.recover(service.key_fingerprint)
             if (highest := self._job.highest_price()) > service.max_price:
                 return price_too_high(highest, service.max_price)
-            if service.wait:  # another run may have bought some of it meanwhile
+            if wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return DECLINED
             orders = _after_first(self._orders.of(batches), begun)
             with self._progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._bought, orders, estimate.to_buy, advance, reserve)
+                buying = partial(self._bought, orders, estimate.to_buy, advance, reserve, locks)
                 try:
                     return buy_in_thread(buying, self._interruption)
                 finally:
@@ -222,7 +227,13 @@ class Purchase:
         self._job.close()
 
     async def _bought(
-        self, orders: Iterator[Order], to_buy: int, advance: Count, reserve: Reserve, brake: Brake
+        self,
+        orders: Iterator[Order],
+        to_buy: int,
+        advance: Count,
+        reserve: Reserve,
+        locks: Sequence[Lock],
+        brake: Brake,
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
@@ -234,7 +245,7 @@ class Purchase:
                 service.api_key or None,
                 timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, service.key_fingerprint, reserve, earlier.usage) as journal,
+            Journal(self._job, service.key_fingerprint, reserve, earlier.usage, locks) as journal,
         ):
             pool = Pool(
                 client,

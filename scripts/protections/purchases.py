@@ -107,21 +107,40 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for each key",
-        "            buyer_lock(service.base_url, service.key_fingerprint, service.wait),\n",
+        "                held.enter_context(buyer_lock(url, key, wait)),\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one buyer for each ledger",
-        "            ledger_lock(service.ledger, service.base_url, service.wait),\n",
+        "                held.enter_context(ledger_lock(service.ledger, url, wait)),\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one run for each job",
-        "opened.enter_context(lock)",
+        "self._locks.append(opened.enter_context(lock))",
         "pass",
         "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
+    ),
+    Protection(
+        "a lock file that is deleted during a run is put back",
+        "if not is_file_at(self._place, os.fstat(self._opened[-1].fileno())):",
+        "if False:",
+        "tests/paid/test_one_buyer.py::test_lock_files_that_are_deleted_during_a_run_are_put_back",
+    ),
+    Protection(
+        "nothing is sent once another run buys too, whatever became of the lock files",
+        "if sent and (refusal := self._other_buyer(connection)):",
+        "if False:",
+        "tests/paid/test_one_buyer.py"
+        "::test_a_run_stops_if_another_one_buys_since_its_lock_files_were_deleted",
+    ),
+    Protection(
+        "a ledger with two names, each with a log of its own, is not written",
+        "if links > 1:",
+        "if False:",
+        "tests/paid/ledger/test_database.py::test_a_ledger_with_a_second_hard_link_is_refused",
     ),
     Protection(
         "the lock of a job stands beside the ledger",
@@ -151,7 +170,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a ledger that is gone since the last run is not replaced by an empty one",
-        "            check_not_gone(path)\n            path.parent.mkdir",
+        "            check_writable(path)\n            path.parent.mkdir",
         "            path.parent.mkdir",
         "tests/paid/test_moved_ledger.py",
     ),

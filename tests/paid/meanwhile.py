@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ class Meanwhile:
         self._do = do
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if self._left == 0:
-            self._do()
         self._left -= 1
+        if self._left == -1:
+            await asyncio.to_thread(self._do)  # it may buy, too
         await self._app(scope, receive, send)

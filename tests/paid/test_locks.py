@@ -13,7 +13,7 @@ from pipeline.paid.purchase import Purchase
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 
-def held(user: Buyer, lock: str) -> AbstractContextManager[None]:
+def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
     """Return a lock that another run would hold."""
     service = user.service
     if lock == "ledger":

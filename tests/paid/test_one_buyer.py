@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
+from pipeline.files.directories import machine_folder
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
 from pipeline.paid.purchase import Purchase
 from pipeline.tables import open_reader
 from tests.forking import Process
 from tests.paid.ledger.buying import buy as answer
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Buyer, Service, buyer, serving, started
 
 TEXTS = ["one text", "two text", "three text"]
@@ -134,3 +136,56 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             elsewhere.close()
         thread.join()
     assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]
+
+
+def lock_files(folder: Path) -> list[Path]:
+    return [*folder.rglob("*.lock"), *(machine_folder() / "locks").iterdir()]
+
+
+def test_lock_files_that_are_deleted_during_a_run_are_put_back(
+    tmp_path: Path, service: Service
+) -> None:
+    tried: list[str] = []
+
+    def delete() -> None:
+        for file in lock_files(tmp_path):
+            file.unlink()
+
+    def try_to_buy() -> None:
+        assert len(lock_files(tmp_path)) == 3
+        with pytest.raises(LedgerError) as caught:
+            buyer(tmp_path, address, service.account.key).run()
+        tried.append(caught.value.message)
+
+    app = Meanwhile(Meanwhile(service.app(), 3, try_to_buy), 1, delete)
+    with serving(app) as address:
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(TEXTS)
+        assert user.run().parked is None
+    assert tried == ["Another run works on this job: the same output of the same input."]
+    assert set(Counter(service.asked).values()) == {1}
+
+
+def test_a_run_stops_if_another_one_buys_since_its_lock_files_were_deleted(
+    tmp_path: Path, service: Service
+) -> None:
+    """The other one has ended by the time that this one may send its next call."""
+    folders = tmp_path / "first", tmp_path / "second"
+    for folder in folders:
+        folder.mkdir()
+    ledger = tmp_path / "ledger.db"
+
+    def delete_and_buy() -> None:
+        for file in lock_files(tmp_path):
+            file.unlink()
+        another.run()
+
+    with serving(Meanwhile(service.app(), 1, delete_and_buy)) as address:
+        terms = {"ledger": ledger, "workers": 1}
+        user, another = (buyer(folder, address, service.account.key, **terms) for folder in folders)
+        another.write(TEXTS[2:])
+        user.write(TEXTS)
+        with pytest.raises(LedgerError, match="Another run buys from"):
+            user.run()
+        assert user.run().parked is None
+    assert set(Counter(service.asked).values()) == {1}

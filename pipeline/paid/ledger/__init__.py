@@ -17,7 +17,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal, Restraint
 from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, PastAttempt
 from pipeline.paid.ledger.ledger import Ledger, Prices
-from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.locks import Lock, buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import Reserve, reserved
 from pipeline.paid.ledger.totals import Tally
@@ -36,6 +36,7 @@ __all__ = [
     "KeyUsage",
     "Ledger",
     "Lesson",
+    "Lock",
     "Mark",
     "OutputMark",
     "Owned",

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.files.sqlite import connect, has_log, transaction
-from pipeline.paid.ledger.place import Place, check_not_gone
+from pipeline.paid.ledger.place import Place, check_writable
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 
 __all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "translated"]
@@ -62,8 +62,8 @@ class Database:
         path: the file; it is created if it does not exist.
 
     Raises:
-        LedgerError: the file is damaged, locked, of another kind, cannot be written, or was there
-            and is gone or empty. Every method may raise it.
+        LedgerError: the file is damaged, locked, of another kind, cannot be written, has several
+            hard links, or was there and is gone or empty. Every method may raise it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +73,7 @@ class Database:
         self._writing = RLock()
         self._saved: LedgerError | None = None
         with self._translated():
-            check_not_gone(path)
+            check_writable(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _connect(path)
             try:

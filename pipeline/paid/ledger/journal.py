@@ -18,12 +18,17 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, AttemptEnd, Call, CallEnded, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
+from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.room import Reserve
 from pipeline.paid.ledger.unwritten import Patience, Unwritten, is_of_the_disk
 
 __all__ = ["Journal", "Restraint"]
 
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
+
+OF_ANOTHER = """
+    SELECT 1 FROM attempts JOIN jobs USING (job_id) WHERE attempt_id > ? AND endpoint = ? LIMIT 1
+"""
 
 INSERT = """
     INSERT INTO attempts (attempt_id, job_id, system, digest, account, sent_at, reserved_usd, state)
@@ -36,7 +41,7 @@ END = f"""
         state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}'
     )
 """  # noqa: S608 - a constant
-"""If the files of the locks were deleted, another run may have taken this one for killed."""
+"""If the lock files were deleted, another run may have taken this one for killed."""
 
 KEEP = "INSERT INTO bodies VALUES (?, ?)"
 
@@ -98,6 +103,8 @@ class Journal:
         key_fingerprint: names the key that pays.
         reserve: disk space for ends alone.
         usage: tells runs with other ledgers what this key used of its limit.
+        locks: what keeps other buyers away. Somebody may delete their files, so they are kept, and
+            nothing is sent any more once another buyer's attempts are in the ledger.
     """
 
     def __init__(
@@ -106,11 +113,14 @@ class Journal:
         key_fingerprint: str,
         reserve: Reserve | None = None,
         usage: KeyUsage | None = None,
+        locks: Sequence[Lock] = (),
     ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
         self._reserve = reserve or Reserve()
         self._usage = usage
+        self._locks = locks
+        ((self._last,),) = job.database.rows(LAST)
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flushed_at = 0.0
@@ -195,9 +205,9 @@ class Journal:
         return await written
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
-        """Write a group; only its ends if the ledger file is gone or the reserve is used up."""
+        """Write a group; only its ends if the file or a lock is lost, or the reserve is used up."""
         database = self._job.database
-        refusal = database.lost or self._no_room
+        refusal = database.lost or self._no_room or self._lost_lock()
         ends = [one for one in group if isinstance(one, _Ended)]
         sent = [] if refusal else [one for one in group if isinstance(one, _Sent)]
         if not ends and not sent:
@@ -205,16 +215,40 @@ class Journal:
         now = self._job.now()
         lesson = _lesson(ends, now)
         with database.transaction(wherever=True) as connection:
+            if sent and (refusal := self._other_buyer(connection)):
+                sent = []
             first = connection.execute(LAST).fetchone()[0] + 1
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
             self._learn(connection, lesson)
+        self._last = numbers[-1] if sent else self._last
         if self._usage:
             notes = [Note(number, now, "sent") for number in numbers]
             self._usage.note([*notes, *_notes(ends, now)], lesson)
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
+
+    def _lost_lock(self) -> LedgerError | None:
+        """Keep the locks; return the error if another process has one of them now."""
+        try:
+            for lock in self._locks:
+                lock.keep()
+        except LedgerError as error:
+            return error
+        return None
+
+    def _other_buyer(self, connection: sqlite3.Connection) -> LedgerError | None:
+        """Return the error if another run has bought from the service since the last attempt."""
+        job = self._job
+        if not connection.execute(OF_ANOTHER, (self._last, job.base_url)).fetchone():
+            return None
+        return LedgerError(
+            f"Another run buys from {job.base_url} with the ledger {job.database.path}, too: the "
+            "lock files were deleted.",
+            "Leave the lock files alone. Run the same command when the other run has ended: it "
+            "continues.",
+        )
 
     def _overwrite(self) -> None:
         """Write over attempts that are refused because a commit failed.

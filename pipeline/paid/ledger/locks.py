@@ -14,10 +14,11 @@ from pathlib import Path
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
+from pipeline.files.paths import is_file_at
 from pipeline.paid.ledger.place import folder_of_locks
 from pipeline.rate import duration
 
-__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
+__all__ = ["Lock", "buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
 
 WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
@@ -28,8 +29,93 @@ SECONDS_BETWEEN_TRIES = 0.05
 log = logging.getLogger(__name__)
 
 
+class Lock:
+    """A lock that this process holds, which is of use only while its file is at its path.
+
+    Args:
+        place: the path of its file.
+        mode: the file's permissions.
+    """
+
+    def __init__(self, place: Path, mode: int) -> None:
+        self._place = place
+        self._mode = mode
+        # Each file is noted before it is locked, and closes with the last reference to it. So an
+        # interrupt at any moment leaves no lock in a process that goes on, such as a notebook's.
+        self._opened: list[FileIO] = []
+
+    def take(self, taken: LedgerError, wait: bool) -> None:
+        """Take it; the system releases it however the process ends.
+
+        Args:
+            taken: the error if another process holds it.
+            wait: whether to wait for that process.
+
+        Raises:
+            LedgerError: another process holds it, or its file cannot be created.
+        """
+        try:
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            if not self._try():
+                if not wait:
+                    raise taken
+                log.info("%s Waiting for it.", taken.message)
+                self._wait()
+        except OSError as error:
+            raise LedgerError(
+                f"No lock can be created in {self._place.parent}: {error.strerror or error}.",
+                "Make the folder writable, or name another: --ledger PATH for the locks of a "
+                "ledger, HOME for those of this user.",
+            ) from error
+
+    def keep(self) -> None:
+        """Take it again if its file was deleted, before another process does.
+
+        Raises:
+            LedgerError: another process was faster, or the file cannot be created.
+        """
+        if not is_file_at(self._place, os.fstat(self._opened[-1].fileno())):
+            taken = LedgerError(
+                f"The lock file {self._place} was deleted, and another process has the lock now.",
+                f"Leave the lock files alone, and {LATER}",
+            )
+            self.take(taken, wait=False)
+
+    def release(self) -> None:
+        """Release it."""
+        for file in self._opened:
+            flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
+            file.close()
+
+    def _wait(self) -> None:
+        """Wait for another process, and log now and then for how long that takes."""
+        noted = since = time.monotonic()
+        while not self._try():
+            time.sleep(SECONDS_BETWEEN_TRIES)
+            now = time.monotonic()
+            if now - noted > SECONDS_BETWEEN_NOTES:
+                noted = now
+                log.info(
+                    "Still waiting for the other process, for %s now. Ctrl-C stops waiting.",
+                    duration(now - since),
+                )
+
+    def _try(self) -> bool:
+        """Lock the file, unless another process has; again if it was deleted in between."""
+        while True:
+            self._opened.append(_open(self._place, self._mode))
+            try:
+                flock(self._opened[-1], LOCK_EX | LOCK_NB)
+            except (BlockingIOError, PermissionError):  # a network file system may say either
+                self._opened.pop().close()
+                return False
+            if os.fstat(self._opened[-1].fileno()).st_nlink:
+                return True
+            self._opened.pop().close()
+
+
 @contextmanager
-def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[None]:
+def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[Lock]:
     """Lock a key at a base URL, for this user on this machine, whatever the ledger.
 
     Args:
@@ -43,12 +129,12 @@ def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[None
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
     place = machine_folder() / "locks" / f"buyer-{_named(base_url, key_fingerprint)}.lock"
-    with _held(place, taken, wait):
-        yield
+    with _held(place, taken, wait) as lock:
+        yield lock
 
 
 @contextmanager
-def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[None]:
+def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[Lock]:
     """Lock a ledger for buying from a base URL.
 
     The lock file is beside the ledger, so that buyers with other keys, and on other machines that
@@ -69,12 +155,12 @@ def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[None]:
     )
     file = ledger.resolve()
     place = file.with_name(f"{file.name}.buyer-{_named(base_url)}.lock")
-    with _held(place, taken, wait, _mode(ledger)):
-        yield
+    with _held(place, taken, wait, _mode(ledger)) as lock:
+        yield lock
 
 
 @contextmanager
-def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[None]:
+def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[Lock]:
     """Lock a job: two runs of it would delete each other's first rows.
 
     The lock file is beside the ledger like that of `ledger_lock`, in a folder for all jobs.
@@ -93,8 +179,8 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     )
     place = _lock_of_job(ledger, base_url, identity)
     _make_folder(place.parent, ledger)
-    with _held(place, taken, wait, _mode(ledger)):
-        yield
+    with _held(place, taken, wait, _mode(ledger)) as lock:
+        yield lock
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -140,60 +226,13 @@ def _named(*names: str) -> str:
 
 
 @contextmanager
-def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
-    """Hold a lock, which the system releases however the process ends.
-
-    The file that is locked is noted before it is locked, and closes with the last reference to it.
-    So an interrupt at any moment leaves no lock in a process that goes on, such as a notebook's.
-    """
-    opened: list[FileIO] = []
+def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[Lock]:
+    lock = Lock(place, mode)
     try:
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if not _lock(place, mode, opened):
-                if not wait:
-                    raise taken
-                log.info("%s Waiting for it.", taken.message)
-                _wait(place, mode, opened)
-        except OSError as error:
-            raise LedgerError(
-                f"No lock can be created in {place.parent}: {error.strerror or error}.",
-                "Make the folder writable, or name another: --ledger PATH for the locks of a "
-                "ledger, HOME for those of this user.",
-            ) from error
-        yield
+        lock.take(taken, wait)
+        yield lock
     finally:
-        for file in opened:
-            flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
-            file.close()
-
-
-def _wait(place: Path, mode: int, opened: list[FileIO]) -> None:
-    """Take a lock that another process holds, and log now and then for how long that takes."""
-    noted = since = time.monotonic()
-    while not _lock(place, mode, opened):
-        time.sleep(SECONDS_BETWEEN_TRIES)
-        now = time.monotonic()
-        if now - noted > SECONDS_BETWEEN_NOTES:
-            noted = now
-            log.info(
-                "Still waiting for the other process, for %s now. Ctrl-C stops waiting.",
-                duration(now - since),
-            )
-
-
-def _lock(place: Path, mode: int, opened: list[FileIO]) -> bool:
-    """Open a file and lock it, unless another process has; again if it was deleted in between."""
-    while True:
-        opened.append(_open(place, mode))
-        try:
-            flock(opened[-1], LOCK_EX | LOCK_NB)
-        except (BlockingIOError, PermissionError):  # a network file system may say either
-            opened.pop().close()
-            return False
-        if os.fstat(opened[-1].fileno()).st_nlink:
-            return True
-        opened.pop().close()
+        lock.release()
 
 
 def _open(place: Path, mode: int) -> FileIO:

@@ -10,8 +10,9 @@ from shlex import quote
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
+from pipeline.files.paths import is_file_at
 
-__all__ = ["Place", "check_not_gone", "folder_of_locks"]
+__all__ = ["Place", "check_not_gone", "check_writable", "folder_of_locks"]
 
 OPEN_FILES = Path("/proc/self/fd")
 """Where Linux lists the files that this process has open, with their current names."""
@@ -24,6 +25,23 @@ def folder_of_locks(ledger: Path) -> Path:
     """Return the folder of the jobs' locks, which the first run makes once there is a ledger."""
     file = ledger.resolve()
     return file.with_name(f"{file.name}.locks")
+
+
+def check_writable(path: Path) -> None:
+    """Check that a ledger, or a new one, can be written at a path without a loss.
+
+    Raises:
+        LedgerError: it is gone (see `check_not_gone`), or has more than one hard link.
+    """
+    check_not_gone(path)
+    links = path.stat().st_nlink if path.is_file() else 1
+    if links > 1:
+        # Each name would have a write-ahead log of its own, without what is in the other ones.
+        raise LedgerError(
+            f"The ledger {path} has {links} names (hard links): used by different ones, it would "
+            "lose answers.",
+            f"Delete all names but one; to list them: find / -samefile {quote(str(path))}",
+        )
 
 
 def check_not_gone(path: Path) -> None:
@@ -102,7 +120,7 @@ class Place:
 
     def _lost_log(self) -> Path | None:
         """Return the file beside the ledger that was deleted or replaced, if any."""
-        return next((each for each, opened in self._log if not _is(each, opened)), None)
+        return next((each for each, opened in self._log if not is_file_at(each, opened)), None)
 
     def _fate(self) -> str:
         if self._is_at(self._path) and (log := self._lost_log()):
@@ -132,12 +150,4 @@ class Place:
         return place
 
     def _is_at(self, place: Path) -> bool:
-        return _is(place, self._opened)
-
-
-def _is(place: Path, opened: os.stat_result) -> bool:
-    """Return whether a file is the one that was there when it was opened."""
-    try:
-        return os.path.samestat(place.stat(), opened)
-    except OSError:
-        return False
+        return is_file_at(place, self._opened)

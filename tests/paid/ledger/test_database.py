@@ -208,8 +208,20 @@ def test_many_may_make_the_same_ledger_at_once(tmp_path: Path) -> None:
         assert found == [1] * 8
 
 
+def test_a_ledger_with_a_second_hard_link_is_refused(path: Path, ledger: Ledger) -> None:
+    ledger.close()
+    link = path.with_name("other.db")
+    link.hardlink_to(path)
+    for name in (path, link):
+        with pytest.raises(LedgerError, match=r"has 2 names \(hard links\)") as caught:
+            Ledger(name, BASE_URL)
+    assert "Delete all names but one" in caught.value.hint
+    link.unlink()
+    Ledger(path, BASE_URL).close()
+
+
 def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
-    other = Ledger(path, BASE_URL)
+    other = Ledger(path, "http://localhost:8000")
     second = Journal(other.open_job("others"), "key-2")
     first = Journal(job, "key-1")
 

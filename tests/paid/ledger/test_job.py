@@ -91,7 +91,7 @@ def test_calls_whose_answers_were_lost_too_often_are_held(
         buy(elsewhere, LOST, Call("cpv", "tunnel"))
     strict = replace(job, counting=Counting(most_lost=most_lost))
     assert strict.calls() == {"cpv": counted}
-    buy(journal, ANSWERED, BRIDGE)
+    buy(Journal(job, FINGERPRINT), ANSWERED, BRIDGE)
     assert job.calls() == {"cpv": CallCount(3, 1, 1)}
 
 

@@ -229,6 +229,23 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 
 
+def test_nothing_more_is_sent_once_another_run_buys_too(
+    path: Path, ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    """The lock files were deleted; attempts at another service are of no concern."""
+    elsewhere = Ledger(path, "http://localhost:8000")
+    second = Journal(job, "key-2")
+    buy(Journal(elsewhere.open_job("tenders"), "key-1"))
+    attempt = send(journal)
+    for late in range(2):
+        with pytest.raises(LedgerError, match=f"Another run buys from {BASE_URL}"):
+            send(second, Call("cpv", f"text {late}"))
+    finish(journal, attempt, ANSWERED)
+    buy(journal, call=Call("cpv", "bridge"))
+    assert job.money().attempts == 2
+    elsewhere.close()
+
+
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
     buy(journal, ANSWERED)
     assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, 1_000.0, "answered")]
