@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.answers import BatchAnswers
 from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
@@ -22,7 +23,8 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import progress_display, say, warn, wrapped
+from pipeline.cli.output.console import columns, progress_display, say, warn, wrapped
+from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
 from pipeline.cli.run_options import RunOptions
@@ -50,10 +52,14 @@ def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
     with opened_job(options, terms) as this:
         page = this.page()
-        summary = this.run(page=page)
+        width = None if options.as_json or options.to_standard_output else columns(sys.stdout)
+        examples = Examples(terms.settings.systems) if width else None
+        summary = this.run(page=page, examples=examples)
         lost = _reported(page, summary, options.report)
         finished(summary, ())
         words = words_of(summary, terms.settings, None if lost else options.report)
+        if width and examples and not summary.parked:
+            words = "\n".join([*examples.lines(width), "", words])
         print_summary(
             summary,
             json.dumps(summary.to_dict()) if options.as_json else words,
@@ -90,10 +96,15 @@ class Job:
         path = str(self.options.input_paths[0])
         return "standard input" if path == "-" else path
 
-    def run(self, progress: Progress | None = None, page: RunReport | None = None) -> Summary:
+    def run(
+        self,
+        progress: Progress | None = None,
+        page: RunReport | None = None,
+        examples: Examples | None = None,
+    ) -> Summary:
         """Classify the table; without a display of the progress, that of a command shows it.
 
-        The page receives what the run does, and is written later.
+        The page and the examples receive what the run does, and are shown later.
 
         Raises:
             PipelineError: see `pipeline.classification.job.run`.
@@ -101,7 +112,14 @@ class Job:
         self._announce()
         reporter = job.Reporter(progress or progress_display(), warn)
         if page:
-            reporter = replace(reporter, observe=page.observe, record=page.record)
+            reporter = replace(reporter, record=page.record)
+        observers = [each.observe for each in (page, examples) if each]
+
+        def observe(texts: Sequence[str], answers: BatchAnswers) -> None:
+            for each in observers:
+                each(texts, answers)
+
+        reporter = replace(reporter, observe=observe)
         with self._purchase() as purchase:
             summary = job.run(self.source, self.sink, self.terms.settings, purchase, reporter)
         if not summary.rows and summary.parked is None and self.options.limit_rows != 0:
