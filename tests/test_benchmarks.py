@@ -1,9 +1,13 @@
-"""The comparison of `python -m benchmarks`: its order, its medians and its page."""
+"""The comparison of `python -m benchmarks`, and the figures of `python -m benchmarks.accepted`."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from xml.etree import ElementTree
 
+from benchmarks.accepted import Row, line, read, through
 from benchmarks.comparison import OURS, Turn, order, page, picture, results
 
 
@@ -38,3 +42,36 @@ def test_the_picture_is_an_svg_file_that_needs_no_style_sheet() -> None:
     style = drawn[0].text
     assert style is not None and ".whisker" in style
     assert "script: 250 rows/s" in "".join(drawn.itertext())
+
+
+def test_judged_texts_are_read_with_a_verdict_for_each_system(tmp_path: Path) -> None:
+    systems = {"cpv": {"best": "45000000", "candidates": ["45000000"]}, "psc": {"unknowable": True}}
+    path = tmp_path / "judged.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps({"text": "a", "systems": systems}).encode()))
+    (found,) = read(path)
+    cpv = found.decisions["cpv"]
+    assert cpv is not None
+    assert cpv.verdict("45000000") == "accepted"
+    assert found.decisions["psc"] is None
+    assert "naics" not in found.decisions
+
+
+def test_rows_go_through_down_to_the_last_place_that_reaches_the_accuracy() -> None:
+    right = [Row("accepted", True, 0.9, True)] * 30
+    rows = [*right, *[Row("wrong", False, 0.5, False)] * 10]
+    assert through(rows, 0.75) == 1
+    assert through(rows, 1) == 0.75
+    assert through(rows[:10], 0.5) == 0, "so few say nothing"
+
+
+def test_unjudged_codes_are_left_out_of_the_shares_and_empty_texts_counted_apart() -> None:
+    rows = [
+        *[Row("accepted", True, 1.0, True)] * 2,
+        *[Row("general", False, 0.0, False)] * 2,
+        Row("unjudged", True, 0.5, False),
+        Row(None, False, 0.9, True),
+    ]
+    shares = "0.500 0.500 0.000 0.200 0.600"
+    assert (
+        " ".join(line("cpv", rows).split()) == f"cpv 5 {shares} 0.00 0.00 0.00 0.000 0.50 1.00 1.00"
+    )

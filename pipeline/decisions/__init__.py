@@ -1,7 +1,7 @@
 """What people decided about the codes of texts: the file format, merging, and applying them."""
 
 from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, decided, label_table
-from pipeline.decisions.decision import Choice, Decision, Key, text_key
+from pipeline.decisions.decision import Choice, Decision, Key, Verdict, text_key
 from pipeline.decisions.file import DecisionFile, DecisionLog, read_decisions
 from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, decisions_in, merged
 
@@ -17,6 +17,7 @@ __all__ = [
     "DecisionLog",
     "Decisions",
     "Key",
+    "Verdict",
     "decided",
     "decisions_in",
     "label_table",

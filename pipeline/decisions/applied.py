@@ -71,19 +71,18 @@ class DecidedLabels:
 def label_table(decisions: Decisions, system: System) -> pa.Table:
     """Return the decided texts of a system with their codes, as a labelled table.
 
-    Decisions of many rows at once are left out: their codes are the matcher's, so they cannot
-    measure it. So are texts that no code fits.
+    The code is "" for a text that no code fits. Decisions of many rows at once are left out: their
+    codes are the matcher's, so they cannot measure it.
 
     Raises:
         InputError: none is left.
     """
     about = list(decisions.about(system))
-    usable = [each for each in about if each.code and not each.batch]
+    usable = [each for each in about if not each.batch]
     if not usable:
-        without = sum(not each.code for each in about)
+        made = "were made together with others" if about else "there is none"
         raise InputError(
-            f"No decision about {system} can be used as a label: of {len(about):,}, {without:,} "
-            f"say that no code fits, and {len(about) - without:,} were made together with others.",
+            f"No decision about {system} can be used as a label: {made}.",
             "Review some texts one by one, in the blind mode of tender-pipeline review.",
         )
     columns = {

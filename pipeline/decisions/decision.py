@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -11,11 +12,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import normalized
+from pipeline.codes.table import cut, stem
 
-__all__ = ["Choice", "Decision", "Key", "text_key"]
+__all__ = ["Choice", "Decision", "Key", "Verdict", "text_key"]
 
 Choice: TypeAlias = Literal["code", "none", "skip", "undo"]
 """A code was chosen; no code fits; the text was put off; the last decision was taken back."""
+
+Verdict: TypeAlias = Literal["accepted", "general", "wrong", "unjudged"]
+"""What a decision says of a code: it is right; right, but too general; wrong; it was not judged."""
 
 Key: TypeAlias = tuple[System, bytes]
 """What a decision is about: the system, and the digest of the text."""
@@ -24,7 +29,10 @@ VERSION = 1
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
-OPTIONAL = ("title", "model", "best", "batch")
+LISTS = ("accepted", "general", "candidates")
+
+EXPERT = {"by": "an expert", "at": "1970-01-01T00:00:00+00:00"}
+"""Who judged, and when, where a line with verdicts does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,9 @@ class Decision:
         blind: whether the reviewer chose without seeing which match was the best.
         batch: marks decisions that were made together; "" for one that was made by itself.
         settles: whether it settles a conflict, and so replaces earlier decisions of others.
+        accepted: further codes that would do.
+        general: codes that are right, but too general.
+        candidates: the codes that were judged, if not all others are wrong.
     """
 
     system: System
@@ -60,6 +71,9 @@ class Decision:
     blind: bool = False
     batch: str = ""
     settles: bool = False
+    accepted: tuple[str, ...] = ()
+    general: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -73,17 +87,46 @@ class Decision:
 
     def to_line(self) -> bytes:
         """Return the decision as a line of a decisions file."""
-        line = json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=False, allow_nan=False)
+        values = {name: value for name, value in asdict(self).items() if value or name not in LISTS}
+        line = json.dumps({"version": VERSION, **values}, ensure_ascii=False, allow_nan=False)
         return line.encode() + b"\n"
 
     @classmethod
-    def of_line(cls, line: bytes) -> Decision:
-        """Return the decision in a line; unknown names are ignored.
+    def of_line(cls, line: bytes) -> list[Decision]:
+        """Return the decision in a line, or those of a line with verdicts in several systems.
+
+        Unknown names are ignored.
 
         Raises:
             ValueError: the line holds no valid decision; the message says why.
         """
-        return _checked(_object(line))
+        values = _object(line)
+        if "systems" in values:
+            return [_checked(each) for each in _judged(values)]
+        if values.get("version") != VERSION:
+            version = values.get("version")
+            raise ValueError(f"its version is {version!r}, and this tool reads {VERSION}")
+        return [_checked(values)]
+
+    def verdict(self, code: str) -> Verdict:
+        """Return what the decision says of a code.
+
+        If it does not list the codes that were judged, a code below the chosen one is right, and
+        one above it is right, but too general.
+        """
+        if code == self.code or code in self.accepted:
+            return "accepted"
+        if code in self.general:
+            return "general"
+        if self.candidates:
+            return "wrong" if code in self.candidates else "unjudged"
+        if self.code and self._contains(self.code, code):
+            return "accepted"
+        return "general" if self.code and self._contains(code, self.code) else "wrong"
+
+    def _contains(self, upper: str, code: str) -> bool:
+        digits = len(stem(self.system, upper))
+        return cut(self.system, upper, digits) == cut(self.system, code, digits)
 
 
 def text_key(text: str) -> bytes:
@@ -98,9 +141,22 @@ def _object(line: bytes) -> dict[str, Any]:
         raise ValueError("it is not JSON") from error
     if not isinstance(values, dict):
         raise ValueError("it is not a JSON object")
-    if values.get("version") != VERSION:
-        raise ValueError(f"its version is {values.get('version')!r}, and this tool reads {VERSION}")
     return values
+
+
+def _judged(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the decision in each system of a line with verdicts."""
+    if not isinstance(values["systems"], dict):
+        raise ValueError("its systems are no JSON object")
+    text = " ".join(_text(values, "text").split())  # as texts of a table are read
+    for system, found in values["systems"].items():
+        if not isinstance(found, dict):
+            raise ValueError(f"its verdict for {system!r} is no JSON object")
+        choice = "skip" if found.get("unknowable") else "code" if found.get("best") else "none"
+        codes = {name: found.get(name, []) for name in LISTS}
+        codes["accepted"] = [*codes["accepted"], *found.get("other", [])]
+        own = {"text": text, "system": system, "choice": choice, "code": found.get("best")}
+        yield {**EXPERT, **values, **own, **codes}
 
 
 def _checked(values: dict[str, Any]) -> Decision:
@@ -116,10 +172,16 @@ def _checked(values: dict[str, Any]) -> Decision:
         by=_text(values, "by"),
         at=_time(_text(values, "at")),
         code=_code(system, _text(values, "code")) if choice == "code" else "",
-        **{name: _text(values, name, "") for name in OPTIONAL},
+        title=_text(values, "title", ""),
+        model=_text(values, "model", ""),
+        best=_text(values, "best", ""),
+        batch=_text(values, "batch", ""),
         confidence=_confidence(values.get("confidence")),
         blind=values.get("blind") is True,
         settles=values.get("settles") is True,
+        accepted=_codes(system, values, "accepted"),
+        general=_codes(system, values, "general"),
+        candidates=_codes(system, values, "candidates"),
     )
 
 
@@ -142,6 +204,13 @@ def _time(written: str) -> str:
         raise ValueError(f"its time is {written!r}") from error
     moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     return moment.isoformat(timespec="milliseconds")
+
+
+def _codes(system: System, values: dict[str, Any], name: str) -> tuple[str, ...]:
+    written = values.get(name, [])
+    if not isinstance(written, list | tuple) or not all(isinstance(code, str) for code in written):
+        raise ValueError(f"its {name} are no list of codes")
+    return tuple(_code(system, code) for code in written)
 
 
 def _code(system: System, written: str) -> str:

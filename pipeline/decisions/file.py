@@ -65,7 +65,7 @@ def read_decisions(path: Path) -> DecisionFile:
                     break
                 complete += len(line)
                 if line.strip():
-                    decisions.append(_decision(path, number, line))
+                    decisions += _decisions(path, number, line)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -74,7 +74,7 @@ def read_decisions(path: Path) -> DecisionFile:
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)
 
 
-def _decision(path: Path, number: int, line: bytes) -> Decision:
+def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
     try:
         return Decision.of_line(line)
     except ValueError as error:

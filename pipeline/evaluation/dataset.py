@@ -43,7 +43,7 @@ class LabelledBatch(ArrowBatch):
 
     @property
     def codes(self) -> list[str]:
-        """The right code of each row."""
+        """The right code of each row; "" if people decided that none fits."""
         return self._values(0)
 
     @property
@@ -152,7 +152,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
     for batch in _usable(reader, settings, left_out):
-        left_out.unknown.update(code for code in batch.codes if code not in codes)
+        left_out.unknown.update(code for code in batch.codes if code and code not in codes)
     if not left_out.rows:
         raise InputError(f"{this} has no rows.", "Evaluate a table with at least one row.")
     if not left_out.usable:
@@ -216,6 +216,8 @@ def _code(text: str, stated: str, settings: EvaluationSettings, left_out: LeftOu
     if not text:
         left_out.without_text += 1
         return None
+    if not stated and settings.decisions:
+        return ""  # no code fits
     if not stated:
         left_out.without_code += 1
         return None

@@ -9,7 +9,16 @@ from typing import Literal
 from pipeline.answers import System
 from pipeline.codes.table import cut, levels_above, stem
 
-__all__ = ["EXACT", "STATED", "Depth", "broad", "depths", "is_bare", "measured_depth"]
+__all__ = [
+    "ACCEPTED",
+    "EXACT",
+    "STATED",
+    "Depth",
+    "broad",
+    "depths",
+    "is_bare",
+    "measured_depth",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,8 @@ class Depth:
 
     def rank(self, system: System, truth: str, answers: Sequence[str]) -> int:
         """Return the rank of the first answer that is right to this depth, from 1; 0 if none is."""
+        if not truth:
+            return 0
         if self.digits == "all":
             return answers.index(truth) + 1 if truth in answers else 0
         digits = len(stem(system, truth)) if self.digits == "stated" else self.digits
@@ -35,6 +46,9 @@ class Depth:
                 return place
         return 0
 
+
+ACCEPTED = Depth("accepted", "all")
+"""Any code that people accept is right; `pipeline.decisions.Decision.verdict` says which."""
 
 EXACT = Depth("full code", "all")
 STATED = Depth("as far as stated", "stated")

@@ -112,7 +112,9 @@ def evaluate(
     check_candidates(candidates, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
-        settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
+        settings = replace(
+            settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN, decisions=reviewed
+        )
     name = str(data) if isinstance(data, str | PathLike) else UNNAMED
 
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:

@@ -13,7 +13,6 @@ from pipeline.charts import WANTED, most_taken
 from pipeline.checks import fraction
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.page import page
-from pipeline.evaluation.plots import surest
 from pipeline.evaluation.text import lines
 from pipeline.python_messages import reworded
 
@@ -55,8 +54,8 @@ class Evaluation(Findings):
         The columns are ``candidate``, ``accuracy`` (the one that you want), ``min_confidence``
         (which to pass to `classify`), ``rows`` (the most confident ones, down to that confidence),
         ``share`` (of all rows) and ``right`` (the share of these rows with exactly the right code
-        first). If no ten rows or more are as accurate, ``rows`` and ``share`` are 0 and the others
-        NaN.
+        first, or, with ``decisions``, one that is accepted). If no ten rows or more are as
+        accurate, ``rows`` and ``share`` are 0 and the others NaN.
 
         Args:
             accuracy: one or several, from 0 to 1.
@@ -68,7 +67,8 @@ class Evaluation(Findings):
         accuracies = [fraction("accuracy", each) for each in asked]
         found = []
         for candidate in self.subjects:
-            points, all_rows = surest(candidate.figures), candidate.figures.rows
+            points = candidate.figures.surest
+            all_rows = candidate.figures.curve[-1].right.rows
             for wanted in accuracies:
                 most = most_taken(points, wanted)
                 figures = (

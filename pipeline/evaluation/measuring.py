@@ -12,8 +12,9 @@ from pipeline.answers import System
 from pipeline.bands import BANDS, Band
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.table import LEVELS, cut, full_code, level
+from pipeline.decisions import Verdict
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, is_bare, measured_depth
+from pipeline.evaluation.depths import ACCEPTED, EXACT, STATED, Depth, broad, is_bare
 from pipeline.evaluation.metrics import (
     TOPS,
     Bin,
@@ -43,19 +44,20 @@ _Ranks = npt.NDArray[np.uint8]
 def figures(scores: Scores, table: CodeTable) -> Figures:
     """Return the figures of one candidate."""
     ranks = {depth: np.array(found, np.uint8) for depth, found in scores.ranks.items()}
-    measured = measured_depth(scores.system, scores.labels)
-    right = ranks[measured] == 1
-    confidence = np.array(scores.confidence, np.float64)
-    wrong = (ranks[STATED] != 1).tolist()
+    judged = _judged(scores)
+    measured = scores.measured
+    right = (ranks[measured] == 1)[judged]
+    confidence = np.array(scores.confidence, np.float64)[judged]
+    wrong = (ranks[ACCEPTED if scores.verdicts else STATED] != 1).tolist()
     return Figures(
-        rows=len(right),
+        rows=len(judged),
         measured=measured,
         headline=headline(scores.system, scores.labels, scores.best),
-        unanswered=Share(scores.best.count(""), len(right)),
+        unanswered=Share(scores.best.count(""), len(judged)),
         statuses=dict(scores.statuses.most_common()),
         answer_levels=_answer_levels(scores),
         depths=[DepthFigures(depth, _top(found)) for depth, found in ranks.items()],
-        bands=_bands(scores, ranks[STATED]),
+        bands=_bands(scores, ranks, judged),
         calibration_error=calibration_error(confidence, right),
         odd_confidences=scores.odd_confidences,
         bins=_bins(confidence, right),
@@ -63,7 +65,25 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         confused=_confused(scores, wrong, table),
         languages=_groups(scores.languages, scores, ranks, measured),
         sources=_groups(scores.sources, scores, ranks, measured),
+        verdicts=_verdicts(scores, int(judged.sum())),
     )
+
+
+def _judged(scores: Scores) -> _Bools:
+    """Return which rows count: all, without those whose best code nobody has judged."""
+    found = np.array([each != "unjudged" for each in scores.verdicts] or [True] * len(scores.best))
+    return found if found.any() else ~found
+
+
+def _verdicts(scores: Scores, judged: int) -> dict[Verdict, Share] | None:
+    if not scores.verdicts:
+        return None
+    counts = Counter(scores.verdicts)
+    rows: dict[Verdict, int] = dict.fromkeys(("accepted", "general", "wrong"), judged)
+    return {
+        each: Share(counts[each], of)
+        for each, of in (rows | {"unjudged": len(scores.best)}).items()
+    }
 
 
 def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Headline | None:
@@ -95,10 +115,11 @@ def _top(ranks: _Ranks) -> dict[int, Share]:
     return {top: Share(int(((ranks > 0) & (ranks <= top)).sum()), len(ranks)) for top in TOPS}
 
 
-def _bands(scores: Scores, ranks: _Ranks) -> dict[Band, Share]:
+def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dict[Band, Share]:
     found: dict[Band, list[bool]] = {each: [] for each in BANDS}
-    for name, right in zip(scores.bands, (ranks == 1).tolist(), strict=True):
-        if name:
+    rights = (ranks[ACCEPTED if scores.verdicts else STATED] == 1).tolist()
+    for name, right, counts in zip(scores.bands, rights, judged.tolist(), strict=True):
+        if name and counts:
             found[name].append(right)
     return {each: Share(sum(rights), len(rights)) for each, rights in found.items()}
 
@@ -129,7 +150,7 @@ def _confused(scores: Scores, wrong: Sequence[bool], table: CodeTable) -> dict[s
     """Return the confused pairs at the level of two digits and at the full code."""
     system, level = scores.system, broad(scores.system)
     rows = zip(scores.labels, scores.best, wrong, strict=True)
-    pairs = Counter((label, best) for label, best, is_wrong in rows if best and is_wrong)
+    pairs = Counter((label, best) for label, best, is_wrong in rows if label and best and is_wrong)
 
     def title(code: str) -> str:
         return table.titles.get(code) or scores.titles.get(code, "")

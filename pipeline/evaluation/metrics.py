@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 from pipeline.bands import Band
-from pipeline.evaluation.depths import STATED, Depth
+from pipeline.charts import FEWEST, Taken
+from pipeline.decisions import Verdict
+from pipeline.evaluation.depths import ACCEPTED, EXACT, STATED, Depth
 
 __all__ = [
     "SOURCE_ROWS",
@@ -187,6 +189,9 @@ class Figures:
         confused: by the name of a level, the pairs confused most often.
         languages: those with most rows first; none without a column that names them.
         sources: the same by source.
+        verdicts: how many best codes people found right, too general and wrong, of those that they
+            judged, and how many they did not judge; None for a labelled table. With verdicts, right
+            means accepted, also in the calibration, the curve and the bands.
     """
 
     rows: int
@@ -204,11 +209,18 @@ class Figures:
     confused: Mapping[str, Sequence[Pair]]
     languages: Sequence[GroupFigures]
     sources: Sequence[GroupFigures]
+    verdicts: Mapping[Verdict, Share] | None = None
 
     @property
     def right(self) -> Mapping[int, Share]:
         """How often the right code is among the first 1, 5 and 10."""
         return self.at(self.measured)
+
+    @property
+    def surest(self) -> list[Taken]:
+        """The most confident rows, from few to many, with the share that is right."""
+        points = [each for each in self.curve if each.right.rows >= FEWEST]
+        return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
 
     @property
     def worst_source(self) -> GroupFigures | None:
@@ -224,12 +236,12 @@ class Figures:
 def shown_depths(figures: Figures) -> list[DepthFigures]:
     """Return the depths to show: those that the labels state.
 
-    "As far as stated" is among them only if it differs from the full code.
+    "As far as stated" is among them only if no other depth says the same.
     """
     if figures.measured == STATED:
         return [each for each in figures.depths if each.depth.digits in ("stated", 1, 2)]
-    full = figures.right
-    return [found for found in figures.depths if found.depth != STATED or found.top != full]
+    others = [found.top for found in figures.depths if found.depth in (ACCEPTED, EXACT)]
+    return [found for found in figures.depths if found.depth != STATED or found.top not in others]
 
 
 def shown_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:

@@ -112,9 +112,9 @@ def _drawn(found: Findings) -> str:
 
 def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
     """Return the names of the figures that come first, each with those of all candidates."""
-    figures = [candidate.figures.headline for candidate in found.subjects]
-    shares = [headline_shares(each) for each in figures if each is not None]
-    return [(name, [each[name] for each in shares]) for name in (shares[0] if shares else ())]
+    shares = [headline_shares(candidate.figures) for candidate in found.subjects]
+    names = dict.fromkeys(name for each in shares for name in each)
+    return [(name, [each.get(name, Share(0, found.rows)) for each in shares]) for name in names]
 
 
 def _groups(named: Sequence[tuple[str, Evaluated]]) -> Iterator[tuple[str, list[_Group]]]:
@@ -147,6 +147,11 @@ def _notes(found: Findings) -> Iterator[str]:
         if candidate.figures.odd_confidences:
             odd = rows(candidate.figures.odd_confidences)
             yield f"Confidence of {candidate.name} outside 0 to 1, clipped: {odd}."
+    if found.settings.decisions:
+        yield (
+            "Right means that people accepted the code: the one they chose, any code below it, or "
+            "one that they named besides. A text that no code fits counts as wrong."
+        )
     yield (
         "Right as far as the label states: a label that ends with zeros states a division, a group "
         "or a class, and every code below it is right too. At a level, the leading digits are "

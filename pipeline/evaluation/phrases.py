@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from pipeline.decisions import Verdict
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import Figures, Headline, Share
 from pipeline.evaluation.significance import Comparison, Difference, Flips
@@ -86,8 +87,23 @@ def _named(codes: Mapping[str, int]) -> str:
     return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
 
 
-def headline_shares(found: Headline) -> dict[str, Share]:
-    """Return the three figures that come first, by what they are called."""
+VERDICTS: Mapping[Verdict, str] = {
+    "accepted": "first code accepted",
+    "general": "right, but too general",
+    "wrong": "wrong",
+    "unjudged": "not judged, and left out of these figures",
+}
+JUDGED = ("accepted", "general", "wrong")
+
+
+def headline_shares(figures: Figures) -> dict[str, Share]:
+    """Return the figures that come first, by what they are called; none for some tables."""
+    if figures.verdicts is not None:
+        shown = (each for each, share in figures.verdicts.items() if each in JUDGED or share.hits)
+        return {VERDICTS[each]: figures.verdicts[each] for each in shown}
+    if figures.headline is None:
+        return {}
+    found = figures.headline
     return {
         f"exactly right, label deeper than a {found.level}": found.specific,
         "right as far as the label states": found.stated,
@@ -138,6 +154,8 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
     """Return how good one candidate is, or which of two is better and what that costs."""
     if comparison is None:
         (one,) = figures
+        if one.verdicts is not None:
+            return _accepted(names[0], one)
         if one.headline is not None and one.headline.specific.rows:
             return _headline(names[0], one.headline)
         right = one.right
@@ -161,6 +179,14 @@ def caveat(name: str, learned: int, all_rows: int) -> str:
     return (
         f"But {name} was trained on the texts of {learned:,} of the {rows(all_rows)}, and repeats "
         "what it learned: evaluate it on other rows."
+    )
+
+
+def _accepted(name: str, found: Figures) -> str:
+    accepted = (found.verdicts or {})["accepted"]
+    return (
+        f"{_capital(name)}: the first code is accepted for {percent(accepted.value)} of "
+        f"{rows(accepted.rows)}, and one of the first ten for {percent(found.right[10].value)}."
     )
 
 

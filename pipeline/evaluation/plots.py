@@ -12,7 +12,6 @@ from pipeline.charts import (
     Bin,
     Curve,
     CurvePoint,
-    Taken,
     bars,
     coverage,
     curves,
@@ -26,7 +25,6 @@ __all__ = [
     "accuracy_by_level",
     "confidence_and_accuracy",
     "rows_without_a_look",
-    "surest",
     "surest_rows",
 ]
 
@@ -99,13 +97,7 @@ def surest_rows(named: Named, narrow: bool = False) -> Markup:
 
 def rows_without_a_look(style: str, candidate: Evaluated) -> Markup:
     """Draw how many rows can go through without a look, by the accuracy that is wanted."""
-    return coverage(surest(candidate.figures), candidate.figures.rows, style=style)
-
-
-def surest(figures: Figures) -> list[Taken]:
-    """Return the most confident rows, from few to many, with the share that is right."""
-    points = [each for each in figures.curve if each.right.rows >= FEWEST]
-    return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
+    return coverage(candidate.figures.surest, candidate.figures.curve[-1].right.rows, style=style)
 
 
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:

@@ -100,11 +100,13 @@ def evaluated(
 def _scores(
     rows: Labelled, progress: Progress, suspects: Suspects | None, matcher: Matcher
 ) -> Scores:
-    scores = Scores(rows.settings.system)
+    system, decisions = rows.settings.system, rows.settings.decisions
+    scores = Scores(system)
     with progress(rows.rows) as advance:
         for batch, answers in answered(rows.batches(), matcher):
-            found = answers[rows.settings.system]
-            scores.add(found, batch.codes, batch.languages, batch.sources)
+            found = answers[system]
+            decided = [decisions.of(system, text) for text in batch.texts] if decisions else ()
+            scores.add(found, batch.codes, batch.languages, batch.sources, decided)
             if suspects is not None:
                 suspects.add(found, batch)
             advance(len(batch.texts))

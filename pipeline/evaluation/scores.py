@@ -13,7 +13,8 @@ from pipeline.answers import Answer, Matched, System
 from pipeline.bands import Band, band
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
-from pipeline.evaluation.depths import Depth, depths
+from pipeline.decisions import Decision, Verdict
+from pipeline.evaluation.depths import ACCEPTED, Depth, depths, measured_depth
 from pipeline.settings import MAX_TOP
 
 __all__ = ["Scores"]
@@ -25,8 +26,8 @@ class Scores:
 
     Attributes:
         system: whose codes they are.
-        ranks: for each depth the rank of the first match that is right to that depth, from 1; 0
-            where none of the first ten is.
+        ranks: for each depth, the one that says what is right first, the rank of the first match
+            that is right to that depth, from 1; 0 where none of the first ten is.
         confidence: of the best match, from 0 to 1; 0 without one.
         bands: the band of the best match; "" without one.
         odd_confidences: best matches whose confidence is no fraction; it is clipped to 0 or 1.
@@ -36,6 +37,7 @@ class Scores:
         languages: the row's language; "" where the table names none.
         sources: the row's source; "" where the table names none.
         titles: the candidate's titles for the codes in `best`.
+        verdicts: what people decided about the best match; empty for a labelled table.
     """
 
     system: System
@@ -49,9 +51,15 @@ class Scores:
     languages: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.ranks = {depth: array("B") for depth in depths(self.system)}
+
+    @property
+    def measured(self) -> Depth:
+        """To what depth a code must be right to count as right."""
+        return ACCEPTED if self.verdicts else measured_depth(self.system, self.labels)
 
     def add(
         self,
@@ -59,21 +67,30 @@ class Scores:
         labels: Sequence[str],
         languages: Sequence[str],
         sources: Sequence[str],
+        decided: Sequence[Decision | None] = (),
     ) -> None:
-        """Add the answers of some rows."""
-        for answer, label in zip(answers, labels, strict=True):
+        """Add the answers of some rows, with the decision about each if there are any."""
+        if decided and ACCEPTED not in self.ranks:
+            self.ranks = {ACCEPTED: array("B"), **self.ranks}
+        known = decided or [None] * len(labels)
+        for answer, label, decision in zip(answers, labels, known, strict=True):
             self.statuses[status(answer, 0.0)] += 1
-            self._add(answer, label)
+            self._add(answer, label, decision)
         # One string object for each distinct value: a row then takes one pointer.
         self.labels += map(intern, labels)
         self.languages += map(intern, languages)
         self.sources += map(intern, sources)
 
-    def _add(self, answer: Answer | None, label: str) -> None:
+    def _add(self, answer: Answer | None, label: str, decision: Decision | None) -> None:
         matches = answer.matches[:MAX_TOP] if isinstance(answer, Matched) else ()
         codes = [normalized(self.system, match.code) or match.code for match in matches]
-        for depth, ranks in self.ranks.items():
-            ranks.append(depth.rank(self.system, label, codes))
+        if ACCEPTED in self.ranks:
+            verdicts = [decision.verdict(code) if decision else "unjudged" for code in codes]
+            self.verdicts.append(verdicts[0] if verdicts else "wrong")
+            rank = verdicts.index("accepted") + 1 if "accepted" in verdicts else 0
+            self.ranks[ACCEPTED].append(rank)
+        for depth in depths(self.system):
+            self.ranks[depth].append(depth.rank(self.system, label, codes))
         confidence = matches[0].confidence if matches else 0.0
         self.bands.append(band(self.system, confidence) if matches else "")
         self.odd_confidences += not 0.0 <= confidence <= 1.0

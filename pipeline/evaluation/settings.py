@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import option_name, whole_number
+from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
@@ -31,7 +32,8 @@ OWN_COLUMNS = (
 class EvaluationSettings:
     """Which rows are evaluated, and how.
 
-    These are arguments of `pipeline.evaluate`, which describes them.
+    These are arguments of `pipeline.evaluate`, which describes them. With decisions, a code is
+    right if they accept it.
     """
 
     system: System
@@ -44,6 +46,7 @@ class EvaluationSettings:
     source_column: str | None = None
     suspects: bool = False
     reference_columns: tuple[str, ...] = ()
+    decisions: Decisions = NO_DECISIONS
 
     def __post_init__(self) -> None:
         asked = Settings(text_columns=self.text_columns, jobs=self.jobs)

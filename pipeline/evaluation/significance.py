@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.depths import STATED, Depth, measured_depth
+from pipeline.evaluation.depths import STATED, Depth
 from pipeline.evaluation.metrics import TOPS, Share, Z
 from pipeline.evaluation.scores import Scores
 
@@ -102,7 +102,7 @@ class Comparison:
     """How two candidates differ.
 
     Attributes:
-        differences: at every depth, among the first 1, 5 and 10; the one that is measured first.
+        differences: at every depth, among the first 1, 5 and 10; first that of what is right.
         flips: how many best codes change from the first candidate to the second.
         usd: what the answers of the paid candidate cost, US dollars; None if neither is paid, or a
             price is unknown.
@@ -143,10 +143,9 @@ def compare(
 
     ``usd`` is what the answers of the paid one cost.
     """
-    measured = measured_depth(a.system, a.labels)
     differences = [
         _difference(a, b, depth, top)
-        for depth in sorted(a.ranks, key=lambda depth: depth != measured)
+        for depth in sorted(a.ranks, key=lambda depth: depth != a.measured)
         for top in TOPS
     ]
     return Comparison(differences, _flips(a, b), usd, paid)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import (
     SOURCE_ROWS,
     TOPS,
     Figures,
     GroupFigures,
-    Headline,
     Share,
     shown_depths,
     shown_pairs,
@@ -70,8 +70,9 @@ def _basis(found: Findings) -> str:
 
 def _candidate(candidate: Evaluated) -> Iterator[str]:
     figures = candidate.figures
-    if figures.headline is not None:
-        yield from _headline(figures.headline)
+    if shares := headline_shares(figures):
+        cells = _cells(shares.items())
+        yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
         yield ""
     yield from _accuracy(figures)
     answered = sum(figures.answer_levels.values())
@@ -84,11 +85,6 @@ def _candidate(candidate: Evaluated) -> Iterator[str]:
     yield from _confused(candidate)
     yield from _groups("language", figures.languages)
     yield from _groups("source", figures.sources)
-
-
-def _headline(found: Headline) -> Iterator[str]:
-    cells = _cells(headline_shares(found).items())
-    yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
 
 
 def _accuracy(figures: Figures) -> Iterator[str]:
@@ -132,7 +128,10 @@ def _confidence(candidate: Evaluated) -> Iterator[str]:
     right = ["right first", *(percent(curve[percent_].value) for percent_ in SURE)]
     yield from aligned(header, [right], numbers=len(SURE))
     yield ""
-    header = ["band", "right as far as stated", "95 % interval", "rows"]
+    yield from _through(figures)
+    yield ""
+    known = "accepted" if figures.verdicts else "right as far as stated"
+    header = ["band", known, "95 % interval", "rows"]
     yield from aligned(header, _cells(figures.bands.items()), numbers=3)
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
     worst = figures.worst_source
@@ -144,6 +143,22 @@ def _confidence(candidate: Evaluated) -> Iterator[str]:
     if figures.odd_confidences:
         count = rows(figures.odd_confidences)
         yield f"confidence outside 0 to 1, clipped: {count}"
+
+
+def _through(figures: Figures) -> Iterator[str]:
+    """Yield how many rows can go through without a look, by the accuracy that is wanted."""
+    all_rows = figures.curve[-1].right.rows
+    cells = []
+    for wanted in WANTED:
+        most = most_taken(figures.surest, wanted)
+        found = ["-", "-", "-"]
+        if most is not None:
+            share = percent(most.rows / all_rows)
+            found = [f"{most.rows:,}", share, f"{most.confidence:.2f}"]
+        cells.append([f"{100 * wanted:.0f} %", *found])
+    right = "accepted" if figures.verdicts else "right"
+    header = [f"if so many must be {right}", "rows go through", "share", "--min-confidence"]
+    yield from aligned(header, cells, numbers=3)
 
 
 def _confused(candidate: Evaluated) -> Iterator[str]:

@@ -82,7 +82,7 @@ def test_the_largest_part_that_reaches_an_accuracy_goes_through() -> None:
     points = [Taken(10, 0.92, 0.9), Taken(20, 0.85, 0.7), Taken(30, 0.86, 0.6), Taken(40, 0.5, 0.1)]
     table = coverage(points, 40)
     lines = re.findall(r'<th scope="row" class="n">(\d+) %</th>(.*)</tr>', table)
-    assert [wanted for wanted, _ in lines] == ["95", "90", "80", "70", "50"]
+    assert [wanted for wanted, _ in lines] == ["95", "90", "85", "80", "70", "50"]
     cells = {wanted: re.findall(r">([^<>]+)<", line) for wanted, line in lines}
     assert cells["95"] == ["none", "40", "&ndash;"]
     assert cells["90"] == ["10 (25 %)", "30", "0.90"]

@@ -26,11 +26,17 @@ def test_a_history_is_corrected_and_gets_each_decided_text_that_it_lacks(tmp_pat
     assert labels.rest() == (["new"], ["45000000"])
 
 
-def test_labels_to_measure_with_are_chosen_codes_one_by_one(tmp_path: Path) -> None:
-    together = [chose("a", "45000000", batch="1"), nothing_fits("b"), nothing_fits("c")]
-    path = write(tmp_path / "d.jsonl", [*together, chose("road", "45233140")])
+def test_labels_to_measure_with_are_decided_one_by_one_and_empty_if_no_code_fits(
+    tmp_path: Path,
+) -> None:
+    together = [chose("a", "45000000", batch="1")]
+    one_by_one = [chose("road", "45233140"), nothing_fits("b")]
+    path = write(tmp_path / "d.jsonl", [*together, *one_by_one])
     table = label_table(decisions_in(path, print), "cpv")
-    assert table.to_pylist() == [{TEXT_COLUMN: "road", CODE_COLUMN: "45233140"}]
+    assert table.to_pylist() == [
+        {TEXT_COLUMN: "road", CODE_COLUMN: "45233140"},
+        {TEXT_COLUMN: "b", CODE_COLUMN: ""},
+    ]
     path = write(tmp_path / "d.jsonl", together)
-    with pytest.raises(InputError, match="of 3, 2 say that no code fits, and 1 were made together"):
+    with pytest.raises(InputError, match="were made together with others"):
         label_table(decisions_in(path, print), "cpv")

@@ -186,7 +186,7 @@ def evaluate(**values: Any) -> int:
     options = _Options(**values)
     check_given(options.labelled, options.decisions, options.system)
     source = options.labelled or options.decisions[0]
-    settings = options.evaluation
+    settings = replace(options.evaluation, decisions=decisions_in(options.decisions, warn))
     if options.report is not None:
         page_file(options.report).check(options.overwrite)
     if options.suspects is not None:
@@ -228,7 +228,7 @@ def _log(rows: Labelled, candidates: Sequence[Candidate], with_skipped: bool) ->
 
 def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Reader:
     if options.decisions:
-        table = label_table(decisions_in(options.decisions, warn), settings.system)
+        table = label_table(settings.decisions, settings.system)
         return ArrowReader(table, settings.text_columns)
     with naming_all(settings.needed_columns, settings.system):
         return open_suggesting(

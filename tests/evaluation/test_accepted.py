@@ -1,0 +1,94 @@
+"""Codes compared with what people decided: accepted, too general, wrong, or not judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import pipeline
+from pipeline.codes import load
+from pipeline.decisions import Decision
+from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.scores import Scores
+from tests.decisions.samples import chose, nothing_fits, write
+from tests.evaluation.labels import answer, evaluation
+
+DECIDED = [
+    chose("a", "45233140"),
+    chose("b", "45000000"),
+    chose("c", "45233140"),
+    nothing_fits("d"),
+    chose("e", "45233140", candidates=("45233140", "39000000")),
+    chose("f", "45233140"),
+]
+ANSWERS = [
+    answer("45233140", confidence=0.9),  # accepted
+    answer("45233140", confidence=0.8),  # accepted: it is below the chosen division
+    answer("45000000", "45233140", confidence=0.7),  # too general, and second
+    answer("39000000", confidence=0.6),  # wrong: no code fits
+    answer("03000000", confidence=0.5),  # nobody judged it
+    answer(),  # nothing found
+]
+
+
+def judged(decided: Sequence[Decision] = DECIDED) -> Scores:
+    scores, nothing = Scores("cpv"), [""] * len(decided)
+    answers = ANSWERS[: len(decided)]
+    scores.add(answers, [each.code for each in decided], nothing, nothing, decided)
+    return scores
+
+
+def test_the_shares_are_of_the_rows_whose_first_code_was_judged() -> None:
+    found = figures(judged(), load("cpv"))
+    assert found.verdicts is not None
+    shares = {name: (share.hits, share.rows) for name, share in found.verdicts.items()}
+    assert shares == {"accepted": (2, 5), "general": (1, 5), "wrong": (2, 5), "unjudged": (1, 6)}
+    assert [found.right[top].hits for top in (1, 5)] == [2, 3]
+    assert found.curve[-1].right.rows == 5
+    assert found.bands["sure"].hits == found.bands["sure"].rows
+
+
+def test_the_confidence_is_compared_with_the_share_that_is_accepted() -> None:
+    scores, decided = Scores("cpv"), [chose("a", "45000000")] * 20
+    answers = [answer("45233140", confidence=0.75)] * 15 + [answer("39000000", confidence=0.75)] * 5
+    scores.add(answers, ["45000000"] * 20, [""] * 20, [""] * 20, decided)
+    assert figures(scores, load("cpv")).calibration_error == pytest.approx(0)
+
+
+def test_it_says_what_is_accepted_and_how_many_rows_go_through() -> None:
+    scores = Scores("cpv")
+    for number in range(20):  # the ten most confident ones are right
+        right = answer("45233140" if number < 10 else "39000000", confidence=0.9 - number / 100)
+        scores.add([right], ["45233140"], [""], [""], [chose("a", "45233140")])
+    lines = str(evaluation(("engine", scores))).splitlines()
+    (accepted,) = (line for line in lines if line.startswith("first code accepted"))
+    assert accepted.split()[3:5] == ["50.0", "%"]
+    (wanted,) = (line for line in lines if line.startswith("85 %"))
+    assert wanted.split()[2:] == ["11", "55.0", "%", "0.80"]
+    assert lines[-1].startswith("Engine: the first code is accepted for 50.0 % of 20 rows, and one")
+
+
+def test_a_labelled_table_has_no_verdicts() -> None:
+    scores = Scores("cpv")
+    scores.add([answer("45233140")], ["45233140"], [""], [""])
+    assert json.loads(evaluation(("engine", scores)).to_json())["subjects"][0]["verdicts"] is None
+
+
+def test_a_file_of_decisions_is_measured_with_the_texts_that_no_code_fits(tmp_path: Path) -> None:
+    texts = ["Construction of a primary school", "Office chairs", "Supply of diesel fuel"]
+    best = pipeline.classify(texts, systems="cpv").table["cpv_code"].to_pylist()
+    decided = [chose(texts[0], best[0]), nothing_fits(texts[1]), chose(texts[2], "45000000")]
+    together = chose("Cleaning of offices", "90000000", batch="1")
+    path = write(tmp_path / "d.jsonl", [*decided, together])
+    found = pipeline.evaluate(decisions=path, system="cpv")
+    (subject,) = found.subjects
+    assert subject.figures.verdicts is not None
+    assert subject.figures.verdicts["accepted"].hits == 1
+    assert subject.figures.verdicts["wrong"].hits == 2
+    assert found.rows == 3
+    assert "people accepted the code" in found.to_html()
+    (lines,) = found.coverage(0.5).to_dict("records")
+    assert lines["rows"] == 0  # fewer than ten rows show nothing
