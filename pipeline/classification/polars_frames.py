@@ -50,9 +50,10 @@ class PolarsFrame:
             InputError: it lacks a text column, or one that Arrow cannot hold.
         """
         check_free(self.frame.columns, settings)
-        columns = [*dict.fromkeys(holders(self.frame.columns, settings.text_columns))]
-        find_columns(self.frame.columns, columns, "The frame")
-        return _arrow(self.frame.select(columns))
+        names = self.frame.columns
+        columns = [*dict.fromkeys(holders(names, settings.text_columns))]
+        places = find_columns(names, columns, "The frame")
+        return _arrow(self.frame.select([names[place] for place in places]))
 
     def sample(self) -> pa.RecordBatch:
         """Return the text columns among the first rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
+from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.arrow_texts import is_text
 from pipeline.tables.json_cells import holders
-from pipeline.tables.texts import no_guess
+from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, one_line
 
 __all__ = [
     "few_words",
@@ -29,13 +30,25 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-WORD = re.compile(
-    r"(?<![^\W_])[^\W\d_]{4,}(?![^\W_])|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
-)
+SHORT_WORDS = r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
+
+WORD = re.compile(rf"(?<![^\W_])[^\W\d_]{{4,}}(?![^\W_])|{SHORT_WORDS}")
 """Four letters without digits beside them, unlike codes; or two in scripts with short words."""
+
+REFERENCE = re.compile(
+    r"://|@\w|\bwww\.|\.(?:pdf|docx?|docm|xlsx?|xlsm|pptx?|odt|ods|rtf|zip|rar|7z|tiff?|jpe?g|png"
+    r"|html?|xml|csv|txt|msg|eml|dwg|dxf|[dxp]8[1346]|p7m)(?!\w)",
+    re.IGNORECASE,
+)
+"""A part of a link, an e-mail address or the name of a file."""
+
+SPACELESS = re.compile(SHORT_WORDS)
+"""Letters of a script without blanks between words: a link among them is not all that is there."""
 
 OBJECT = re.compile(r"\s*\[?\s*\{\s*\"")
 """The beginning of an object in JSON, or of a list of them: a field in it may be the text."""
+
+LACK = "are numbers, dates, codes, links, file names or blank"
 
 HARDLY_ANY = 0.2
 """A text column has words in more than this share of its rows."""
@@ -45,9 +58,17 @@ MOST = 40
 
 
 def have_words(texts: Iterable[str]) -> list[bool]:
-    """Return which texts have words, not only numbers, dates, codes or blanks."""
+    """Return which texts have words, not only what `LACK` names."""
     search = WORD.search
-    return [search(text) is not None for text in texts]
+    return [search(_without_references(text)) is not None for text in texts]
+
+
+def _without_references(text: str) -> str:
+    """Return a text without links, e-mail addresses and names of files."""
+    if not REFERENCE.search(text):
+        return text
+    parts = text.split()
+    return " ".join(p for p in parts if not REFERENCE.search(p) or SPACELESS.search(p))
 
 
 def few_words(
@@ -65,17 +86,17 @@ def few_words(
     )
     first = sample()
     names = first.schema.names
-    own = {*wanted, *holders(names, wanted)}
-    # A text column of OCDS is a place in its releases, and none of the table's columns.
-    other = likeliest(first, own) if own & {*names} else None
-    if other is not None:
-        hint = f"Did you mean --text-column {other!r}?"
+    own = {*holders(names, wanted)}
+    hint = "Name the column that says what is bought: --text-column NAME."
+    if names and not own & {*names}:  # places in releases of OCDS
+        hint = "Name the field that says what is bought: --text-column NAME."
+        if tuple(wanted) == TEXT_COLUMNS:  # nobody named one
+            holds = "The titles, descriptions and items of the releases hold"
+    elif (other := likeliest(first, own)) is not None:
+        hint = f"Did you mean --text-column {one_line(other)!r}?"
     elif names and own.issuperset(names):
         hint = "The table has no other column."
-    else:
-        hint = "Name the column that says what is bought: --text-column NAME."
-    less = f"{rows - worded:,} of {rows:,} rows are numbers, dates, codes or blank"
-    return f"{holds} hardly any words: {less}. {hint}"
+    return f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}"
 
 
 def first_rows(reader: Reader) -> pa.RecordBatch:
@@ -103,33 +124,46 @@ def open_suggesting(
 
 @contextmanager
 def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
-    """Let the error about a missing text column suggest one by its words, if no name is similar.
+    """Let the error about a missing text column suggest one that has words, whatever its name.
 
-    The sample has the first rows with all columns.
+    The sample has the first rows with all columns. A column with a similar name and words stays.
     """
     try:
         yield
     except InputError as error:
-        unknown = no_guess("--text-column")
-        name = likeliest(sample(), ()) if unknown in error.hint else None
-        if name is not None and repr(name) in error.message:  # else it is in another sheet
-            known = f"Did you mean {name!r}? Use --text-column {name!r}."
-            error.hint = error.hint.replace(unknown, "" if known in error.hint else known).strip()
+        if isinstance(missing := error.__cause__, MissingError) and any(missing.hints.values()):
+            _suggest_words(error, missing.hints, sample())
         raise
+
+
+def _suggest_words(error: InputError, hints: Mapping[str, str], sample: pa.RecordBatch) -> None:
+    """Replace hints about missing columns that suggest none, or one without words."""
+    by_words = scores(sample)
+    best = likeliest(sample, ())
+    if best is None or repr(one_line(best)) not in error.message:  # it is in another sheet
+        return
+    known = guess(TEXT_COLUMN, one_line(best))
+    wordless = {guess(TEXT_COLUMN, one_line(name)) for name in by_words if not by_words[name]}
+    for hint in hints.values():
+        if hint in wordless or hint.startswith(NO_GUESS):
+            error.hint = error.hint.replace(hint, "" if known in error.hint else known).strip()
 
 
 def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
     """Return the column most likely to hold text: many words, different in each row."""
+    found = {name: score for name, score in scores(sample).items() if score and name not in but}
+    return max(found, key=found.__getitem__, default=None)
+
+
+def scores(sample: pa.RecordBatch) -> dict[str, float]:
+    """Return how likely the columns hold text, 0 for those without words."""
     names = sample.schema.names
     # The titles of codes, such as those of an output of this tool, do not say what was bought.
     of_codes = {f"{name.removesuffix('code')}title" for name in names if name.endswith("_code")}
-    scores = {
-        name: _score(column.to_pylist())
+    return {
+        name: _score(column.to_pylist()) if name not in of_codes and is_text(column.type) else 0.0
         for name, column in zip(names, sample.columns, strict=True)
-        if name not in but and name not in of_codes and is_text(column.type)
     }
-    best = max(scores, key=lambda name: scores[name], default=None)
-    return best if best is not None and scores[best] > 0 else None
 
 
 def _score(values: Iterable[str | None]) -> float:
@@ -137,5 +171,6 @@ def _score(values: Iterable[str | None]) -> float:
     worded = [text for text in compress(texts, have_words(texts)) if not OBJECT.match(text)]
     if len(worded) <= HARDLY_ANY * len(texts):
         return 0.0
-    words = sum(min(MOST, len(WORD.findall(text))) for text in worded) / len(texts)
+    counts = [len(WORD.findall(_without_references(text))) for text in worded]
+    words = sum(min(MOST, count) for count in counts) / len(texts)
     return words * len(set(worded)) / len(worded)

@@ -147,7 +147,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
     """
     codes = load(settings.system)
     this = "The table" if name == UNNAMED else name
-    _check_columns(reader.schema.names, settings, this)
+    settings = _as_named(reader.schema.names, settings, this)
     if settings.source_column is None and _has_sources(reader.schema):
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
@@ -166,15 +166,23 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
     return Labelled(settings, reader, name, left_out, _sample(left_out.usable, settings))
 
 
-def _check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:
-    """Refuse columns that are missing or that exist twice.
+def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> EvaluationSettings:
+    """Return the settings with the columns as the table names them.
 
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
+
+    def own(option: str, column: str) -> str:
+        return names[find_column(names, column, name, option, settings.system)]
+
     with naming_all(settings.needed_columns, settings.system):
-        for option, column in settings.needed_columns:
-            find_column(names, column, name, option, settings.system)
+        columns = {
+            option.removeprefix("--").replace("-", "_"): own(option, column)
+            for option, column in settings.label_columns.items()
+        }
+        references = tuple(own(option, column) for option, column in settings.references)
+    return replace(settings, **columns, reference_columns=references)  # type: ignore[arg-type]
 
 
 def _has_sources(schema: pa.Schema) -> bool:

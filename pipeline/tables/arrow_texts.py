@@ -13,7 +13,7 @@ from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.nested import without_encoding
-from pipeline.tables.texts import join_texts
+from pipeline.tables.texts import join_parts
 
 __all__ = [
     "TextColumn",
@@ -109,17 +109,20 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
     parts: list[list[str | None]] = [[] for _ in range(batch.num_rows)]
     for row, text in zip(rows, column_texts(values), strict=True):
         parts[row].append(text)
-    return [join_texts(texts) for texts in parts]
+    return [join_parts(texts) for texts in parts]
 
 
 def column_texts(column: pa.Array) -> list[str | None]:
-    """Return a column's values as text, None for null; bytes are decoded as UTF-8.
+    """Return a column's values as text, None for null and NaN; bytes are decoded as UTF-8.
 
     Raises:
         UnicodeDecodeError: a text is not UTF-8.
         pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
-    texts: list[str | None] = without_encoding(column).cast(pa.string()).to_pylist()
+    column = without_encoding(column)
+    texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    if pa.types.is_floating(column.type):
+        return [None if text == "nan" else text for text in texts]
     return texts
 
 

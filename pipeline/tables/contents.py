@@ -32,6 +32,7 @@ Kind: TypeAlias = Literal[
     "zstd",
     "other compression",
     "Excel",
+    "Git LFS",
     "OLE",
     "PDF",
     "HTML",
@@ -112,6 +113,13 @@ KNOWN = (
         "Save it as .xlsx, without a password.",
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
     ),
+    Contents(
+        "Git LFS",
+        "",
+        "a Git LFS pointer to the table",
+        "Download the table itself: git lfs pull.",
+        (b"version https://git-lfs",),
+    ),
     Contents("PDF", "", "a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
     Contents(
         "HTML",
@@ -126,8 +134,8 @@ JSON = Contents(
     "JSON",
     "",
     "JSON",
-    "Write each row on a line; if they are in a list named results: jq -c '.results[]' FILE > "
-    "FILE.jsonl.",
+    "Write each row on a line, or take out the list of the rows, such as results: jq .results FILE "
+    "> ROWS.json.",
 )
 JSON_LIST = Contents(
     "JSON list", ".json", "a JSON list", "Use --input-format jsonl, or rename it to end in .json."
@@ -164,13 +172,14 @@ def is_json_list(first: bytes) -> bool:
 def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
-    Without its first bytes, decompressed, they are read from the file.
+    Without its first bytes, decompressed, they are read from the file. Any JSON may be OCDS, which
+    names what is wrong with it better.
 
     Raises:
         InputError: the file is of another kind.
     """
     found = contents_of(_first_of(path) if first is None else first)
-    if found is not None and found.kind != wanted:
+    if found is not None and found.kind != wanted and (found.magic or wanted != "OCDS"):
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
 
 

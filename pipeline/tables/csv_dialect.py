@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, QuoteEscape
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.streams import open_input
+from pipeline.tables.texts import has_all
 
 __all__ = ["DELIMITERS", "Dialect", "detect"]
 
@@ -67,6 +68,7 @@ class Dialect:
         quote_escape: see `CsvOptions`.
         header: whether the first record names the columns.
         lines_before: how many lines the mark has.
+        unnamed: whether rows end with one delimiter more than the column names.
     """
 
     delimiter: str = ","
@@ -77,6 +79,7 @@ class Dialect:
     quote_escape: QuoteEscape = "double"
     header: bool = True
     lines_before: int = 0
+    unnamed: bool = False
 
     def parameters(self) -> dict[str, Any]:
         """Return this dialect as arguments for the csv module."""
@@ -142,7 +145,16 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
             f"{path}: without quotes, new cells cannot hold the delimiter {delimiter!r}.",
             "Use --quote-escape none only for tables with tabs or |, or state the --delimiter.",
         )
-    return replace(dialect, delimiter=delimiter)
+    dialect = replace(dialect, delimiter=delimiter)
+    return replace(dialect, unnamed=dialect.header and _has_unnamed(text, dialect))
+
+
+def _has_unnamed(text: str, dialect: Dialect) -> bool:
+    """Return whether the first row has one field more than the header: an empty last one."""
+    records = _records(islice(_whole_lines(text, dialect), SAMPLE_RECORDS), dialect)[:2]
+    if len(records) < 2 or len(records[0]) < 2:
+        return False
+    return [field.strip() for field in records[1][len(records[0]) :]] == [""]
 
 
 def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
@@ -205,24 +217,35 @@ def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
     that never occurs makes one column of any file, so agreement counts only with two columns or
     more. Among equals, the one with more columns wins.
     """
+    lines = _whole_lines(text, dialect)
+    dialects = {each: replace(dialect, delimiter=each) for each in DELIMITERS}
+    return max(DELIMITERS, key=lambda each: _fitness(lines, dialects[each], wanted))
+
+
+def _whole_lines(text: str, dialect: Dialect) -> list[str]:
+    """Return the lines of a sample without the last one, which it may cut off."""
     lines = text.split(dialect.line_end)
-    whole = lines[:-1] if len(lines) > 1 else lines
-    return max(DELIMITERS, key=lambda delimiter: _fitness(whole, delimiter, dialect, wanted))
+    return lines[:-1] if len(lines) > 1 else lines
+
+
+def _records(lines: Iterable[str], dialect: Dialect) -> list[list[str]]:
+    """Return the first records that some lines have in a dialect; none if they do not fit."""
+    parameters = {**dialect.parameters(), "strict": False}
+    reader = csv.reader((line + "\n" for line in lines), **parameters)
+    try:
+        return [fields for fields in islice(reader, SAMPLE_RECORDS) if fields]
+    except csv.Error:
+        return []
 
 
 def _fitness(
-    lines: Sequence[str], delimiter: str, dialect: Dialect, wanted: Sequence[str]
+    lines: Sequence[str], dialect: Dialect, wanted: Sequence[str]
 ) -> tuple[bool, float, int]:
     """Return whether all wanted columns exist, the share of records that agree, and the width."""
-    parameters = {**dialect.parameters(), "delimiter": delimiter, "strict": False}
-    reader = csv.reader((line + "\n" for line in lines), **parameters)
-    try:
-        records = [fields for fields in islice(reader, SAMPLE_RECORDS) if fields]
-    except csv.Error:
-        records = []
+    records = _records(lines, dialect)
     if not records:
         return False, 0.0, 0
-    found = dialect.header and set(wanted) <= set(records[0])
+    found = dialect.header and has_all(records[0], wanted)
     width = len(records[0])
     if width < 2:
         return found, 0.0, 0

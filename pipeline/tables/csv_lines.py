@@ -9,7 +9,7 @@ from typing import Literal
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.streams import open_input
+from pipeline.tables.streams import described_encodings, is_utf_8, open_input
 
 __all__ = ["RECORD_CHARS", "read_lines", "utf_16"]
 
@@ -20,11 +20,6 @@ RECORD_CHARS = 1 << 28
 
 SAMPLE_BYTES = 1000
 """How much of a chunk shows whether every second byte is a NUL."""
-
-HINT_ENCODING = (
-    "State the encoding of the file: --encoding cp1252 is common for files from Windows, "
-    "latin-1 or utf-16 for others."
-)
 
 HINT_DAMAGED = (
     "The characters before it are UTF-8, so another --encoding would change them: correct this "
@@ -136,15 +131,19 @@ def _undecodable(
     byte = error.object[error.start]
     return InputError(
         f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.",
-        _encoding_hint(dialect, error.object, is_ascii and before.isascii()),
+        _encoding_hint(path, dialect, error, is_ascii and before.isascii()),
     )
 
 
-def _encoding_hint(dialect: Dialect, chunk: bytes, is_ascii: bool) -> str:
+def _encoding_hint(path: Path, dialect: Dialect, error: UnicodeDecodeError, is_ascii: bool) -> str:
+    chunk = error.object
     even, odd = (chunk[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
     is_utf_16 = 4 * abs(even - odd) > min(len(chunk), SAMPLE_BYTES)  # binary has both
     if is_utf_16 and "\0".encode(dialect.encoding) == b"\0":  # else UTF-16 itself has an error
         return utf_16("be" if even > odd else "le")
+    if dialect.encoding != "utf-8" and is_utf_8(path):
+        return "The file is UTF-8: leave out --encoding."
+    encoding, readable = described_encodings(path, chunk[error.start])
     if dialect.encoding == "utf-8" and not is_ascii:  # other encodings hardly ever look like it
-        return HINT_DAMAGED
-    return HINT_ENCODING
+        return f"{HINT_DAMAGED} {readable}"
+    return f"State the encoding of the file: --encoding {encoding!r}. {readable}"

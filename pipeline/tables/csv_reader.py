@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,16 +16,18 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions
-from pipeline.quoting import LONGEST, how_many
+from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_lines import utf_16
 from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
-from pipeline.tables.texts import check_names, collapsed, encodable, join_texts
+from pipeline.tables.texts import check_names, collapsed, encodable, has_all, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
+
+log = logging.getLogger(__name__)
 
 NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
 """A number, a date or a time."""
@@ -34,6 +37,10 @@ NO_HEADER = "If these are values of a row, use --no-header: the columns are then
 ONE_NAME = f"If there are more columns, state what separates them: --delimiter. {NO_HEADER}"
 RAGGED = "Fix the record, or state the dialect: --delimiter, --quote-escape."
 ONE_COLUMN = "If the table has one column, name a delimiter that no text has: --delimiter tab."
+
+UNNAMED = (
+    "the rows have one delimiter more than the header, so the last column has no name and is empty."
+)
 
 TITLES = 20
 """Records among which column names are looked for that are not the first, as below a title."""
@@ -91,14 +98,13 @@ class CsvReader(FileReader):
         super().__init__(path)
         above = (options.header_row or 1) - 1
         self.dialect: Dialect = detect(path, options, text_columns, above)
-        names, self.header = self._first()
-        wanted = {*text_columns}
+        names = self._read_header()
         may_be_below = self.dialect.header and options.header_row is None
-        is_missing = may_be_below and not wanted <= {*names}
-        below = self._header_below(options, wanted) if is_missing else None
+        is_missing = may_be_below and not has_all(names, text_columns)
+        below = self._header_below(options, text_columns) if is_missing else None
         if below and below.under_titles:
             self.dialect = detect(path, options, text_columns, below.line - 1)
-            names, self.header = self._first()
+            names = self._read_header()
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         try:
@@ -114,6 +120,8 @@ class CsvReader(FileReader):
                 error.hint = utf_16("be" if names[0][:1] == "\0" else "le")
             raise
         self._collapsed = Remembered(collapsed)
+        if self.dialect.unnamed:
+            log.warning("%s: %s", path, UNNAMED)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -140,16 +148,24 @@ class CsvReader(FileReader):
                 texts = encodable(joined)
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
-    def _first(self) -> tuple[list[str], str]:
-        """Return the cells of the first record, and the record itself if it names the columns."""
+    def _read_header(self) -> list[str]:
+        """Return the cells of the first record, and keep the record if it names the columns.
+
+        If the rows end with one more delimiter, so do the names from here on.
+        """
         first = next(read_records(self._path, self.dialect), Records())
         if not first.fields:
             raise InputError(
                 f"{self._path} is empty.", "A CSV file needs at least a line with column names."
             )
-        return first.fields[0], first.raws[0] if self.dialect.header else ""
+        self.header = first.raws[0] if self.dialect.header else ""
+        if not self.dialect.unnamed:
+            return first.fields[0]
+        content = self.header.rstrip("\r\n")
+        self.header = f"{content}{self.dialect.delimiter}{self.header[len(content) :]}"
+        return [*first.fields[0], ""]
 
-    def _header_below(self, options: CsvOptions, wanted: set[str]) -> _HeaderBelow | None:
+    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> _HeaderBelow | None:
         """Find the column names below other lines; None if they are in the first or missing."""
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
@@ -159,7 +175,7 @@ class CsvReader(FileReader):
                 below = next(records, Records())
                 lines = zip(below.raws, below.fields, below.ends, strict=True)
                 for raw, names, end in islice(lines, TITLES):
-                    if wanted <= {*names}:
+                    if has_all(names, wanted):
                         is_line = self.dialect.line_end not in raw.strip()
                         line = end - raw.strip().count(self.dialect.line_end)
                         return _HeaderBelow(line, is_line and 2 * most <= _filled(names))
@@ -169,6 +185,8 @@ class CsvReader(FileReader):
     def _check_widths(self, records: Records) -> None:
         width = len(self._names)
         if {*map(len, records.fields)} <= {width}:
+            if self.dialect.unnamed:
+                self._check_unnamed(records)
             return
         both = zip(records.fields, records.ends, strict=True)
         fields, line = next((len(row), end) for row, end in both if len(row) != width)
@@ -177,6 +195,14 @@ class CsvReader(FileReader):
             f"{'is' if width == 1 else 'are'} expected.",
             ONE_COLUMN if width == 1 else RAGGED,
         )
+
+    def _check_unnamed(self, records: Records) -> None:
+        for row, line in zip(records.fields, records.ends, strict=True):
+            if row[-1].strip():
+                raise InputError(
+                    f"{self._path}, line {line}: {quoted(row[-1])} is in a column without a name.",
+                    "Name the last column in the header, or fix the record.",
+                )
 
 
 class _HeaderBelow(NamedTuple):

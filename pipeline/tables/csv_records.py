@@ -19,7 +19,11 @@ __all__ = ["Records", "read_records"]
 LINE_CHARS = 64
 """The memory that a line takes beyond its characters, in characters."""
 
+JOINED_CHARS = 8
+"""The same for a line of a record with very many: they are joined."""
+
 UNCLOSED = "a quote is opened and never closed"
+TOO_LONG = "it is too long, perhaps because a quote is opened and never closed"
 BLANK = "there are too many blank lines"
 
 REASONS = {
@@ -167,10 +171,18 @@ class _Waiting:
         Raises:
             csv.Error: a record is too long for the memory.
         """
+        begin = joined = size = 0  # of the record that is not complete
         for block in blocks:
-            lines = self.lines[self.seen - self._taken :]  # of the record that is not complete
-            if _chars(lines) + LINE_CHARS * len(lines) > RECORD_CHARS:
-                raise csv.Error(UNCLOSED)
+            if begin != self.seen:
+                begin = joined = self.seen
+                size = 0
+            lines = self.lines[joined - self._taken :]
+            size += _chars(lines) + JOINED_CHARS * len(lines)
+            if size > RECORD_CHARS:
+                raise csv.Error(TOO_LONG)
+            if len(lines) > 1:  # a cell may have millions
+                self.lines[joined - self._taken :] = ["".join(lines), *[""] * (len(lines) - 1)]
+            joined += len(lines)
             self.lines += block
             self._chars += _chars(block)
             yield block

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
 from pipeline.tables.json_records import NESTED_NAMES, nested_names, parsed, texts_at
-from pipeline.tables.texts import check_absent, encodable, find_columns, join_texts
+from pipeline.tables.texts import check_absent, encodable, find_columns, join_parts, own_name
 
 __all__ = ["CellText", "check_found", "find_cell_texts", "holders"]
 
@@ -54,7 +54,7 @@ class CellText:
                 raise ValueError(f"{quoted(cell)} is a single value")
             texts = texts_at(record, self.name)
             self._note(record, texts is not None)
-            return encodable([join_texts(texts or ())])[0]
+            return encodable([join_parts(texts or ())])[0]
         except ValueError as error:
             raise InputError(
                 f"{quoted(self.name)} cannot be read from the JSON in column "
@@ -97,28 +97,28 @@ def find_cell_texts(
     Raises:
         InputError: a column is missing, or several have its name.
     """
-    columns = holders(names, wanted, may_hold)
-    places = find_columns(names, columns, table)
+    may_hold = names if may_hold is None else may_hold
+    split = [_split(names, name, may_hold) for name in wanted]
+    places = find_columns(names, [column for column, _ in split], table)
     return [
-        CellText(place, column, name[len(column) + 1 :])
-        for place, column, name in zip(places, columns, wanted, strict=True)
+        CellText(place, column, path) for place, (column, path) in zip(places, split, strict=True)
     ]
 
 
-def holders(
-    names: Sequence[str], wanted: Sequence[str], may_hold: Collection[str] | None = None
-) -> list[str]:
-    """Return the column that each text is in; the wanted name if there is none.
+def holders(names: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """Return the column that each text is in, as the table names it; the wanted name without one.
 
-    Only the columns that ``may_hold`` fields are looked into; None for all.
+    ``tender.title`` may be in the column ``tender``.
     """
-    may_hold = names if may_hold is None else may_hold
-    return [name if name in names else _holder(may_hold, name) for name in wanted]
+    return [_split(names, name, names)[0] for name in wanted]
 
 
-def _holder(columns: Collection[str], wanted: str) -> str:
-    """Return the column that a dotted name begins with, or the name if there is none."""
-    column = wanted.rpartition(".")[0]
-    while column and column not in columns:
-        column = column.rpartition(".")[0]
-    return column or wanted
+def _split(names: Sequence[str], wanted: str, may_hold: Collection[str]) -> tuple[str, str]:
+    """Split a wanted name into that of a column and of a field in it; the field is often ""."""
+    if own := own_name(names, wanted):
+        return own, ""
+    column, dot, path = wanted.rpartition(".")
+    while dot and own_name(may_hold, column) is None:
+        column, dot, _ = column.rpartition(".")
+        path = wanted[len(column) + 1 :]
+    return (own_name(may_hold, column) or column, path) if dot else (wanted, "")

@@ -15,8 +15,10 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_records import (
+    NAN,
     NESTED_NAMES,
     Kind,
+    Number,
     kind_of,
     merged,
     nested_names,
@@ -26,9 +28,9 @@ from pipeline.tables.json_records import (
 )
 from pipeline.tables.json_scan import has_list, list_items
 from pipeline.tables.rows_within import with_rows_within
-from pipeline.tables.streams import FileReader, open_input
+from pipeline.tables.streams import FileReader, not_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import check_absent, check_names, encodable, join_texts
+from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
 
 __all__ = ["JsonBatch", "JsonReader"]
 
@@ -183,9 +185,14 @@ class JsonReader(FileReader):
             if self.in_list:
                 return  # [] says that there are no rows; a file without a byte may be broken
             raise InputError(f"{self._path} is empty.", "It needs at least one record.")
-        absent = [name for name in self._wanted if name not in found | {*self._kinds}]
+        found |= {*self._kinds}
+        there = [*self._kinds, *nested]
+        self._wanted = [
+            name if name in found else own_name(there, name) or name for name in self._wanted
+        ]
+        absent = [name for name in self._wanted if name not in found | {*there}]
         try:
-            check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
+            check_absent(there, absent, self._wanted, self._path)
         except InputError as error:
             if rows == 1:
                 error.hint = with_rows_within(error.hint, first)
@@ -228,7 +235,7 @@ class JsonReader(FileReader):
         try:
             return parsed(content.decode())
         except UnicodeDecodeError as error:
-            reason = f"byte 0x{content[error.start]:02X} is not UTF-8"
+            raise not_utf_8(self._path, self._place(line), error) from error
         except ValueError as error:
             if line == 1 and not self.in_list:
                 refuse_other_contents(self._path, "JSON Lines", content)
@@ -265,8 +272,14 @@ def _array(name: str, kind: Kind, records: Sequence[dict[str, Any]]) -> pa.Array
         case "bool":
             return pa.array(values, pa.bool_())
         case _:
-            texts = [json.dumps(value) if isinstance(value, bool) else value for value in values]
-            return pa.array(texts, pa.string())
+            return pa.array(map(_text, values), pa.string())
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as text, which cannot hold a NaN among texts or long numbers."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return None if isinstance(value, Number) and value == NAN else value
 
 
 def _nested_array(name: str, members: Sequence[dict[str, str]]) -> pa.Array:

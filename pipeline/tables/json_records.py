@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pipeline.quoting import quoted
 
 __all__ = [
+    "NAN",
     "NESTED_NAMES",
     "Kind",
     "Number",
@@ -34,9 +35,16 @@ SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class Number(str):
-    """A number as written, so that 1.10 and 20-digit integers keep their digits."""
+    """A number as written, so that 1.10 and 20-digit integers keep their digits.
+
+    Python and other programs also write NaN, Infinity and -Infinity.
+    """
 
     __slots__ = ()
+
+
+NAN = Number("NaN")
+"""What programs write for a missing value, also of texts."""
 
 
 def parsed(text: str, start: int = 0) -> dict[str, Any]:
@@ -144,7 +152,7 @@ def _kind_of_number(number: str) -> Kind:
             return "text"
         return "int" if abs(int(number)) <= 2**53 else "large int"
     try:
-        exact = Decimal(number) == Decimal(repr(float(number)))
+        exact = number == NAN or Decimal(number) == Decimal(repr(float(number)))
     except InvalidOperation:  # an exponent of twenty digits
         exact = False
     return "float" if exact else "text"
@@ -174,6 +182,8 @@ def _texts(value: Any, path: str) -> Sequence[str]:
     match value:
         case None:
             return []
+        case Number() if value == NAN:
+            return []
         case bool():
             return ["true" if value else "false"]
         case str():
@@ -201,10 +211,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
-
-
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=_refused
+    object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=Number
 )

@@ -16,7 +16,6 @@ from pipeline.money import plain
 from pipeline.tables.cells import arrow_cells
 from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
-from pipeline.tables.json_records import parsed
 from pipeline.tables.nested import without_encoding
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
@@ -131,12 +130,16 @@ def _check_numbers(name: str, texts: Sequence[str]) -> None:
     for text in texts:
         if text and ("NaN" in text or "Infinity" in text):
             try:
-                parsed(f'{{"value": {text}}}')
+                json.loads(text, parse_constant=_refuse)
             except ValueError as error:
                 raise InputError(
                     f"The column {name} has a value that cannot be written as JSON: {error}.",
                     "Fix the table, or keep its values: --output-format parquet.",
                 ) from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _is_bare(kind: pa.DataType) -> bool:

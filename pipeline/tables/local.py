@@ -110,10 +110,10 @@ def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
 
 
 def _tables(archive: ZipFile) -> list[str]:
-    names = {info.filename: PurePosixPath(info.filename) for info in archive.infolist()}
-    return [
+    names = [(info.filename, PurePosixPath(info.filename)) for info in archive.infolist()]
+    return [  # a name may be there twice
         name
-        for name, inner in names.items()
+        for name, inner in names
         if is_table_name(inner) and not inner.name.startswith((".", "_"))
         if inner.parts[0] != "__MACOSX"
     ]

@@ -21,7 +21,8 @@ from pipeline.tables.json_records import (
     texts_at,
 )
 from pipeline.tables.ocds_scan import elements
-from pipeline.tables.streams import FileReader
+from pipeline.tables.rows_within import with_rows_within
+from pipeline.tables.streams import FileReader, not_utf_8
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, encodable, join_texts
 
@@ -35,6 +36,13 @@ TEXTS = (
     "tender.items.description",
 )
 """Where a release says what is bought."""
+
+LATER = tuple(
+    f"{part}.{text}"
+    for part in ("awards", "contracts")
+    for text in ("title", "description", "items.description")
+)
+"""Where a release says it whose tender does not, or that has none."""
 
 NAMES = ("ocid", "release_id", "text")
 """The columns for other formats."""
@@ -155,21 +163,30 @@ class OcdsReader(FileReader):
             text = raw.decode()
             element = parsed(text)
             if not isinstance(element.get("ocid"), str):
+                if number == 1 and (hint := with_rows_within("", element)):
+                    raise InputError(f"{self._path} is not OCDS: its object has no ocid.", hint)
                 raise InputError(f"{self._path}, release {number}: it has no ocid.", NO_OCID)
             release = _release(element)
             found = {path: texts_at(release, path) for path in self._paths}
+            joined = _joined(found)
+            if not joined and self._paths is TEXTS:
+                joined = _joined({path: texts_at(release, path) for path in LATER})
+        except UnicodeDecodeError as error:
+            raise not_utf_8(self._path, f"{self._path}, release {number}", error) from error
         except ValueError as error:
-            what = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
             raise InputError(
-                f"{self._path}, release {number}: {what}.",
+                f"{self._path}, release {number}: {error}.",
                 "Fix the release, or name its text: --text-column tender.title.",
             ) from error
         self._missing = [path for path in self._missing if found[path] is None]
         if self._missing and "tender" in release and len(self._names) < NESTED_NAMES:
             self._names |= dict.fromkeys([*release, *nested_names(release)])
-        parts = (part for texts in found.values() for part in texts or ())
-        joined = join_texts(dict.fromkeys(parts))  # lots often repeat the title
-        return encodable([joined])[0], {**release, "ocid": element["ocid"]}
+        return joined, {**release, "ocid": element["ocid"]}
+
+
+def _joined(found: dict[str, list[str] | None]) -> str:
+    parts = (part for texts in found.values() for part in texts or ())
+    return encodable([join_texts(dict.fromkeys(parts))])[0]  # lots often repeat the title
 
 
 def release_span(text: str) -> tuple[int, int]:
@@ -178,7 +195,7 @@ def release_span(text: str) -> tuple[int, int]:
     element = parsed(text)
     if isinstance(element.get("compiledRelease"), dict):
         return spans["compiledRelease"]
-    place = _last_with_tender(element.get("releases"))
+    place = _last_with_text(element.get("releases"))
     if place is not None:
         return item_spans(text, spans["releases"][0])[place]
     return 0, len(text)
@@ -190,13 +207,18 @@ def _release(element: dict[str, Any]) -> dict[str, Any]:
     if isinstance(compiled, dict):
         return compiled
     releases = element.get("releases")
-    place = _last_with_tender(releases)
+    place = _last_with_text(releases)
     found: dict[str, Any] = element if place is None else releases[place]  # type: ignore[index]
     return found
 
 
-def _last_with_tender(releases: Any) -> int | None:
-    """Return the place of the last release that is not a link and has a tender."""
+def _last_with_text(releases: Any) -> int | None:
+    """Return the place of the last release that has a tender, or else an award or a contract.
+
+    Others are links, for example.
+    """
     items = releases if isinstance(releases, list) else []
-    places = [at for at, each in enumerate(items) if isinstance(each, dict) and "tender" in each]
-    return places[-1] if places else None
+    found = [(at, {*each}) for at, each in enumerate(items) if isinstance(each, dict)]
+    tenders = [at for at, members in found if "tender" in members]
+    later = [at for at, members in found if members & {"awards", "contracts"}]
+    return next(reversed(tenders or later), None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_records import parsed
 from pipeline.tables.json_scan import RawRecord, Scan
 
@@ -136,4 +137,5 @@ class _Scan(Scan):
             raise self._malformed("there is text outside its objects")
 
     def _malformed(self, reason: str) -> InputError:
+        refuse_other_contents(self._path, "OCDS")
         return InputError(f"{self._path} is not OCDS in JSON: {reason}.", self.hint)

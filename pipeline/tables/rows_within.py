@@ -22,4 +22,4 @@ def with_rows_within(hint: str, only: dict[str, Any]) -> str:
     path = shlex.quote(f".{json.dumps(name)}")  # the file is not to be trusted
     take_out = TAKE_OUT.format(quoted(name), path)
     # A column in the list would join the texts of all rows to one.
-    return take_out if f"'{name}." in hint else f"{hint} {take_out}"
+    return take_out if f"'{name}." in hint else f"{hint} {take_out}".strip()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
@@ -19,11 +20,20 @@ from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list, re
 __all__ = [
     "FileReader",
     "compression_of",
+    "described_encodings",
+    "is_utf_8",
+    "not_utf_8",
     "open_input",
     "open_output",
     "sha256_of",
     "spooled",
 ]
+
+ENCODINGS = ("cp1252", "latin1", "cp1250", "cp1251")
+"""Encodings of tables that are not UTF-8: those of Windows for Western, Central and Eastern Europe,
+and latin1, which reads everything."""
+
+CHUNK_BYTES = 1 << 20
 
 Compression: TypeAlias = Literal["gzip", "zstd"]
 
@@ -141,6 +151,49 @@ def _table_suffix(first: bytes) -> str:
         return ".json"
     found = contents_of(first)
     return (found and found.suffix) or ".csv"
+
+
+def is_utf_8(path: Path) -> bool:
+    """Return whether all of a file can be read as UTF-8."""
+    return "utf-8" in _readable_as(path, ["utf-8"])
+
+
+def described_encodings(path: Path, byte: int) -> tuple[str, str]:
+    """Return the likeliest encoding that reads all of a file, and a sentence about all that do.
+
+    The sentence says what each makes of a byte, which is not UTF-8.
+    """
+    names = _readable_as(path, ENCODINGS)
+    if "cp1252" in names:
+        names.remove("latin1")  # it has controls where the other one has characters
+    made = [f"{name} {bytes([byte]).decode(name, 'replace')!r}" for name in names]
+    return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
+
+
+def _readable_as(path: Path, encodings: Sequence[str]) -> list[str]:
+    """Return those of some encodings in which all bytes of a file are valid."""
+    decoders = {name: codecs.getincrementaldecoder(name)() for name in encodings}
+    with open_input(path) as stream:
+        chunk = b"-"
+        while chunk:
+            chunk = stream.read(CHUNK_BYTES)
+            for name, decoder in [*decoders.items()]:
+                try:
+                    decoder.decode(chunk, final=not chunk)
+                except UnicodeDecodeError:
+                    del decoders[name]
+    return [*decoders]
+
+
+def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
+    """Return the error about a byte of a JSON file, which must be UTF-8."""
+    byte = error.object[error.start]
+    encoding, readable = described_encodings(path, byte)
+    return InputError(
+        f"{place}: byte 0x{byte:02X} is not UTF-8.",
+        f"Convert the file, since JSON is UTF-8: iconv -f {encoding} -t utf-8 FILE > NEW. "
+        f"{readable}",
+    )
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:

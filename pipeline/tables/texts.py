@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -13,40 +13,54 @@ from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
 
 __all__ = [
+    "NO_GUESS",
+    "TEXT_COLUMN",
+    "MissingError",
     "check_absent",
     "check_names",
     "collapsed",
     "encodable",
     "find_column",
     "find_columns",
+    "guess",
+    "has_all",
+    "join_parts",
     "join_texts",
     "naming_all",
-    "no_guess",
+    "one_line",
+    "own_name",
 ]
 
 log = logging.getLogger(__name__)
 
 TEXT_COLUMN, CODE_COLUMN = "--text-column", "--code-column"
 
+NO_GUESS = "Choose one of them"
+"""The beginning of what to do about a missing column if no other has a similar name."""
+
 NESTED = "Only a text column can be nested. Copy the values into a column of their own."
 
-ALIKE = 0.4
-"""The similarity from which a column's name is suggested for another, from 0 to 1."""
-
-ALIKE_CODE = 0.6
-"""The same for a column of codes, which ocid is none of."""
-
-MISSPELT = 0.6
+ALIKE = 0.6
 """The similarity from which a name is taken for a misspelling of another, from 0 to 1: descr of
 description has 0.63."""
 
-MISSPELT_CODE = 0.85
+ALIKE_CODE = 0.85
 """The same for a column of codes, beside one with the system in its name."""
+
+NO_TEXT = re.compile(
+    r"(?:(?:null|\(null\)|<null>|none|nil|nan|n/?a|n\.a\.|#n/a|<na>|undefined|tb[acd]|[-‐‑–—_.?/]+)"  # noqa: RUF001
+    r"(?:\. |$))+",
+    re.IGNORECASE,
+)
+"""What programs and people write where they have no text, alone or joined by ". "."""
+
+LONGEST_NO_TEXT = 40
+"""Characters of the longest text that may be one of these: others need no search."""
 
 
 def collapsed(values: Sequence[str]) -> Sequence[str]:
     """Return the text of each single value: as `join_texts`, then `encodable`."""
-    texts = [" ".join(value.split()) for value in values]
+    texts = [_or_none(" ".join(value.split())) for value in values]
     if texts != values:  # equal ones share their memory
         both = zip(texts, values, strict=True)
         values = [value if text == value else text for text, value in both]
@@ -54,9 +68,22 @@ def collapsed(values: Sequence[str]) -> Sequence[str]:
 
 
 def join_texts(values: Iterable[str | None]) -> str:
-    """Join a row's text columns with ". ", collapsing white space and skipping empty values."""
+    """Return the text of a row: its parts, joined; "" if they only say that there is none.
+
+    NULL or N/A is no text, but stays beside other parts, since answers may be owned for such texts.
+    """
+    return _or_none(join_parts(values))
+
+
+def join_parts(values: Iterable[str | None]) -> str:
+    """Join parts of a text with ". ", collapsing white space and skipping empty ones."""
     parts = [" ".join(value.split()) for value in values if value]
     return ". ".join([part for part in parts if part])
+
+
+def _or_none(text: str) -> str:
+    """Return a text; "" if it only says that there is none."""
+    return "" if len(text) <= LONGEST_NO_TEXT and NO_TEXT.fullmatch(text) else text
 
 
 def encodable(texts: Sequence[str]) -> Sequence[str]:
@@ -106,7 +133,7 @@ def find_column(
     Raises:
         InputError: the column is missing, or several have its name.
     """
-    places = [place for place, name in enumerate(names) if name == wanted]
+    places = _named(names, wanted)
     if len(places) == 1:
         return places[0]
     if places:
@@ -116,10 +143,40 @@ def find_column(
         )
     if not names:
         raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
+    there = [*map(one_line, names)]
+    hint = _suggestion(there, wanted, option, system)
     raise InputError(
-        f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
-        _suggestion(names, wanted, option, system),
-    ) from _MissingError(names, [wanted])
+        f"{table} has no column {quoted(wanted)}. Its columns: {listed([*filter(None, there)])}.",
+        hint,
+    ) from MissingError(there, {wanted: hint if option == TEXT_COLUMN else ""})
+
+
+def one_line(name: str) -> str:
+    """Return the name of a column as people write it: trimmed, and white space made one blank."""
+    return " ".join(name.split())
+
+
+def own_name(names: Collection[str], wanted: str) -> str | None:
+    """Return a column's name as it is in the table; None if no column, or several, have it."""
+    if wanted in names:
+        return wanted
+    places = _named([*names], wanted)
+    return [*names][places[0]] if len(places) == 1 else None
+
+
+def has_all(names: Collection[str], wanted: Iterable[str]) -> bool:
+    """Return whether a table has all wanted columns."""
+    return all(own_name(names, name) is not None for name in wanted)
+
+
+def _named(names: Sequence[str], wanted: str) -> list[int]:
+    """Return the positions of the columns with a name, apart from white space if need be.
+
+    Names in files have blanks at their ends and line breaks, which no error can show.
+    """
+    exact = [place for place, name in enumerate(names) if name == wanted]
+    plain = one_line(wanted)
+    return exact or [place for place, name in enumerate(names) if one_line(name) == plain]
 
 
 def check_absent(
@@ -148,70 +205,73 @@ def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator
     try:
         yield
     except InputError as error:
-        if isinstance(missing := error.__cause__, _MissingError):
+        if isinstance(missing := error.__cause__, MissingError):
             for option, name in columns:
                 missing.add(name, option, error, system)
         raise
 
 
-class _MissingError(LookupError):
-    """Columns that a table lacks: the cause of the error, whose own class users know."""
+class MissingError(LookupError):
+    """Columns that a table lacks: the cause of the error, whose own class users know.
 
-    def __init__(self, there: Sequence[str], missing: list[str]) -> None:
-        super().__init__(there, missing)
+    Attributes:
+        hints: what the error suggests for each that is missing; "" unless it is one of texts.
+    """
+
+    def __init__(self, there: Sequence[str], hints: dict[str, str]) -> None:
+        super().__init__(there, hints)
         self._there = there
-        self._missing = missing
+        self.hints = hints
 
     def add(self, wanted: str, option: str, error: InputError, system: str) -> None:
         """Let the error name one more column, if it is missing."""
-        if wanted in self._there or wanted in self._missing:
+        if own_name(self._there, wanted) is not None or wanted in self.hints:
             return
-        self._missing.append(wanted)
         columns = ". Its columns: "
         one_more = f" and no column {quoted(wanted)}{columns}"
         error.message = error.message.replace(columns, one_more, 1)  # its beginning may be reworded
         suggestion = _suggestion(self._there, wanted, option, system)
         if suggestion not in error.hint:
-            suggestion = suggestion.replace("Choose one of them", "Choose another")
+            suggestion = suggestion.replace(NO_GUESS, "Choose another")
             error.hint = f"{error.hint} {suggestion}"
+        self.hints[wanted] = suggestion if option == TEXT_COLUMN else ""
 
 
-def no_guess(option: str) -> str:
-    """Return what to do about a missing column if no column has a similar name."""
-    return f"Choose one of them: {option} NAME."
+def guess(option: str, name: str) -> str:
+    """Return the suggestion of a column."""
+    return f"Did you mean {name!r}? Use {option} {name!r}."
 
 
 def _is_like(one: str, other: str) -> bool:
     """Return whether the parts of two dotted names are alike."""
     pairs = [*zip(one.casefold().split("."), other.casefold().split("."), strict=False)]
     is_as_deep = one.count(".") == other.count(".")
-    return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= MISSPELT for pair in pairs)
+    return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= ALIKE for pair in pairs)
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
     several = [name.strip() for name in wanted.split(",")]
-    if option == TEXT_COLUMN and len(several) > 1 and set(several) <= set(names):
+    if option == TEXT_COLUMN and len(several) > 1 and has_all(names, several):
         return f"Name each column: {' '.join(f'{option} {name!r}' for name in several)}."
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
     # The column that two fields are in would make any of them alike.
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
-    cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
+    if not dot:  # nobody knows that a field needs the name of its column
+        parts = {each.rpartition(".")[2]: each for each in reversed(folded)} | parts
     alike = [each for each in folded if dot and _is_like(each, wanted)]
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
-        parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)
+        parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
-    misspelt = get_close_matches(field, parts, cutoff=MISSPELT_CODE)
+    misspelt = get_close_matches(field, parts, cutoff=ALIKE_CODE)
     if option != TEXT_COLUMN and dot and not alike:
         is_within = any(wanted.startswith(f"{each}.") for each in short)
         if is_within or not (misspelt or any("." in name for name in names)):
             return NESTED
     if option == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
         close = codes
-    if not close:
-        return no_guess(option)
-    return f"Did you mean {folded[close[0]]!r}? Use {option} {folded[close[0]]!r}."
+    return guess(option, folded[close[0]]) if close else f"{NO_GUESS}: {option} NAME."
 
 
 def _with_codes(folded: Iterable[str], system: str) -> list[str]:

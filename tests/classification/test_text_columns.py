@@ -25,15 +25,38 @@ def sample(**columns: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({**TABLE, **columns})
 
 
-@pytest.mark.parametrize("text", ["Toner", "IT services", "Büro", "дорога", "道路標示", "도로"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "Toner",
+            "IT services",
+            "Büro",
+            "дорога",
+            "道路標示",
+            "도로",
+            "Road works: https://x.example/1",
+        ),
+        *("Lizenzen für AutoCAD (.dwg)", "Straßenbau, siehe Plan.pdf", "道路標示xyz@b.example"),
+    ],
+)
 def test_text_has_words(text: str) -> None:
     assert have_words([text]) == [True]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "123 456", "2024-01-31", "UK-LON-0001", "9e6cb408-ea9f-444e", "😀", "12,50 €"]
+    "text",
+    [
+        *("", "123 456", "2024-01-31", "UK-LON-0001", "9e6cb408-ea9f-444e", "😀", "12,50 €"),
+        *(
+            "https://sam.example/notices?noticeid=1",
+            "www.example.com/roads",
+            "mailto:buyer@x.example",
+        ),
+        *("Einkauf@stadt.example; a.b@c.example", "Anhang_1.PDF", "(Plan-03.dwg), Los.docx"),
+    ],
 )
-def test_numbers_dates_and_codes_have_none(text: str) -> None:
+def test_numbers_dates_codes_links_and_file_names_have_none(text: str) -> None:
     assert have_words([text]) == [False]
 
 
@@ -54,7 +77,10 @@ def test_a_warning_says_where_hardly_any_row_has_words(worded: int, told: bool) 
     said = few_words(["id"], 10, worded, sample)
     assert bool(said) == told
     if said:
-        assert f"{10 - worded} of 10 rows are numbers, dates, codes or blank" in said
+        assert (
+            f"{10 - worded} of 10 rows are numbers, dates, codes, links, file names or blank"
+            in said
+        )
         assert said.endswith("Did you mean --text-column 'title'?")
 
 
@@ -80,9 +106,13 @@ def test_where_there_is_no_other_column_none_is_asked_for() -> None:
 def test_a_column_of_objects_is_no_text_and_places_in_ocds_releases_are_no_columns() -> None:
     objects = [f'{{"title": "Road marking in ward {number}"}}' for number in range(9)]
     assert likeliest(sample(tender=objects, lots=[f"[{each}]" for each in objects]), []) == "title"
-    for wanted in ("tender.titel", "description"):
+    for wanted, holds in (
+        ("tender.titel", "The text column 'tender.titel' holds"),
+        ("description", "The titles, descriptions and items of the releases hold"),
+    ):
         said = few_words([wanted], 10, 0, sample)
-        assert said is not None and said.endswith("--text-column NAME.")
+        assert said is not None and said.startswith(holds)
+        assert said.endswith("Name the field that says what is bought: --text-column NAME.")
     said = few_words(["ref.id"], 10, 0, sample)
     assert said is not None and said.endswith("--text-column 'title'?")
 
@@ -143,6 +173,18 @@ def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_o
     another = " Or name another sheet, excel=pipeline.ExcelOptions(sheet=\"NAME\"): 'Cover'."
     hint = "Did you mean 'was'? Use text_columns=[\"was\"]."
     assert caught.value.hint == (hint + another if kind == "xlsx" else hint)
+
+
+def test_a_column_without_words_is_not_suggested_for_its_name() -> None:
+    numbers = {"descriptions": ["12", "13"], "was": ["Winterdienst auf Gehwegen", "Road marking"]}
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.plan(pd.DataFrame(numbers))
+    assert caught.value.hint == "Did you mean 'was'? Use text_columns=[\"was\"]."
+    likely = {"descriptions": ["Road marking", "Chairs"], "was": numbers["was"]}
+    with pytest.raises(pipeline.InputError, match="Did you mean 'descriptions'"):
+        pipeline.plan(pd.DataFrame(likely))
+    with pytest.raises(pipeline.InputError, match="Did you mean 'descriptions'"):
+        pipeline.plan(pd.DataFrame({"descriptions": ["12", "13"]}))
 
 
 def test_a_table_without_words_has_no_column_to_suggest() -> None:

@@ -9,6 +9,7 @@ from pipeline.tables import NewColumn
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_texts import column_texts
 from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables
 from tests.tables.rewriting import CODE
 
@@ -36,7 +37,7 @@ def test_each_row_has_its_text(table: pa.Table) -> None:
     batches = list(ArrowReader(table, ["description"]).batches())
     texts = [text for batch in batches for text in batch.texts]
     cells = table.column("description").to_pylist()
-    assert texts == [" ".join((cell or "").split()) for cell in cells]
+    assert texts == [join_texts([cell]) for cell in cells]
 
 
 def test_without_text_columns_each_row_has_an_empty_text() -> None:

@@ -34,6 +34,7 @@ OTHERS = [
     (lzma.compress(CSV), "data compressed with xz", "Decompress it first"),
     (XLSX, "an Excel workbook or another ZIP archive", "--input-format xlsx"),
     (XLS, "an old (.xls) or a protected Excel workbook", "Save it as .xlsx"),
+    (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer to the table", "lfs pull"),
     (b"%PDF-1.7\n", "a PDF document", "Export the table"),
     (b"<!doctype html><title>Log in</title>", "a web page", "Download the table itself"),
 ]
@@ -71,7 +72,7 @@ def test_other_contents_of_a_parquet_file_are_called_by_their_name(
         (b'{"id": 1}', "JSON Lines", ".jsonl"),
         (b'[\n  {"id": 1}\n]\n', "a JSON list", ".json"),
         (b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]', "a JSON list", ".json"),
-        (b'{\n  "id": 1\n}', "JSON", "jq -c '.results[]'"),
+        (b'{\n  "id": 1\n}', "JSON", "jq .results FILE"),
         (b'[{"id": 1}]', "a JSON list", ".json"),
         (b'[{"id": "' + b"x" * 300_000 + b'"}]', "a JSON list", ".json"),
         (b'[{"ocid": "1", "tender": {}}]', "OCDS data", ".json"),

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.quoting import how_many
 from tests.tables.csv_files import error_of, opened
-from tests.tables.rewriting import csv_rows
+from tests.tables.rewriting import csv_rows, small_steps
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r\n", b"  \n\n", b"\xef\xbb\xbf"])
@@ -48,9 +48,9 @@ def test_no_other_file_with_nuls_is_taken_for_utf_16_without_a_mark(
 def test_after_other_characters_in_utf_8_no_other_encoding_is_suggested(path: Path) -> None:
     error = error_of(path, "a\nStraße\n".encode() + "Straße\n".encode("latin-1"))
     assert error.message == f"{path}, line 3: byte 0xDF is not utf-8."
-    assert error.hint == (
+    assert error.hint.startswith(
         "The characters before it are UTF-8, so another --encoding would change them: correct "
-        "this line, or export the table again."
+        "this line, or export the table again. Encodings that read the whole file"
     )
 
 
@@ -83,6 +83,14 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
         "a quote is opened and never closed."
     )
     assert "--quote-escape (for tabs or |, none if quotes are part of the text)" in error.hint
+
+
+def test_a_cell_may_have_very_many_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
+    cell = "x\n" * 60  # with the memory of 60 lines it would be over the bound
+    with small_steps(7, 1, 1):
+        rows = csv_rows(opened(path, f'a,b\n1,"{cell}"\n3,"4\n"\n'.encode()))
+    assert rows == [["1", cell], ["3", "4\n"]]
 
 
 def test_an_open_quote_ends_before_it_fills_the_memory(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_lines import CHUNK_BYTES, HINT_DAMAGED, HINT_ENCODING, read_lines
+from pipeline.tables.csv_lines import CHUNK_BYTES, HINT_DAMAGED, read_lines
 from tests.tables.rewriting import folder, small_steps
 
 
@@ -57,25 +57,52 @@ def test_a_byte_order_mark_further_on_is_a_character(path: Path) -> None:
     assert lines(path, "a\n\ufeffb\n".encode()) == ["a\n", "\ufeffb\n"]
 
 
+STATE = "State the encoding of the file: --encoding 'cp1252'."
+MADE = "Encodings that read the whole file, and the byte in them:"
+
+
 @pytest.mark.parametrize("chunk_bytes", [1, 2, 5, CHUNK_BYTES])
 @pytest.mark.parametrize(
-    ("data", "line", "byte", "hint"),
+    ("data", "line", "byte", "hint", "made"),
     [
-        (b"\xe9,b\n1,2\n", 1, "E9", HINT_ENCODING),
-        (b"a,b\n1,2\ncaf\xe9,3\n4,5\n", 3, "E9", HINT_ENCODING),
-        ("é,b\né,".encode() + b"\xff\n", 2, "FF", HINT_DAMAGED),
-        ("a\n\n\n€".encode()[:-1], 4, "E2", HINT_ENCODING),  # the file ends within a character
-        (b"a\r\nb\r\n\x80\r\n", 3, "80", HINT_ENCODING),
+        (b"\xe9,b\n1,2\n", 1, "E9", STATE, "cp1252 'é', cp1250 'é', cp1251 'й'."),
+        (
+            b"a,b\n1,2\ncaf\xe9,3\n4,5\n",
+            3,
+            "E9",
+            STATE,
+            "cp1252 'é', cp1250 'é', cp1251 'й'.",
+        ),
+        (
+            "é,b\né,".encode() + b"\xff\n",
+            2,
+            "FF",
+            HINT_DAMAGED,
+            "cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
+        ),
+        (
+            "a\n\n\n€".encode()[:-1],
+            4,
+            "E2",
+            STATE,
+            "cp1252 'â', cp1250 'â', cp1251 'в'.",
+        ),  # the file ends within a character
+        (b"a\r\nb\r\n\x80\r\n", 3, "80", STATE, "cp1252 '€', cp1250 '€', cp1251 'Ђ'."),
     ],
 )
 def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
-    path: Path, data: bytes, line: int, byte: str, hint: str, chunk_bytes: int
+    path: Path, data: bytes, line: int, byte: str, hint: str, made: str, chunk_bytes: int
 ) -> None:
     with small_steps(chunk_bytes, 1, 1):
         error = error_of(path, data)
     assert error.message == f"{path}, line {line}: byte 0x{byte} is not utf-8."
-    assert error.hint == hint
-    assert ("--encoding cp1252" in hint) == (hint == HINT_ENCODING)
+    assert error.hint == f"{hint} {MADE} {made}"
+
+
+def test_an_encoding_that_was_stated_for_utf_8_is_to_be_left_out(path: Path) -> None:
+    hint = "The file is UTF-8: leave out --encoding."
+    for encoding in ("ascii", "cp1252"):
+        assert error_of(path, "“a”\n".encode(), Dialect(encoding=encoding)).hint == hint
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])

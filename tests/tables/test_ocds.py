@@ -233,7 +233,7 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
             "--text",
         ),
         (b'{"ocid": "1", "ocid": "2", "tender": {}}', "the key 'ocid' occurs twice", ""),
-        (b'{"ocid": "\xff", "tender": {}}', "release 1: it is not UTF-8", ""),
+        (b'{"ocid": "\xff", "tender": {}}', "release 1: byte 0xFF is not UTF-8", ""),
         (b'{\n "a": 1\n}', "release 1: it has no ocid", "jq .results FILE"),
         (b'{"ocid": "1', "it is cut off", "complete"),
         (b" \n", "is empty", "complete"),

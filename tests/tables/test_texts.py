@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.python_messages import python_words
-from pipeline.tables.texts import find_column, find_columns, join_texts, naming_all
+from pipeline.tables.texts import (
+    collapsed,
+    find_column,
+    find_columns,
+    join_texts,
+    naming_all,
+)
 
 NAMES = ["id", "Title ", "description", "Preis"]
 
@@ -24,6 +30,8 @@ NAMES = ["id", "Title ", "description", "Preis"]
         (["Ends here.", "Goes on"], "Ends here.. Goes on"),
         (["0"], "0"),
         (["é\0"], "é\0"),
+        (["None of these", "N/A"], "None of these. N/A"),
+        (["Nanomaterials. -", None], "Nanomaterials. -"),
     ],
 )
 def test_texts_are_joined_with_single_spaces_and_without_empty_parts(
@@ -42,6 +50,45 @@ def test_a_text_that_was_joined_stays_as_it_is(value: str) -> None:
     assert join_texts([join_texts([value])]) == join_texts([value])
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "NULL",
+            "null",
+            "(null)",
+            "None",
+            "nan",
+            "NaN",
+            "N/A",
+            "n/a",
+            "NA",
+            "#N/A",
+            "<NA>",
+            "n.a.",
+        ),
+        *("TBD", "tba", "TBC", "nil", "undefined", "-", "--", "–", "...", "?", "_", "/"),  # noqa: RUF001
+    ],
+)
+def test_what_stands_for_no_text_is_none(value: str) -> None:
+    assert join_texts([f" {value} "]) == ""
+    assert join_texts([value, None, "-", value]) == ""
+    assert [*collapsed([f" {value}", "Chairs"])] == ["", "Chairs"]
+    assert join_texts(["Chairs", value]) == f"Chairs. {value}", "answers may be owned for it"
+
+
+def test_a_name_matches_apart_from_white_space_if_no_other_has_it_exactly() -> None:
+    names = ["id", "Description ", "\xa0Title", "Art der\n Leistung", "title", "title "]
+    wanted = ["Description", " Title", "Art  der Leistung", "title", "title "]
+    assert find_columns(names, wanted, "The table") == [1, 2, 3, 4, 5]
+    with pytest.raises(InputError, match="has 2 columns named ' title'"):
+        find_columns(names, [" title"], "The table")
+    with pytest.raises(InputError) as caught, naming_all([("--code-column", "id ")]):
+        find_columns(names, ["Leistung der Art"], "The table")
+    assert "'Art der Leistung'" in caught.value.message
+    assert "no column 'id '" not in caught.value.message
+
+
 def test_columns_are_found_in_the_order_asked() -> None:
     assert find_columns(NAMES, ["description", "id"], "The table") == [2, 0]
     assert find_columns(NAMES, [], "The table") == []
@@ -50,7 +97,7 @@ def test_columns_are_found_in_the_order_asked() -> None:
 @pytest.mark.parametrize(
     ("wanted", "likeliest"),
     [
-        ("title", "Title "),
+        ("title", "Title"),
         ("Description", "description"),
         ("descripton", "description"),
         ("ID", "id"),
@@ -61,7 +108,7 @@ def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, like
     with pytest.raises(InputError) as caught:
         find_columns(NAMES, [wanted], Path("t.csv"))
     assert caught.value.message == (
-        f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title ', 'description', 'Preis'."
+        f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title', 'description', 'Preis'."
     )
     assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
 
@@ -89,7 +136,7 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
     assert type(caught.value) is InputError, "a notebook shows the name of the class"
     assert caught.value.message == (
         "The table has no column 'zzz' and no column 'preise' and no column 'code'. "
-        "Its columns: 'id', 'Title ', 'description', 'Preis'."
+        "Its columns: 'id', 'Title', 'description', 'Preis'."
     )
     assert caught.value.hint == (
         "Choose one of them: --text-column NAME. "

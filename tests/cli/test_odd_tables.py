@@ -1,0 +1,273 @@
+"""Tables as people really have them: each is read as meant, or one error says what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import pipeline
+from tests.cli.conftest import Capture, Command
+
+TAKE_OUT = "If the rows are in its list 'results': jq '.\"results\"' FILE > ROWS.json."
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+AWARDS = {
+    "releases": [
+        {
+            "ocid": "b-1",
+            "id": "7",
+            "tag": ["award"],
+            "awards": [{"id": "1", "title": "Desks", "items": [{"description": "Oak desks"}]}],
+            "contracts": [{"id": "1", "title": "Desks", "description": "For schools"}],
+        }
+    ]
+}
+RESULTS = {"page_metadata": {"page": 3}, "results": [{"Award ID": "X", "Description": "DEICING"}]}
+LINKS = "\n".join(
+    f"{row},{title},https://tenders.example/api/v1/notice?id={row}"
+    for row, title in enumerate(["Elevator repair", "School furniture", "Bridge inspection"])
+)
+FILES = "\n".join(f"Attachment_{row}.pdf,Bridge inspection {row}" for row in range(5))
+
+Refused = tuple[str, bytes, Sequence[str]]
+
+REFUSED: list[Refused] = [
+    (
+        "mixed.csv",
+        "id,description\n1,Niño “x”\n".encode() + b"2,Dan\xe9 \x93y\x94\n",
+        [
+            "mixed.csv, line 3: byte 0xE9 is not utf-8.",
+            "The characters before it are UTF-8, so another",
+            "the byte in them: latin1 'é', cp1250 'é', cp1251 'й'.",
+        ],
+    ),
+    (
+        "windows.csv",
+        "id,description\n1,Café\n".encode("cp1252"),
+        ["line 2: byte 0xE9 is not utf-8", "cp1252 'é', cp1250 'é', cp1251 'й'."],
+    ),
+    (
+        "similar.csv",
+        "Inscription,Text\n2024,Wartung der Heizung\n2025,Lieferung von Möbeln\n".encode(),
+        ["no column 'description'", "Did you mean 'Text'?"],
+    ),
+    (
+        "latin.json",
+        '{"releases":[{"ocid":"b-1","tender":{"title":"Baños"}}]}'.encode("latin-1"),
+        ["release 1: byte 0xF1 is not UTF-8.", "iconv -f cp1252 -t utf-8 FILE > NEW"],
+    ),
+    (
+        "list.json",
+        '[{"description": "Baños"}]'.encode("latin-1"),
+        ["item 1: byte 0xF1 is not UTF-8.", "iconv -f cp1252 -t utf-8 FILE > NEW"],
+    ),
+    ("one-line.json", json.dumps(RESULTS).encode(), [TAKE_OUT]),
+    ("lines.json", json.dumps(RESULTS, indent=2).encode(), ["is not OCDS", TAKE_OUT]),
+    (
+        "unnamed.csv",
+        b"id;description\n1;Asphalt;\n2;Paper;A4\n",
+        ["line 3: 'A4' is in a column without a name.", "Name the last column in the header"],
+    ),
+    *(
+        (name, LFS, ["holds a Git LFS pointer to the table", "git lfs pull"])
+        for name in ("l.csv", "l.csv.gz", "l.parquet", "l.xlsx", "l.json", "l.jsonl", "l.zip")
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "data", "says"),
+    [
+        pytest.param(verb, *each, id=f"{verb} {each[0]}")
+        for verb in ("run", "plan", "evaluate")
+        for each in REFUSED
+        if verb != "evaluate" or not each[0].endswith(".zip")  # only jobs unpack archives
+    ],
+)
+def test_a_table_that_cannot_be_read_is_one_error_that_says_what_to_do(
+    command: Command, capsys: Capture, verb: str, name: str, data: bytes, says: Sequence[str]
+) -> None:
+    Path(name).write_bytes(data)
+    which = ("--system", "psc", "--code-column", "id") if verb == "evaluate" else ()
+    assert command(verb, name, *which) == 2
+    error = capsys.readouterr().err
+    assert not [each for each in says if each not in error], error
+    assert [*Path().iterdir()] == [Path(name)]
+
+
+@pytest.mark.parametrize(("name", "data", "says"), REFUSED, ids=[each[0] for each in REFUSED])
+def test_python_raises_the_same_error(
+    tmp_path: Path, name: str, data: bytes, says: Sequence[str]
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.plan(tmp_path / name)
+    error = f"{caught.value.message} {caught.value.hint}"
+    assert not [each for each in says if each not in error], error
+
+
+READ: list[tuple[str, bytes, Sequence[str], Sequence[str], str]] = [
+    (
+        "trailing.csv",
+        b"id;descripcion\r\n1;Obras de puente;\r\n2;Sillas;\r\n",
+        ["descripcion"],
+        ["Obras de puente", "Sillas"],
+        "one delimiter more than the header, so the last column has no name and is empty.",
+    ),
+    (
+        "nan.json",
+        b'[{"id": 1, "description": "Bridges", "value": NaN},\n {"id": NaN, "description": NaN}]',
+        ["description"],
+        ["Bridges", ""],
+        "",
+    ),
+    (
+        "blanks.csv",
+        "id,Text ,\xa0Name\n1,Bridges,B\n".encode(),
+        ["Text", "Name"],
+        ["Bridges. B"],
+        "",
+    ),
+    (
+        "break.csv",
+        b'id,"Art der\n Leistung"\n1,Bridges\n',
+        ["Art der Leistung"],
+        ["Bridges"],
+        "",
+    ),
+    ("blanks.json", b'[{"Text ": "Bridges"}, {"id": 2}]', ["Text"], ["Bridges", ""], ""),
+    (
+        "links.csv",
+        f"id,title,description\n{LINKS}\n".encode(),
+        ["description"],
+        [line.split(",")[2] for line in LINKS.splitlines()],
+        "3 of 3 rows are numbers, dates, codes, links, file names or blank. "
+        "Did you mean --text-column 'title'?",
+    ),
+    (
+        "files.csv",
+        f"description,title\n{FILES}\n".encode(),
+        ["description"],
+        [line.split(",")[0] for line in FILES.splitlines()],
+        "Did you mean --text-column 'title'?",
+    ),
+    (
+        "awards.json",
+        json.dumps(AWARDS).encode(),
+        ["description"],
+        ["Desks. Oak desks. For schools"],
+        "",
+    ),
+    (
+        "no-text.json",
+        b'{"releases":[{"ocid":"b-1","id":"1","tag":["planning"],"planning":{"rationale":"x"}}]}',
+        ["description"],
+        [""],
+        "The titles, descriptions and items of the releases hold hardly any words",
+    ),
+    (
+        "nothing.csv",
+        b"id,description\n1,NULL\n2,n/a\n3,None\n4,Bridges\n5,tbd\n6,-\n",
+        ["description"],
+        ["", "", "", "Bridges", "", ""],
+        "hardly any words: 5 of 6 rows",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "columns", "texts", "says"), READ, ids=[each[0] for each in READ]
+)
+def test_a_table_is_read_as_it_is_meant(
+    command: Command,
+    capsys: Capture,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    data: bytes,
+    columns: Sequence[str],
+    texts: Sequence[str],
+    says: str,
+) -> None:
+    Path(name).write_bytes(data)
+    named = [part for column in columns for part in ("--text-column", column)]
+    systems = ("--systems", "psc", "--engine", "lexical")
+    assert command("plan", name, *named, *systems) == 0
+    assert says in capsys.readouterr().err + caplog.text
+    caplog.clear()
+    assert command("run", name, *named, *systems, "--output", f"out-{name}") == 0
+    assert says in capsys.readouterr().err + caplog.text
+    _check_bytes(data, Path(f"out-{name}").read_bytes())
+    assert command("run", name, *named, *systems, "--output", "out.parquet") == 0
+    statuses = pq.read_table("out.parquet")["psc_status"].to_pylist()
+    assert [status == "empty" for status in statuses] == [not text for text in texts]
+    result = _classified(name, columns, warns=bool(says) and "delimiter" not in says)
+    assert result.table["psc_status"].to_pylist() == statuses
+
+
+def _classified(data: Any, columns: Sequence[str], warns: bool) -> Any:
+    asked: dict[str, Any] = {"systems": "psc", "engine": "lexical", "text_columns": columns}
+    if not warns:
+        return pipeline.classify(data, **asked)
+    with pytest.warns(UserWarning, match="hardly any words"):
+        return pipeline.classify(data, **asked)
+
+
+def _check_bytes(before: bytes, after: bytes) -> None:
+    """Check that each line begins as before, and that JSON keeps its values."""
+    if before.lstrip().startswith((b"{", b"[")):
+        assert b"NaN" not in before or after.count(b"NaN") == before.count(b"NaN")
+        assert after.startswith(before[: before.index(b"}")].rstrip(b'"} '))
+        return
+    for old, new in zip(before.split(b"\n"), after.split(b"\n"), strict=True):
+        assert new.startswith(old.rstrip(b"\r"))
+
+
+def test_an_unnamed_column_stays_between_the_old_columns_and_the_new(command: Command) -> None:
+    Path("t.csv").write_text("id;description\n1;Bridges;\n")
+    assert (
+        command("run", "t.csv", "--systems", "psc", "--engine", "lexical", "--output", "o.csv") == 0
+    )
+    header, row = Path("o.csv").read_text().splitlines()
+    assert header.startswith("id;description;;psc_code;")
+    assert row.startswith("1;Bridges;;")
+    assert header.count(";") == row.count(";")
+
+
+def test_nan_is_a_float_in_other_formats_and_nothing_among_texts(command: Command) -> None:
+    rows = b'[{"n": NaN, "i": 1, "t": NaN, "description": "Bridges"}, {"n": -Infinity, "t": "x"}]'
+    Path("t.json").write_bytes(rows)
+    assert (
+        command("run", "t.json", "--systems", "psc", "--engine", "lexical", "--output", "o.parquet")
+        == 0
+    )
+    table = pq.read_table("o.parquet")
+    assert str(table["n"].to_pylist()) == "[nan, -inf]"
+    assert table["t"].to_pylist() == [None, "x"]
+    assert table["i"].to_pylist() == [1, None]
+
+
+def test_names_match_wherever_a_column_is_named(command: Command, capsys: Capture) -> None:
+    names = " Text,PSC  code\xa0,Land ,Quelle ,Nr\u3000"
+    rows = "".join(f"Office chairs {row},7110,en,a,{row}\n" for row in range(3))
+    Path("t.csv").write_text(f"{names}\n{rows}")
+    named = ("--text-column", "Text", "--code-column", "PSC code", "--language-column", "Land")
+    more = ("--source-column", "Quelle", "--reference-column", "Nr", "--suspects", "s.csv")
+    assert command("evaluate", "t.csv", "--system", "psc", *named, *more) == 0
+    frame = pd.read_csv("t.csv", dtype=str)
+    found = pipeline.evaluate(
+        frame, system="psc", text_columns="Text", code_column="PSC code", language_column="Land"
+    )
+    assert found.rows == 3
+    table = pipeline.classify(frame, systems="psc", text_columns="Text").to_pandas()
+    assert list(table.columns[:5]) == names.split(",")
+
+
+def test_a_null_is_neither_asked_for_nor_counted_as_text_in_a_frame() -> None:
+    frame = pd.DataFrame({"description": ["N/A", float("nan"), None, "Bridges"]})
+    plan = pipeline.plan(frame, systems="psc", text_columns="description")
+    assert (plan.rows, plan.empty) == (4, 3)
