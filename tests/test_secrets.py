@@ -212,7 +212,7 @@ def test_a_run_that_is_sent_to_a_page_to_log_in(night: Night) -> None:
     service = answered(status=302, headers=((b"location", target),))
     with serving(service) as address:
         assert night.run(address, rows=30) == 6
-    assert b"It redirects to https://login.example/" in night.said[0]
+    assert b"a redirect to https://login.example/" in night.said[0]
     check_secret(night, "ledger.db")
 
 

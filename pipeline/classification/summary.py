@@ -18,10 +18,27 @@ from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 from pipeline.quoting import how_many
 
-__all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
+__all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined", "remedy"]
 
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
+
+AGAIN = "Run the same command again; if that buys nothing, with --retry-failed."
+
+REMEDIES = {
+    "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
+    "HTTP_413": "The texts are too long for the service or a proxy. Shorten them in the table.",
+    "TIMEOUT": f"No answer came in time. {AGAIN} Raise --timeout if it recurs.",
+    "CONNECTION_ERROR": f"The connection failed. {AGAIN}",
+    "MALFORMED_RESPONSE": "The answers cannot be read. Ask the service's operator, then run again "
+    "with --retry-failed.",
+    "UNCONFIRMED": "The answers were lost, and may have been billed. Compare the account's "
+    "statement, and record it with tender-pipeline ledger settle; or buy them again with "
+    "--retry-failed.",
+    "RATE_LIMIT_EXCEEDED": "The rate limit was reached. Run the same command again later, or with "
+    "a lower --rate.",
+    "INTERNAL_ERROR": f"The service failed. {AGAIN}",
+}
 
 NO_OUTPUT = "No output was written."
 SO_FAR = "To write the table so far, use --partial."
@@ -128,6 +145,17 @@ class Summary:
         """The confidence under which a code is doubtful in each system that has such codes."""
         doubtful = [name for name, each in self.systems.items() if each.bands.get("doubtful")]
         return max((LIKELY[name] for name in doubtful), default=None)
+
+    @property
+    def also_marked(self) -> str:
+        """Which likely codes `doubtful_under` marks, too: one threshold is for all systems."""
+        under = self.doubtful_under or 0.0
+        others = [
+            name
+            for name, each in self.systems.items()
+            if LIKELY[name] < under and each.bands.get("likely")
+        ]
+        return f"likely {' and '.join(others)} codes" if others else ""
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
         """Return an error if more than this share of a system's rows with text has no match.
@@ -254,6 +282,20 @@ class Summary:
             lines.append(str(self.paid))
         what = "output so far" if self.parked else "output"
         return [*lines, f"{what}: {self.output}"] if self.output else lines
+
+
+def remedy(kind: str) -> str:
+    """Return what to do about rows whose call failed with an error type."""
+    if kind in REMEDIES:
+        return REMEDIES[kind]
+    if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
+        return REMEDIES["INTERNAL_ERROR"]
+    if kind.startswith("HTTP_"):
+        return (
+            "The responses are not the service's. Check --base-url and any proxy, then run the "
+            "same command again."
+        )
+    return "The service refuses these. Ask its operator, then run again with --retry-failed."
 
 
 def combined(summaries: Sequence[Summary]) -> Summary:

@@ -13,8 +13,9 @@ from jinja2 import Environment
 from pipeline.answers import System
 from pipeline.bands import Band, band
 from pipeline.charts import Ranked, environment, ranking
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import Summary, remedy
 from pipeline.money import plain
+from pipeline.python_messages import python_words
 from pipeline.quoting import readable
 from pipeline.text_table import aligned
 
@@ -154,7 +155,11 @@ PARTS = ("code", "title", "confidence", "status")
 
 
 @cache
+def _remedy(kind: str) -> str:
+    return python_words(remedy(kind))
+
+
 def _templates() -> Environment:
     templates = environment("pipeline.classification")
-    templates.filters |= {"readable": readable, "usd": plain}
+    templates.filters |= {"readable": readable, "usd": plain, "remedy": _remedy}
     return templates

@@ -124,7 +124,7 @@ def service_down(failures: int, detail: str) -> Parked:
     return Parked(
         SERVICE,
         message,
-        "Check the service and --base-url, then run the same command: it continues.",
+        "Check the service, --base-url and any proxy, then run the same command: it continues.",
     )
 
 

@@ -156,8 +156,8 @@ def _open(status: int, outcome: Outcome) -> Judgement:
         case Charged(error, cost):
             return _charged(_open(status, error), cost)
         case _:
-            hint = outcome.hint if isinstance(outcome, Stray) else ""
-            return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", hint)
+            detail = outcome.detail if isinstance(outcome, Stray) else ""
+            return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", detail)
 
 
 def _charged(judged: Judgement, cost: Decimal | None) -> Judgement:

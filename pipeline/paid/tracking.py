@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pipeline.money import plain
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.pool import FAILURES_IN_A_ROW, Pool
+from pipeline.paid.pool import Pool
 from pipeline.quoting import how_many
 from pipeline.rate import duration
 
@@ -75,13 +75,13 @@ async def shown_while(
 
 
 def _log(pool: Pool, down: bool) -> None:
-    """Log at once that the service went down, or that it answers again."""
+    """Log at once that attempts fail, or that the service answers again."""
     if not down:
         log.info("The service answers again.")
     elif not pool.parked:
         log.warning(
-            f"The service is down: {pool.bought.detail}. The run keeps trying, and stops after "
-            f"{FAILURES_IN_A_ROW} failures in a row."
+            f"{pool.bought.failures} attempts in a row failed: {pool.bought.detail}. The run keeps "
+            "trying for a while, then stops."
         )
 
 
@@ -117,7 +117,7 @@ def _down(pool: Pool) -> str:
     """Return why the service counts as down, and when the next attempt is sent."""
     bought, seconds = pool.bought, pool.back_offs.next_try
     waiting = "" if pool.parked or seconds is None else f", next try in {_time(seconds)}"
-    return f"service down{waiting}: {bought.failures} failures in a row: {bought.detail}"
+    return f"{bought.failures} failures in a row{waiting}: {bought.detail}"
 
 
 def _stopping(throttle: Throttle) -> list[str]:

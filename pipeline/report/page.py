@@ -16,7 +16,7 @@ from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.columns import review_under
 from pipeline.classification.provenance import part_of
-from pipeline.classification.summary import NOT_FAILED, Summary
+from pipeline.classification.summary import NOT_FAILED, Summary, remedy
 from pipeline.classification.write import SETTLED
 from pipeline.codes import titles
 from pipeline.codes.table import full_code, levels_above
@@ -36,19 +36,6 @@ MOST_FIELDS = 10
 
 MOST_OF_A_TITLE = 150
 """Characters of a field's title; the longest of the shipped ones has 140."""
-
-REMEDIES = {
-    "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
-    "TIMEOUT": "No answer came in time. Run the same command again; raise --timeout if it recurs.",
-    "CONNECTION_ERROR": "The service could not be reached. Run the same command again.",
-    "MALFORMED_RESPONSE": "The answers could not be read. Ask the service's operator, then run "
-    "with --retry-failed.",
-    "UNCONFIRMED": "The answers were lost and may have been billed. Compare the account's "
-    "statement and record it with ledger settle.",
-    "RATE_LIMIT_EXCEEDED": "The limit was reached. Run the same command again, or set --rate.",
-    "INTERNAL_ERROR": "The service failed. Run the same command again.",
-}
-OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
 
 
 def page_file(path: Path) -> MarkedFile:
@@ -152,7 +139,7 @@ def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
         if kind not in NOT_FAILED
     }
     for kind, rows in sorted(kinds.items(), key=lambda each: -each[1]):
-        yield readable(kind), rows, REMEDIES.get(kind, OTHER_REMEDY)
+        yield readable(kind), rows, remedy(kind)
 
 
 def _changes(

@@ -255,7 +255,8 @@ def test_a_notebook_shows_what_to_do_after_a_stop_or_a_failure() -> None:
     failed = SystemSummary({"TIMEOUT": 1, "<b>": 2}, Decimal(0))
     html = replace(result, summary=replace(result.summary, systems={"cpv": failed}))._repr_html_()
     check_fragment(html)
-    assert "failed: 2 &lt;b&gt;, 1 TIMEOUT; <code>PaidService(..., retry_" in html
+    assert "failed: 2 &lt;b&gt;, 1 TIMEOUT<br>" in html
+    assert "Make the same call again; if that buys nothing, with retry_failed=True." in html
 
 
 def test_a_notebook_says_how_doubtful_codes_of_a_service_are_marked() -> None:

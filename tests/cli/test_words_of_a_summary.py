@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import System
-from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.summary import Summary, SystemSummary, remedy
 from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
 from pipeline.paid.result import Paid, Parked
@@ -75,13 +75,42 @@ def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
     assert "next:" not in words_of(replace(bought, systems=sure), SETTINGS)
 
 
+def test_one_threshold_for_two_systems_says_what_else_it_marks() -> None:
+    """The doubtful codes of cpv end at 0.29, those of naics at 0.43."""
+    mixed = replace(FIGURES, bands={"likely": 3, "doubtful": 2})
+    bought = replace(SUMMARY, paid=PAID, to_check=0, systems={"cpv": mixed, "naics": mixed})
+    assert words_of(bought, SETTINGS).splitlines()[-2] == (
+        "next: to mark the doubtful rows, run again with --min-confidence 0.43, which also marks "
+        "likely cpv codes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "again", "lasting"),
+    [
+        ("VALIDATION_ERROR", False, False),
+        ("HTTP_413", False, False),
+        ("HTTP_404", True, False),
+        ("HTTP_503", True, True),
+        ("TIMEOUT", True, True),
+        ("MALFORMED_RESPONSE", False, True),
+        ("TEXT_TOO_ODD", False, True),
+    ],
+)
+def test_what_it_says_about_a_failure_helps(kind: str, again: bool, lasting: bool) -> None:
+    """A refused text is refused again; what ended in this run alone needs no option."""
+    assert ("same command" in remedy(kind)) == again
+    assert ("--retry-failed" in remedy(kind)) == lasting
+
+
 def test_it_says_which_calls_failed_and_what_to_do() -> None:
     statuses = {"ok": 9, "UNCONFIRMED": 1, "TIMEOUT": 1_200}
     figures = replace(FIGURES, statuses=statuses)
     bought = replace(SUMMARY, paid=PAID, systems={"cpv": figures, "psc": figures})
     lines = words_of(bought, SETTINGS).splitlines()
-    said = "failed: 2,400 TIMEOUT, 2 UNCONFIRMED; to try them once more, run again with"
-    assert f"{said} --retry-failed" in lines
+    assert "failed: 2,400 TIMEOUT, 2 UNCONFIRMED" in lines
+    assert f"TIMEOUT: {remedy('TIMEOUT')}" in lines
+    assert f"UNCONFIRMED: {remedy('UNCONFIRMED')}" in lines
     assert "(answers that you own are not bought again: their rows then cost 0)" in lines
     parked = replace(bought, parked=Parked(5, "No money.", "Top it up."))
     assert "failed: " not in words_of(parked, SETTINGS)  # what to do is to continue

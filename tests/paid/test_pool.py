@@ -108,7 +108,7 @@ def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> No
     assert pool.parked is not None
     assert pool.parked.exit_code == 6
     assert pool.parked.message == (
-        "20 attempts in a row failed: The body is not JSON, or not all of it arrived."
+        "20 attempts in a row failed: the body is not JSON, or not all of it arrived."
     )
     assert len(server.asked) == 41, "a refusal of one text shows that the service works"
 

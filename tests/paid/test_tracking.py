@@ -150,7 +150,7 @@ class Down(ModelServer):
 
 
 DOWN = re.compile(
-    r"\d of 5 rows, 0 USD, service down, next try in (\d+) s: \d+ failures in a row: "
+    r"\d of 5 rows, 0 USD, \d+ failures in a row, next try in (\d+) s: "
     r"ConnectionRefusedError: Connection refused"
 )
 
@@ -165,9 +165,9 @@ def test_a_service_that_is_down_is_shown_as_down_with_the_next_try(
     assert all(1 <= int(found[1]) <= 60 for found in shown)
     assert "0 s left" not in " ".join(display.notes)
     assert display.notes[-1].endswith("Connection refused")
-    assert [line for line in caplog.messages if "service is down" in line] == [
-        "The service is down: ConnectionRefusedError: Connection refused. The run keeps trying, "
-        "and stops after 20 failures in a row."
+    assert [line for line in caplog.messages if "attempts in a row failed" in line] == [
+        "3 attempts in a row failed: ConnectionRefusedError: Connection refused. The run keeps "
+        "trying for a while, then stops."
     ]
 
 

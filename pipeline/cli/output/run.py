@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pipeline.bands import BANDS, MEASURED
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import Summary, remedy
 from pipeline.cli.output.complaints import complain, naming
 from pipeline.cli.output.console import columns, say, wrapped
 from pipeline.cli.output.log_formats import is_json
@@ -102,7 +102,8 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         return
     if kinds := summary.failures.most_common():
         counted = ", ".join(f"{rows:,} {kind}" for kind, rows in kinds)
-        yield f"failed: {counted}; to try them once more, run again with --retry-failed"
+        yield f"failed: {counted}"
+        yield from (f"{kind}: {remedy(kind)}" for kind, _ in kinds)
         yield OWNED
     if summary.to_check:
         shown = f"; {page} shows them" if page else ""
@@ -112,7 +113,8 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     elif summary.to_check and isinstance(summary.output, Path):
         yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
-        yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
+        also = summary.also_marked and f", which also marks {summary.also_marked}"
+        yield f"next: to mark the doubtful rows, run again with --min-confidence {under}{also}"
         yield OWNED
 
 

@@ -105,7 +105,7 @@ class Stray(msgspec.Struct, frozen=True):
     """The response is not the service's: a wrong base URL, a proxy or a firewall."""
 
     status: int
-    hint: str
+    detail: str
 
 
 class Charged(msgspec.Struct, frozen=True):

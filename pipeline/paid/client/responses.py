@@ -122,12 +122,12 @@ def is_surely_free(status: int, body: bytes) -> bool:
 def _parsed(body: bytes) -> dict[str, Any] | str:
     """Return the JSON object in a body, or the reason why there is none."""
     if len(body) > MAX_BODY:
-        return f"The body is larger than {MAX_BODY} bytes."
+        return f"the body is larger than {MAX_BODY:,} bytes"
     try:
         content = decoded(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
-        return "The body is not JSON, or not all of it arrived."
-    return content if isinstance(content, dict) else "The body is not a JSON object."
+        return "the body is not JSON, or not all of it arrived"
+    return content if isinstance(content, dict) else "the body is not a JSON object"
 
 
 def _is_failure(content: Mapping[str, Any]) -> bool:
@@ -172,8 +172,13 @@ def _by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome
 
 def _stray(status: int, headers: Mapping[str, str]) -> Stray:
     if 300 <= status <= 399 and (target := printable(headers.get("location"))):
-        return Stray(status, f"It redirects to {target}: check the base URL.")
-    return Stray(status, "Check the base URL, and any proxy on the way to it.")
+        return Stray(status, f"HTTP {status}, a redirect to {target}")
+    match status:
+        case 407:
+            return Stray(status, "HTTP 407, from a proxy that wants a user and a password")
+        case 413:
+            return Stray(status, "HTTP 413, the text is too long for the service or a proxy")
+    return Stray(status, f"HTTP {status}, not a response of the service")
 
 
 def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
@@ -194,7 +199,7 @@ def _success(content: dict[str, Any] | str) -> Outcome:
         return Unreadable(content, None)
     matches = _matches(content.get("data", ""))
     if matches is None or content.get("success") not in (None, True):
-        return _priced(content, Unreadable("The body has no list of matches.", None))
+        return _priced(content, Unreadable("the body has no list of matches", None))
     return _paid(matches, read_price(content))
 
 

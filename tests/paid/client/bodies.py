@@ -18,7 +18,7 @@ COMPACT = (
     b'"metadata":{"cost":{"apiCost":0.00007}}}'
 )
 SEEDS = (Match("03111000", "Seeds", 0.95),)
-NO_LIST = "The body has no list of matches."
+NO_LIST = "the body has no list of matches"
 
 
 def failure(error: str, status_text: str = "No.") -> bytes:

@@ -27,9 +27,12 @@ from pipeline.paid.client.outcomes import (
 from pipeline.paid.client.responses import MAX_BODY, read_response
 from tests.paid.client.bodies import COMPACT, DETAILED, NO_LIST, SEEDS, failure, priced, with_items
 
-GENERIC = "Check the base URL, and any proxy on the way to it."
-NOT_JSON = "The body is not JSON, or not all of it arrived."
-NO_OBJECT = "The body is not a JSON object."
+NOT_JSON = "the body is not JSON, or not all of it arrived"
+NO_OBJECT = "the body is not a JSON object"
+
+
+def stray(status: int) -> Stray:
+    return Stray(status, f"HTTP {status}, not a response of the service")
 
 
 EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
@@ -94,14 +97,17 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("bare 504", 504, b"", Unconfirmed("HTTP_504")),
     ("bare 520", 520, b"", Unconfirmed("HTTP_520")),
     ("a success at 500", 500, COMPACT, Charged(Unconfirmed("HTTP_500"), Decimal("0.00007"))),
-    ("a success at 404", 404, COMPACT, Charged(Stray(404, GENERIC), Decimal("0.00007"))),
-    ("bare 403", 403, b"<html>Forbidden", Stray(403, GENERIC)),
-    ("bare 404", 404, b'{"detail":"Not Found"}', Stray(404, GENERIC)),
-    ("a framework's 404", 404, b'{"status":404,"error":"Not Found"}', Stray(404, GENERIC)),
-    ("proxy wants a password", 407, b"", Stray(407, GENERIC)),
-    ("empty 204", 204, b"", Stray(204, GENERIC)),
-    ("accepted", 202, b'{"job":1}', Stray(202, GENERIC)),
-    ("redirect without target", 302, b"", Stray(302, GENERIC)),
+    ("a success at 404", 404, COMPACT, Charged(stray(404), Decimal("0.00007"))),
+    ("bare 403", 403, b"<html>Forbidden", stray(403)),
+    ("bare 404", 404, b'{"detail":"Not Found"}', stray(404)),
+    ("a framework's 404", 404, b'{"status":404,"error":"Not Found"}', stray(404)),
+    ("proxy wants a password", 407, b"",
+     Stray(407, "HTTP 407, from a proxy that wants a user and a password")),
+    ("too long for a proxy", 413, b"",
+     Stray(413, "HTTP 413, the text is too long for the service or a proxy")),
+    ("empty 204", 204, b"", stray(204)),
+    ("accepted", 202, b'{"job":1}', stray(202)),
+    ("redirect without target", 302, b"", stray(302)),
     # A success that cannot be read.
     ("changed by a proxy", 203, b"<html>", Unreadable(NOT_JSON, None)),
     ("part of an answer", 206, DETAILED[:-9], Unreadable(NOT_JSON, None)),
@@ -125,8 +131,8 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
      b'{"success":true,"metadata":{"costBreakdown":{"finalCost":0.2}}}',
      Unreadable(NO_LIST, Decimal("0.2"))),
     ("larger than the bound", 200, COMPACT + b" " * MAX_BODY,
-     Unreadable("The body is larger than 1048576 bytes.", None)),
-    ("an error larger than the bound", 404, b" " * MAX_BODY + failure("X"), Stray(404, GENERIC)),
+     Unreadable("the body is larger than 1,048,576 bytes", None)),
+    ("an error larger than the bound", 404, b" " * MAX_BODY + failure("X"), stray(404)),
 ]  # fmt: skip
 
 
@@ -225,6 +231,5 @@ def test_without_the_services_clock_a_date_is_measured_from_now(date: dict[str, 
 def test_a_redirect_names_its_target_in_one_short_printable_line() -> None:
     outcome = read_response(308, {"Location": "https://elsewhere/\x1b[2J" + "x" * 999}, b"")
     assert isinstance(outcome, Stray)
-    assert outcome.hint.startswith("It redirects to https://elsewhere/ [2Jxxx")
-    assert outcome.hint.endswith("check the base URL.")
-    assert len(outcome.hint) < 400
+    assert outcome.detail.startswith("HTTP 308, a redirect to https://elsewhere/ [2Jxxx")
+    assert len(outcome.detail) < 400
