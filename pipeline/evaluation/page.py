@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 from pipeline.charts import environment
-from pipeline.evaluation.depths import EXACT, broad
+from pipeline.evaluation.depths import STATED, broad
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
 from pipeline.evaluation.phrases import (
@@ -18,6 +18,7 @@ from pipeline.evaluation.phrases import (
     flip_line,
     group_name,
     headline_shares,
+    known_as,
     left_out_lines,
     no_answers,
     percent,
@@ -69,7 +70,8 @@ def page(found: Findings) -> str:
             broadest=candidates[0].depths[-1].depth.name,
             differences=list(difference_cells(found.differences())),
             headlines=_headlines(found),
-            full_code=candidates[0].measured == EXACT,
+            full_code=candidates[0].measured != STATED,
+            known=known_as(candidates[0]),
             flips=found.comparison and flip_line(found.comparison.flips),
             groups=_groups(named),
             source_rows=SOURCE_ROWS,

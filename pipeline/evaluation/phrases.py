@@ -18,6 +18,7 @@ __all__ = [
     "flip_line",
     "group_name",
     "headline_shares",
+    "known_as",
     "left_out_lines",
     "no_answers",
     "only_stated",
@@ -111,6 +112,11 @@ def headline_shares(figures: Figures) -> dict[str, Share]:
     }
 
 
+def known_as(figures: Figures) -> str:
+    """Return what a code of a band is, if it is right."""
+    return "accepted" if figures.verdicts else "right as far as stated"
+
+
 def no_answers(figures: Figures) -> str:
     """Return the share of rows without an answer and their statuses; "" if all have one."""
     without = {name: count for name, count in figures.statuses.items() if name != "ok"}
@@ -146,7 +152,7 @@ def flip_line(flips: Flips) -> str:
     return (
         f"flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
         f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
-        "neither (as far as the label states)"
+        "neither"
     )
 
 

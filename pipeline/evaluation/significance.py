@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.depths import STATED, Depth
+from pipeline.evaluation.depths import ACCEPTED, STATED, Depth
 from pipeline.evaluation.metrics import TOPS, Share, Z
 from pipeline.evaluation.scores import Scores
 
@@ -152,8 +152,9 @@ def compare(
 
 
 def _flips(a: Scores, b: Scores) -> Flips:
+    depth = ACCEPTED if a.verdicts else STATED
     changed = np.array([old != new for old, new in zip(a.best, b.best, strict=True)])
-    was, is_now = (np.array(scores.ranks[STATED], np.uint8) == 1 for scores in (a, b))
+    was, is_now = (np.array(scores.ranks[depth], np.uint8) == 1 for scores in (a, b))
     better, worse = (is_now & ~was)[changed].sum(), (was & ~is_now)[changed].sum()
     return Flips(len(changed), int(changed.sum()), int(better), int(worse))
 

@@ -20,6 +20,7 @@ from pipeline.evaluation.phrases import (
     flip_line,
     group_name,
     headline_shares,
+    known_as,
     left_out_lines,
     no_answers,
     percent,
@@ -130,8 +131,7 @@ def _confidence(candidate: Evaluated) -> Iterator[str]:
     yield ""
     yield from _through(figures)
     yield ""
-    known = "accepted" if figures.verdicts else "right as far as stated"
-    header = ["band", known, "95 % interval", "rows"]
+    header = ["band", known_as(figures), "95 % interval", "rows"]
     yield from aligned(header, _cells(figures.bands.items()), numbers=3)
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
     worst = figures.worst_source
@@ -156,8 +156,12 @@ def _through(figures: Figures) -> Iterator[str]:
             share = percent(most.rows / all_rows)
             found = [f"{most.rows:,}", share, f"{most.confidence:.2f}"]
         cells.append([f"{100 * wanted:.0f} %", *found])
-    right = "accepted" if figures.verdicts else "right"
-    header = [f"if so many must be {right}", "rows go through", "share", "--min-confidence"]
+    header = [
+        f"if so many must be {'accepted' if figures.verdicts else 'right'}",
+        "rows go through",
+        "share",
+        "--min-confidence",
+    ]
     yield from aligned(header, cells, numbers=3)
 
 

@@ -92,3 +92,10 @@ def test_a_file_of_decisions_is_measured_with_the_texts_that_no_code_fits(tmp_pa
     assert "people accepted the code" in found.to_html()
     (lines,) = found.coverage(0.5).to_dict("records")
     assert lines["rows"] == 0  # fewer than ten rows show nothing
+
+
+def test_the_page_says_accepted_where_people_decided() -> None:
+    page = evaluation(("engine", judged())).to_html()
+    assert "What people accept, and each level" in page
+    assert "right as far as stated" not in page
+    assert "whose code is accepted;" in page
