@@ -185,6 +185,7 @@ def _ledger(path: Path, workers: int | None) -> Finding:
 
 def _ledger_file(path: Path) -> Finding:
     from pipeline.paid.ledger.checks import usable
+    from pipeline.paid.ledger.mark import HighWaterMark
     from pipeline.paid.ledger.open_jobs import open_jobs
     from pipeline.paid.ledger.place import check_not_gone
 
@@ -194,6 +195,9 @@ def _ledger_file(path: Path) -> Finding:
     with usable(path) as snapshot:
         jobs, size = open_jobs(snapshot), snapshot.size
         (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
+        missing = HighWaterMark(snapshot).missing()
+    if missing:
+        return Finding("ledger", "error", str(missing), missing.remedy())
     if latest and latest > time.time() + CLOCK_OFF_S:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"

@@ -127,17 +127,18 @@ class Purchase:
         """Estimate what is to be bought, once the whole table is noted.
 
         Raises:
-            LedgerError: something is, and an earlier output was bought with another ledger.
+            LedgerError: something is, and the ledger is an older copy, or an earlier output was
+                bought with another one.
         """
         counts = self._job.calls().values()
         self._orders.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
-        for mark in self._marks if to_buy else ():
-            self._ledger.check_mark(mark)
         held = sum(count.held for count in counts)
         prices = self._ledger.prices(self._service.max_price)
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
+        if to_buy:
+            self._ledger.check_marks(self._marks, high)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
         distinct = sum(count.distinct for count in counts)

@@ -20,6 +20,7 @@ from pipeline.paid.ledger.checks import (
     wrong_sums,
     wrong_values,
 )
+from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import amount, read_books
 from pipeline.paid.policy import judge
@@ -90,6 +91,8 @@ def problems(
             yield problem
         if found:
             return
+    if missing := HighWaterMark(snapshot).missing():
+        yield f"{missing}. {missing.remedy()}"
     yield from wrong_values(snapshot)
     yield from contradictions(snapshot)
     yield from wrong_sums(snapshot, read_books(snapshot))

@@ -210,10 +210,16 @@ PROTECTIONS = (
     ),
     Protection(
         "nothing is bought with another ledger than that of an earlier output",
-        "            self._ledger.check_mark(mark)\n",
+        "            mark.check_in(self._database)\n",
         "            pass\n",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
+    ),
+    Protection(
+        "nothing is bought with an older copy of the ledger",
+        "        if missing := HighWaterMark(self._database).missing():\n",
+        "        if missing := None:\n",
+        "tests/paid/test_restored_ledger.py",
     ),
     Protection(
         "a ledger that is gone at the end of a purchase is noticed",

@@ -19,6 +19,7 @@ from pipeline.paid.ledger.calls import INTERRUPTED, AttemptEnd, Call, CallEnded,
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
 from pipeline.paid.ledger.locks import Lock
+from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import Reserve
 from pipeline.paid.ledger.unwritten import Patience, Unwritten, is_of_the_disk
 
@@ -120,6 +121,7 @@ class Journal:
         self._reserve = reserve or Reserve()
         self._usage = usage
         self._locks = locks
+        self._high_water = HighWaterMark(job.database)
         ((self._last,),) = job.database.rows(LAST)
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
@@ -222,7 +224,9 @@ class Journal:
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
             self._learn(connection, lesson)
-        self._last = numbers[-1] if sent else self._last
+        if sent:
+            self._last = numbers[-1]
+            self._high_water.note(self._last, now)
         if self._usage:
             notes = [Note(number, now, "sent") for number in numbers]
             self._usage.note([*notes, *_notes(ends, now)], lesson)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,7 @@ from pipeline.paid.ledger.counting import Counting
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
-from pipeline.paid.ledger.mark import Mark, OutputMark
+from pipeline.paid.ledger.mark import HighWaterMark, Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.schema import PLAN
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -115,9 +115,20 @@ class Ledger:
         """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
         return Mark.of(self._database)
 
-    def check_mark(self, mark: OutputMark) -> None:
-        """Check that this is the ledger with a mark; see `OutputMark.check_in`."""
-        mark.check_in(self._database)
+    def check_marks(self, marks: Sequence[OutputMark], price: Decimal) -> None:
+        """Check that this is the ledger that was used before, and no older copy.
+
+        Args:
+            marks: of the outputs to replace.
+            price: the highest price of a call, US dollars.
+
+        Raises:
+            LedgerError: it is another one, or an older copy.
+        """
+        if missing := HighWaterMark(self._database).missing():
+            raise missing.error(price, marks)
+        for mark in marks:
+            mark.check_in(self._database)
 
     def check_usable(self) -> None:
         """Check that every value is valid; see `checks.check_usable`."""

@@ -1,34 +1,47 @@
-"""The mark of a ledger in the manifests of its outputs, by which a later run misses the ledger."""
+"""Marks of a ledger outside it, by which a later run misses it or recognises an older copy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from pipeline.errors import LedgerError
+from pipeline.errors import LedgerError, SettingsError
+from pipeline.files.directories import machine_folder
 from pipeline.files.paths import AnyPath
+from pipeline.money import plain, times
 from pipeline.paid.ledger.database import Database
-from pipeline.quoting import readable
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.quoting import how_many, readable
 
-__all__ = ["Mark", "OutputMark"]
+__all__ = ["HighWaterMark", "Mark", "Missing", "OutputMark"]
 
 LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""
 
+FIRST = "SELECT sent_at FROM attempts ORDER BY attempt_id LIMIT 1"
 LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
 
 PARKED = "parked"
 """The key in a manifest for what was bought for an output that is not written yet, by service."""
+
+ROOM = 64
+"""Spaces after a mark in its file: they cover the end of a longer one that was there before."""
 
 HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The last attempt in a ledger when an output was written; attempts are never deleted.
+    """The last attempt in a ledger at some moment; attempts are never deleted.
 
     Attributes:
         path: where the ledger was.
@@ -45,10 +58,131 @@ class Mark:
         return {PARKED: {base_url: {"service": base_url, "ledger": asdict(self)}}}
 
     @classmethod
-    def of(cls, database: Database) -> Mark | None:
-        """Return the mark of a ledger; None if it has no attempts."""
-        for number, sent_at in database.rows(LAST):
-            return cls(str(database.path.resolve()), number, sent_at)
+    def of(cls, ledger: Database | Snapshot) -> Mark | None:
+        """Return the mark of a ledger; None if it has no attempts, or is damaged."""
+        for number, sent_at in ledger.rows(LAST):
+            path = str(ledger.path.resolve())
+            return cls.read({"path": path, "last_attempt": number, "sent_at": sent_at})
+        return None
+
+    @classmethod
+    def read(cls, found: object) -> Mark | None:
+        """Return a mark as JSON has it; None if it is not valid."""
+        match found:
+            case {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)}:
+                return cls(path, number, sent_at)
+        return None
+
+    def is_in(self, ledger: Database | Snapshot) -> bool:
+        """Return whether a ledger has the attempt; an older copy or another ledger has not."""
+        number = str(self.last_attempt)  # as a text: a damaged file may have any integer
+        ((found,),) = ledger.rows(HAS, number, self.sent_at)
+        return bool(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What an older copy of a ledger lacks.
+
+    Attributes:
+        mark: the last attempt that was recorded in the ledger.
+        last: the last attempt in the copy.
+        file: what has the mark; without it, the copy is taken for the ledger.
+    """
+
+    mark: Mark
+    last: Mark
+    file: Path
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts are missing; at least 1, also if others took their numbers."""
+        return max(1, self.mark.last_attempt - self.last.last_attempt)
+
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(min(self.last.sent_at, self.mark.sent_at)).astimezone()
+        return (
+            f"The ledger {self.last.path} is an older copy: it lacks the "
+            f"{how_many(self.attempts, 'attempt')} that were recorded in it on this machine after "
+            f"{since:%Y-%m-%d %H:%M}"
+        )
+
+    def remedy(self, outputs: Sequence[AnyPath] = ()) -> str:
+        """Return what to do; also about outputs whose manifests name the newer ledger."""
+        away = "".join(f"move {_name(output)} and its manifest away and " for output in outputs)
+        return (
+            f"Put the newer ledger back. To go on with this copy nevertheless, {away}forget the "
+            f"newer one: rm {quote(str(self.file))}"
+        )
+
+    def error(self, price: Decimal, outputs: Sequence[OutputMark]) -> LedgerError:
+        """Return the error of a run that would buy again.
+
+        Args:
+            price: the highest price of a call, US dollars.
+            outputs: the marks of the outputs to replace.
+        """
+        newer = [each.output for each in outputs if each.mark.last_attempt > self.last.last_attempt]
+        return LedgerError(
+            f"{self}. They cost up to {plain(times(price, self.attempts))} USD, and this run may "
+            "buy the same answers again.",
+            self.remedy(newer),
+        )
+
+
+class HighWaterMark:
+    """The last attempt that this user's runs on this machine recorded in a ledger at a path.
+
+    It is in a file of its own, away from the ledger: a copy that is put in the ledger's place lacks
+    this attempt. Another ledger there, with another first attempt, has another mark.
+
+    Args:
+        ledger: the ledger.
+    """
+
+    def __init__(self, ledger: Database | Snapshot) -> None:
+        self._ledger = ledger
+        self._path = str(ledger.path.resolve())
+        self._file: Path | None = None
+
+    def note(self, attempt: int, sent_at: float) -> None:
+        """Note an attempt that is durably in the ledger.
+
+        A killed process loses nothing. The disk is not synced: after a power failure, the mark may
+        be older than the ledger, which does no harm.
+        """
+        with suppress(OSError):  # the ledger is more important
+            self._file = self._file or self._place()
+            if self._file is None:
+                return
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+                json.dump(asdict(Mark(self._path, attempt, sent_at)), file)
+                file.write(" " * ROOM)
+
+    def missing(self) -> Missing | None:
+        """Return what the ledger lacks, which must have an attempt; None if it lacks nothing.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        mark, place, last = None, self._place(), Mark.of(self._ledger)
+        if place is not None:
+            with suppress(OSError, ValueError):  # there is none, or only a part of it
+                mark = Mark.read(json.loads(place.read_bytes()))
+        if mark is None or place is None or last is None or mark.is_in(self._ledger):
+            return None
+        with Snapshot(self._ledger.path) as now:  # a run may have written it since it was opened
+            return None if mark.is_in(now) else Missing(mark, last, place)
+
+    def _place(self) -> Path | None:
+        """Return the path of the file; None before the first attempt, or without a home."""
+        for (first,) in self._ledger.rows(FIRST):
+            name = sha256(f"{self._path}\n{first}".encode("utf-8", "surrogateescape")).hexdigest()[
+                :16
+            ]
+            with suppress(SettingsError):
+                return machine_folder() / "ledgers" / f"{name}.json"
         return None
 
 
@@ -92,15 +226,13 @@ class OutputMark:
         Raises:
             LedgerError: it is another one, or an older copy.
         """
-        number = str(self.mark.last_attempt)  # as a text: a damaged manifest may have any integer
-        ((found,),) = database.rows(HAS, number, self.mark.sent_at)
-        if not found:
+        if not self.mark.is_in(database):
             raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
 
     def _error(self, found: str, bought_again: str) -> LedgerError:
         return LedgerError(
-            f"{found}: answers for {readable(str(self.output), LONGEST_PATH)} were bought with the "
-            f"ledger {readable(self.mark.path, LONGEST_PATH)}. This run would buy {bought_again} "
+            f"{found}: answers for {_name(self.output)} were bought with the "
+            f"ledger {_name(self.mark.path)}. This run would buy {bought_again} "
             "again.",
             "Mount its disk, move it back, or name the place where it is now: --ledger PATH. To "
             "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
@@ -115,9 +247,10 @@ def _parked(found: object, base_url: str) -> tuple[object, ...]:
 
 def _mark_in(manifest: object, base_url: str) -> Mark | None:
     match manifest:
-        case {
-            "service": str(service),
-            "ledger": {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)},
-        } if service == base_url:
-            return Mark(path, number, sent_at)
+        case {"service": str(service), "ledger": found} if service == base_url:
+            return Mark.read(found)
     return None
+
+
+def _name(path: object) -> str:
+    return readable(str(path), LONGEST_PATH)

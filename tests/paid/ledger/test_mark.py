@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Journal, Ledger, Mark, OutputMark
-from tests.paid.ledger.buying import BASE_URL, buy
+from tests.paid.ledger.buying import BASE_URL, PRICE, buy
 
 
 def marked(**changes: Any) -> OutputMark:
@@ -33,14 +33,14 @@ def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
     ledger: Ledger, journal: Journal, number: int
 ) -> None:
     buy(journal)
-    ledger.check_mark(marked())
+    ledger.check_marks([marked()], PRICE)
     with pytest.raises(LedgerError, match="another ledger"):
-        ledger.check_mark(marked(last_attempt=number))
+        ledger.check_marks([marked(last_attempt=number)], PRICE)
 
 
 def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match=r"the ledger /old l\.db\. This") as caught:
-        ledger.check_mark(marked(path="/old\x1b\n\ud800l.db"))
+        ledger.check_marks([marked(path="/old\x1b\n\ud800l.db")], PRICE)
     assert caught.value.message.isprintable()
 
 
