@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
-from pipeline.service.errors import RefusedError, UnavailableError
+from pipeline.service.errors import UnavailableError
 from pipeline.service.http.access_log import AccessLog
 from pipeline.service.http.bodies import Metadata, description_in, success
-from pipeline.service.http.exception_handlers import answer_failures, refused
+from pipeline.service.http.exception_handlers import answer_failures
 from pipeline.service.http.paths import ENDPOINTS, EncodedSlashes
 from pipeline.service.http.requests import JSON, body_of, key_of
 from pipeline.service.http.security_headers import SecurityHeaders
@@ -52,13 +51,12 @@ def create_app(
     """Build the service; the caller closes the accounts. See `Terms` for the other arguments."""
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
-    endpoints = [
-        Route(path, _endpoint(calls, system, metadata), methods=["POST"])
-        for path, system in ENDPOINTS.items()
-    ]
     app = Starlette(
         routes=[
-            *endpoints,
+            *(
+                Route(path, _endpoint(calls, system, metadata), methods=["POST"])
+                for path, system in ENDPOINTS.items()
+            ),
             Route("/health", _health(accounts)),
             Route("/openapi.json", _openapi(terms)),
             *reconcile_routes(calls, terms),
@@ -66,7 +64,6 @@ def create_app(
         ]
     )
     app.router.redirect_slashes = False
-    app.add_middleware(DirectRoutes, routes=endpoints)
     app.add_middleware(AnyOrigin)
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
     app.add_middleware(SecurityHeaders)
@@ -112,27 +109,3 @@ def _openapi(terms: Terms) -> Callable[[Request], Awaitable[Response]]:
         return Response(document, media_type=JSON)
 
     return openapi
-
-
-class DirectRoutes:
-    """Passes calls to their endpoints: Starlette's router takes longer than the endpoints.
-
-    The application answers all other requests.
-    """
-
-    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
-        self._app = app
-        self._routes = {route.path: route for route in routes}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        route = self._routes.get(scope["path"]) if scope.get("method") == "POST" else None
-        if route is None:
-            await self._app(scope, receive, send)
-            return
-        scope["route"], request = route, Request(scope, receive)
-        try:
-            response = await route.endpoint(request)
-        except RefusedError as error:
-            response = await refused(request, error)
-        await response(scope, receive, send)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 import sys
 from collections import Counter
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
 from operator import itemgetter
 from typing import Any
-from urllib.parse import unquote
 
 import h11
 from starlette.types import Receive, Scope, Send
@@ -24,9 +24,6 @@ from pipeline.progress import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.exception_handlers import envelope
-from pipeline.service.http.responses import Cycle
-from pipeline.service.http.strict_requests import StrictRequests
-from pipeline.service.http.whole_requests import WholeRequest, WholeRequests
 from pipeline.service.limits import network_of
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
@@ -45,7 +42,46 @@ BUSY = "The service is busy. Try again in a moment."
 LINE_END = b"\r\n"
 """Some clients send empty lines after a body, which are to be ignored (RFC 9112, 2.2)."""
 
+URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
+"""A request's target in absolute form: the host, then the path and query."""
+
+LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
+
 log = logging.getLogger("pipeline.service")
+
+
+class StrictRequests(h11.Connection):
+    """Reads the requests of one connection."""
+
+    def next_event(self) -> Any:
+        """Return the next event; see h11.
+
+        Raises:
+            h11.RemoteProtocolError: a request has both Content-Length and Transfer-Encoding. A
+                proxy may use the other of the two, so that part of a body becomes a request here
+                (RFC 9112, 6.3).
+        """
+        event = super().next_event()
+        if not isinstance(event, h11.Request):
+            return event
+        if {name for name, _ in event.headers} >= LENGTHS:
+            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
+        return _with_path(event)
+
+
+def _with_path(request: h11.Request) -> h11.Request:
+    """Return a request with a path, if its target is a URL, whose host counts (RFC 9112, 3.2.2)."""
+    url = URL.fullmatch(request.target)
+    if url is None:
+        return request
+    host, path = url.groups()
+    others = [header for header in request.headers if header[0] != b"host"]
+    return h11.Request(
+        method=request.method,
+        target=path if path.startswith(b"/") else b"/" + path,
+        headers=[(b"host", host), *others],
+        http_version=request.http_version,
+    )
 
 
 class BoundedHttp(H11Protocol):
@@ -66,9 +102,6 @@ class BoundedHttp(H11Protocol):
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
-        self._whole = WholeRequests()
-        self._answering: Cycle | None = None  # a whole request
-        self._later = b""  # what arrived meanwhile
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start a connection."""
@@ -86,22 +119,10 @@ class BoundedHttp(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read."""
-        if self._answering is not None:
-            self._later += data
-            self.flow.pause_reading()
-            return
-        request = None
-        if self._is_idle():
+        """Read; empty lines on an idle connection leave it idle."""
+        if self._is_between_requests() and not self.conn.trailing_data[0]:
             data = data.lstrip(LINE_END)
-            if not data:
-                return  # the connection is as idle as before
-            request = self._whole.read(data)
-        if request is not None:
-            self._in_time()
-            self._unset_keepalive_if_required()
-            self._answer(request)
-        else:
+        if data:
             super().data_received(data)
             self._watch()
 
@@ -118,12 +139,7 @@ class BoundedHttp(H11Protocol):
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
         super().on_response_complete()
-        if self._answering is None:
-            self._watch()
-            return
-        self._answering, later, self._later = None, self._later, b""
-        if later and not self.transport.is_closing():
-            self.data_received(later)
+        self._watch()
 
     def shutdown(self) -> None:
         """Let a request under way finish, and announce that the connection then closes.
@@ -140,48 +156,6 @@ class BoundedHttp(H11Protocol):
             self._refuse(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
         else:
             self._refuse(400, "This is not HTTP. Send an HTTP/1.1 request.")
-
-    def _answer(self, request: WholeRequest) -> None:
-        """Pass a request to the application."""
-        raw_path, _, query = request.target.partition(b"?")
-        path = raw_path.decode("ascii")
-        scope: Any = {
-            "type": "http",
-            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": "1.1",
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "method": request.method,
-            "root_path": self.root_path,
-            "path": self.root_path + (unquote(path) if "%" in path else path),
-            "raw_path": self.root_path.encode("ascii") + raw_path,
-            "query_string": query,
-            "headers": request.headers,
-            "state": self.app_state.copy(),
-        }
-        self.headers = request.headers
-        cycle = Cycle(
-            scope=scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=request.keep_alive,
-            on_response=self.on_response_complete,
-        )
-        cycle.body += request.body
-        cycle.more_body = False
-        cycle.message_event.set()
-        self._answering = cycle
-        self.cycle = cycle  # type: ignore[assignment]  # it has all that uvicorn uses here
-        task = self.loop.create_task(cycle.run_asgi(self.app))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
 
     def _has_place(self) -> bool:
         """Return whether there are not too many connections.
@@ -211,10 +185,6 @@ class BoundedHttp(H11Protocol):
         if self.timeout_keep_alive_task is not None:
             return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
         return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
-
-    def _is_idle(self) -> bool:
-        """Return whether h11 waits for the beginning of a request."""
-        return self._is_between_requests() and not self.conn.trailing_data[0]
 
     def _is_between_requests(self) -> bool:
         return (self.conn.our_state, self.conn.their_state) == (h11.IDLE, h11.IDLE)
