@@ -10,10 +10,12 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
-from pipeline.classification.pandas_frames import frame_reader
+from pipeline.classification.pandas_frames import PandasFrame, frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
+from pipeline.classification.text_columns import warn_of_few_words
 from pipeline.file_options import check_no_file
+from pipeline.python_messages import warn_in_python
 from pipeline.settings import Settings
 from pipeline.tables import Reader, find_column, naming_all
 from pipeline.tables.json_cells import holders
@@ -45,6 +47,7 @@ def open_labelled(
     with naming_all(needed, system):
         if not isinstance(data, pd.DataFrame):
             with open_table(data, asked, csv=csv, excel=excel) as (source, _):
+                warn_of_few_words(source.reader, asked.text_columns, warn_in_python)
                 yield source.reader
             return
         check_no_file(csv, excel)
@@ -53,7 +56,10 @@ def open_labelled(
         for option, name in needed:
             find_column(names, name, "The frame", option, system)
         more = [optional] if optional is not None and _holds_text(data, optional) else []
-        yield frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
+        reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
+        sample = PandasFrame(data).sample
+        warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
+        yield reader
 
 
 def _holds_text(frame: pd.DataFrame, name: str) -> bool:

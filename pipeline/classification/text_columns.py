@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ __all__ = [
     "likeliest",
     "open_suggesting",
     "suggesting",
+    "warn_of_few_words",
 ]
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,25 @@ def few_words(
     elif names and own.issuperset(names):
         hint = "The table has no other column."
     return f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}"
+
+
+def warn_of_few_words(
+    reader: Reader,
+    wanted: Sequence[str],
+    warn: Callable[[str], None],
+    sample: Callable[[], pa.RecordBatch] | None = None,
+) -> None:
+    """Warn if the text columns of a labelled table hold hardly any words in its first rows.
+
+    ``sample`` returns these rows, if the reader has not all columns.
+
+    Raises:
+        InputError: they cannot be read.
+    """
+    for batch in islice(reader.batches(), 1):
+        worded, first = sum(have_words(batch.texts)), sample or (lambda: first_rows(reader))
+        if said := few_words(wanted, len(batch.texts), worded, first):
+            warn(said)
 
 
 def first_rows(reader: Reader) -> pa.RecordBatch:

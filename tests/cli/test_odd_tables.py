@@ -267,6 +267,28 @@ def test_names_match_wherever_a_column_is_named(command: Command, capsys: Captur
     assert list(table.columns[:5]) == names.split(",")
 
 
+def test_labelled_tables_are_warned_of_too(command: Command, capsys: Capture) -> None:
+    rows = "".join(f"https://x.example/n/{row},Office chairs {row},7110\n" for row in range(60))
+    Path("t.csv").write_text(f"description,title,code\n{rows}")
+    warning = "60 of 60 rows are numbers, dates, codes, links, file names or blank. Did you mean"
+    for labelled, code in ((("evaluate", "t.csv"), 0), (("train", "t.csv", "--output", "m"), 2)):
+        assert command(*labelled, "--system", "psc") == code
+        assert f"{warning} --text-column 'title'?" in capsys.readouterr().err
+    for data in (Path("t.csv"), pd.read_csv("t.csv", dtype=str)):
+        with pytest.warns(UserWarning, match=warning) as warned:
+            pipeline.evaluate(data, system="psc")
+        assert warned[0].filename == __file__
+
+
+def test_a_null_is_not_bought(command: Command, capsys: Capture) -> None:
+    Path("t.csv").write_text("description\nNULL\nn/a\nBridges\n")
+    capsys.readouterr()
+    service = ("--base-url", "http://127.0.0.1:9", "--systems", "psc", "--ledger", "l.db")
+    assert command("plan", "t.csv", *service, "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["empty"], plan["calls_to_buy"]) == (2, 1)
+
+
 def test_a_null_is_neither_asked_for_nor_counted_as_text_in_a_frame() -> None:
     frame = pd.DataFrame({"description": ["N/A", float("nan"), None, "Bridges"]})
     plan = pipeline.plan(frame, systems="psc", text_columns="description")

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.text_columns import open_suggesting
+from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -231,9 +231,11 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
         table = label_table(settings.decisions, settings.system)
         return ArrowReader(table, settings.text_columns)
     with naming_all(settings.needed_columns, settings.system):
-        return open_suggesting(
+        reader = open_suggesting(
             path, settings.text_columns, options.csv, options.input_format, options.excel
         )
+    warn_of_few_words(reader, settings.text_columns, warn)
+    return reader
 
 
 def _candidates(options: _Options) -> list[Candidate]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.text_columns import open_suggesting
+from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -134,5 +134,6 @@ def _trained(options: _Options) -> TrainedModel:
             reader = open_suggesting(
                 path, options.text_columns, options.csv, options.input_format, options.excel
             )
+        warn_of_few_words(reader, options.text_columns, warn)
     name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)
