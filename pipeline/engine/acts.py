@@ -156,7 +156,7 @@ _STEMS: Mapping[Act | str, str] = {
         ~reparatur unterhaltung_ ~unterhaltung_ softwarepflege
     el: συντηρησ επισκευ
     es: reparac mantenim mantencion conservacion
-    et: hooldus_ hoolduse hooldust hooldam remon parandus parandam korrashoi ~hooldus_ ~remont
+    et: hooldus_ hoolduse hooldust hooldam remon parandus_ korrashoi ~hooldus_ ~remont
     fi: huolto korjau kunnossap yllapito kiinteistonhuolto ~korjau ~kunnossap ~yllapito
     fr: entretien_ depannage
     ga: cothabhail deisiu
@@ -209,7 +209,7 @@ _STEMS: Mapping[Act | str, str] = {
         demolition
         works_ roadworks earthworks paving resurfac reconstruct roofing@_ dredging_ excavation_
     bg: строителств строителн смр_ изграждан строеж
-    cs: stavba_ stavby_ stavebni_(?!\s(?:dozor|spol)) vystavb zateplen demolic
+    cs: stavba_ stavby_ pristavb stavebni_(?!\s(?:dozor|spol)) vystavb zateplen demolic
     da: anlægsarb nybyggeri bygning_(?=\saf) opførelse nedrivning entreprise ~entreprise ~arbejder_
     de: bauarbeit bauleist bauvorh baumass neubau umbau_ ausbau_ anbau_ errichtung abbruch ruckbau
         ~arbeiten_ ~neubau_ ~bauarbeit strassenbau tiefbau kanalbau rohbau tischlerarb erweiterung_
@@ -223,7 +223,7 @@ _STEMS: Mapping[Act | str, str] = {
     hu: epites epitesi kivitelez ~epites ~kivitelez
     it: lavori_ costruzion demolizion
         realizzazione_(?=\s(?:di|del|della|dell|dei)\s(?:nuov|oper|impia))
-    lt: statyb rekonstr darbai_ darbu_
+    lt: statybos_ statyba_ rekonstr darbai_ darbu_
     lv: buvniecib buvdarb izbuv parbuv
     mt: kostruzzjoni xoghlijiet
     nl: bouw_ nieuwbouw aanleg_ aanleggen sloop_ sloopw werken_ ~werken_ wegenwerk
@@ -258,7 +258,6 @@ _STEMS: Mapping[Act | str, str] = {
     ro: reabilitar modernizar renovar
     da: renovering ombygning istandsæt ~renovering
     sv: renovering
-    no: rehabilitering
     """,
     Act.SUPPLY: r"""
     en: supply_(?!\s(?:chain|ship|vessel|system|support)) supplying_ supplies_ spares_
@@ -322,7 +321,7 @@ _STEMS: Mapping[Act | str, str] = {
         beforderung durchfuhrung_ wachdienst winterdienst erstellung_ betreuung_ uberprufung_
     el: καθαρισμ ασφαλισ εκπαιδευσ συμβουλ μελετη φυλαξ
     es: limpieza consultor asesor formacion seguro_ seguros_ vigilancia estudio_
-        asistencia_ recogida_ transporte_ elaboracion_ impartic gestion_ organizacion_ auditor
+        asistencia_ recogida_ transporte_ elaboracion_ impartic diseno_ impresion_ gestion_ organizacion_ auditor
     et: koristus koolitus kindlustus noustam projekteerim(?!\w*\W+(?:ja\s)?ehit) jarelevalve
     fi: siivous koulutus vakuutus konsult ~siivous ~koulutus
     fr: nettoyage formation_(?=\s(?:d|de|du|des|au|aux|en|professionn)) assurance assistance_ etude_
@@ -334,10 +333,10 @@ _STEMS: Mapping[Act | str, str] = {
     hu: takarit biztosit tanacsad oktatas orzes ~takarit
     it: pulizia pulizie formazion assicur consulen vigilanza ristorazion
         redazione_ gestione_ raccolta_ trasport incarico_ assistenza_ verifica_
-    lt: valym draudim mokym konsult apsaug
+    lt: valym draudim mokym konsult apsaugos_(?=\spasl)
     lv: uzkops apdros apmac konsult apsardz
     nl: schoonmaak opleiding verzekering advies_ schoonmaken ~schoonmaak studieopdracht
-        begeleiding_ vervoer_ leerlingenvervoer
+        begeleiding_ inhuur_ vervoer_ leerlingenvervoer
     pl: sprzatan ubezpieczen szkolen szkoln doradz opracowan ochron wywoz odbior
         organizacj odsniez
     pt: limpeza formacao seguro_ seguros_ consultor assessor elaboracao vigilancia
@@ -374,11 +373,11 @@ _STEMS: Mapping[Act | str, str] = {
     """,
     GENERAL: r"""
     en: service_(?!\s(?:life|station|vehicle|member|bulletin|pistol|manual)) services_
-    bg: услуг cs: sluzb da: tjeneste ~ydelse_ ~ydelser_ ydelser_ de: dienstleist ~dienstleist
+    bg: услуг cs: sluzb da: ~ydelse_ ~ydelser_ ydelser_ de: dienstleist ~dienstleist
     el: υπηρεσι es: servicio et: teenus ~teenus fi: palvelu ~palvelu fr: prestation
-    hr: uslug hu: szolgaltat ~szolgaltat it: servizi lt: paslaug lv: pakalpojum mt: servizzi
+    hr: uslug hu: szolgaltat ~szolgaltat it: servizi servizio_ lt: paslaug lv: pakalpojum mt: servizzi
     nl: dienst_ diensten_ dienstverl ~diensten_ pl: uslug pt: servico_ servicos_ prestacao_
-    ro: servicii serviciilor sl: storitev sv: tjanst ~tjanst no: tjenester uk: послуг ru: услуг
+    ro: servicii serviciilor sl: storitev sv: tjanst ~tjanst no: tjeneste uk: послуг ru: услуг
     ga: seirbhis
     """,
     GREEN: r"""
@@ -421,6 +420,9 @@ NEXT = 0.6
 
 JOINED = 60
 """Characters between a supply and its installation, which then belongs to the supply."""
+
+ALONE = 0.8
+"""What "services" counts in a text without a word of another act."""
 
 BELONGS = 0.3
 """What such an installation counts, or the purchase in "purchase of services"."""
@@ -488,6 +490,8 @@ def acts_of_text(text: str) -> npt.NDArray[np.float32]:
                 weight *= BELONGS
             strengths[act] = max(strengths[act], weight)
             seen.add(act)
+    if general and not seen:  # "legal services"
+        strengths[Act.SERVICE] = max(strengths[Act.SERVICE], ALONE * HALF / (HALF + general[0]))
     if strengths[Act.LEASE]:
         strengths[Act.SUPPLY] *= BELONGS  # "supply by way of hire"
     strengths.flags.writeable = False  # it is cached

@@ -67,6 +67,8 @@ def test_each_verb_is_known_with_each_thing() -> None:
         ("Aquisição de serviços de manutenção de elevadores", Act.REPAIR),
         ("Purchase of catering services", Act.SERVICE),
         ("Labour hire: case manager", Act.SERVICE),
+        ("Legal services", Act.SERVICE),
+        ("Servizio di tesoreria", Act.SERVICE),
         ("Grounds maintenance", Act.SERVICE),
         ("Entretien des espaces verts", Act.SERVICE),
         ("Construction of a school", Act.WORKS),
