@@ -321,7 +321,8 @@ _STEMS: Mapping[Act | str, str] = {
         beforderung durchfuhrung_ wachdienst winterdienst erstellung_ betreuung_ uberprufung_
     el: καθαρισμ ασφαλισ εκπαιδευσ συμβουλ μελετη φυλαξ
     es: limpieza consultor asesor formacion seguro_ seguros_ vigilancia estudio_
-        asistencia_ recogida_ transporte_ elaboracion_ impartic diseno_ impresion_ gestion_ organizacion_ auditor
+        asistencia_ recogida_ transporte_ elaboracion_ impartic diseno_ impresion_ gestion_
+        organizacion_ auditor
     et: koristus koolitus kindlustus noustam projekteerim(?!\w*\W+(?:ja\s)?ehit) jarelevalve
     fi: siivous koulutus vakuutus konsult ~siivous ~koulutus
     fr: nettoyage formation_(?=\s(?:d|de|du|des|au|aux|en|professionn)) assurance assistance_ etude_
@@ -375,8 +376,8 @@ _STEMS: Mapping[Act | str, str] = {
     en: service_(?!\s(?:life|station|vehicle|member|bulletin|pistol|manual)) services_
     bg: услуг cs: sluzb da: ~ydelse_ ~ydelser_ ydelser_ de: dienstleist ~dienstleist
     el: υπηρεσι es: servicio et: teenus ~teenus fi: palvelu ~palvelu fr: prestation
-    hr: uslug hu: szolgaltat ~szolgaltat it: servizi servizio_ lt: paslaug lv: pakalpojum mt: servizzi
-    nl: dienst_ diensten_ dienstverl ~diensten_ pl: uslug pt: servico_ servicos_ prestacao_
+    hr: uslug hu: szolgaltat ~szolgaltat it: servizi servizio_ lt: paslaug lv: pakalpojum
+    mt: servizzi nl: dienst_ diensten_ dienstverl ~diensten_ pl: uslug pt: servico_ servicos_ prestacao_
     ro: servicii serviciilor sl: storitev sv: tjanst ~tjanst no: tjeneste uk: послуг ru: услуг
     ga: seirbhis
     """,
