@@ -377,9 +377,9 @@ _STEMS: Mapping[Act | str, str] = {
     bg: услуг cs: sluzb da: ~ydelse_ ~ydelser_ ydelser_ de: dienstleist ~dienstleist
     el: υπηρεσι es: servicio et: teenus ~teenus fi: palvelu ~palvelu fr: prestation
     hr: uslug hu: szolgaltat ~szolgaltat it: servizi servizio_ lt: paslaug lv: pakalpojum
-    mt: servizzi nl: dienst_ diensten_ dienstverl ~diensten_ pl: uslug pt: servico_ servicos_ prestacao_
+    nl: dienst_ diensten_ dienstverl ~diensten_ pl: uslug pt: servico_ servicos_ prestacao_
     ro: servicii serviciilor sl: storitev sv: tjanst ~tjanst no: tjeneste uk: послуг ru: услуг
-    ga: seirbhis
+    ga: seirbhis mt: servizzi
     """,
     GREEN: r"""
     ground_ grounds_ park_ parks_ lawn winter_ snow_ garden_ gardens_ gardening landscape tree_
