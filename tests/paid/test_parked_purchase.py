@@ -57,7 +57,7 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
         assert summary.parked is not None
         assert summary.parked.exit_code == 5
         enough = re.search(r"Add (\S+) USD, which is enough for the rest", summary.parked.hint)
-        assert str(summary.parked).count("Top it up") == 1, "the service says it"
+        assert str(summary.parked).count("to top it up") == 1, "the service says it"
         assert 0 < service.charged == summary.cost_usd
         assert not user.output.exists()
         spent = summary.cost_usd

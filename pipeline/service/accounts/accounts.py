@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from unicodedata import normalize
 
 from email_validator import EmailNotValidError, validate_email
 
@@ -207,7 +208,8 @@ def canonical_email(email: str) -> str:
 
 
 def _normalised(email: str) -> str:
-    """Return an address in lower case, with composed characters and a domain without xn--."""
+    """Return an address in lower case, without full-width and such letters, and without xn--."""
     if len(email) > LONGEST_EMAIL:  # the library checks each character first
         raise EmailNotValidError
-    return validate_email(email.strip(), check_deliverability=False).normalized.lower()
+    text = normalize("NFKC", normalize("NFKC", email.strip()).lower())
+    return validate_email(text, check_deliverability=False, strict=True).normalized

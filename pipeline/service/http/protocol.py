@@ -53,17 +53,23 @@ log = logging.getLogger("pipeline.service")
 class StrictRequests(h11.Connection):
     """Reads the requests of one connection."""
 
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, MAX_HEAD)
+
     def next_event(self) -> Any:
         """Return the next event; see h11.
 
         Raises:
             h11.RemoteProtocolError: a request has both Content-Length and Transfer-Encoding. A
                 proxy may use the other of the two, so that part of a body becomes a request here
-                (RFC 9112, 6.3).
+                (RFC 9112, 6.3). Or its head is too large: h11 bounds only one that is incomplete.
         """
+        unread = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         event = super().next_event()
         if not isinstance(event, h11.Request):
             return event
+        if unread - len(self.trailing_data[0]) > MAX_HEAD:
+            raise h11.RemoteProtocolError("The head is too large", error_status_hint=431)
         if {name for name, _ in event.headers} >= LENGTHS:
             raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
         return _with_path(event)
@@ -98,7 +104,7 @@ class BoundedHttp(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = StrictRequests(h11.SERVER, MAX_HEAD)
+        self.conn = StrictRequests()
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
@@ -131,7 +137,7 @@ class BoundedHttp(H11Protocol):
         rest = self.conn.trailing_data[0] if self._is_between_requests() else b""
         request = rest.lstrip(LINE_END)
         if len(request) < len(rest):
-            self.conn = StrictRequests(h11.SERVER, MAX_HEAD)
+            self.conn = StrictRequests()
             if request:  # else h11 would take it for the end of the connection
                 self.conn.receive_data(request)
         super().handle_events()

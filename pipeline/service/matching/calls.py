@@ -152,7 +152,8 @@ class Calls:
             calls = "this call" if len(dues) == 1 else f"these {len(dues)} calls"
             usd = total(due.price_usd for due in dues)
             raise InsufficientBalanceError(
-                f"The balance does not cover the {plain(usd)} USD of {calls}. Top it up."
+                f"The balance does not cover the {plain(usd)} USD of {calls}. Ask the operator to "
+                "top it up."
             )
         return answered
 

@@ -125,8 +125,8 @@ FAILURES = (
         402,
         InsufficientBalanceError.error,
         "The balance of the account does not cover the price of the answer.",
-        "Top up the balance.",
-        "The balance does not cover the 0.0000795 USD of this call. Top it up.",
+        "Ask the operator to top up the balance.",
+        "The balance does not cover the 0.0000795 USD of this call. Ask the operator to top it up.",
     ),
     Failure(
         404,

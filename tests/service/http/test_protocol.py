@@ -123,6 +123,20 @@ def test_a_head_is_read_no_further_than_its_bound(
     assert "65,536 bytes at most" in message
 
 
+@pytest.mark.parametrize(("size", "status"), [(MAX_HEAD, 200), (MAX_HEAD + 1, 431)])
+@pytest.mark.parametrize("first", [16, MAX_HEAD // 2, MAX_HEAD + 1])
+def test_a_head_has_exactly_the_bytes_that_the_documents_allow(
+    accounts: Accounts, size: int, status: int, first: int
+) -> None:
+    """However it arrives: h11 alone would take a complete one of twice that size."""
+    start = b"GET /health HTTP/1.1\r\nHost: here\r\nX-Long: "
+    head = start + b"x" * (size - len(start) - 4) + b"\r\n\r\n"
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(head[:first])
+        connection.sendall(head[first:])
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 %d " % status)
+
+
 def test_a_large_head_within_the_bound_is_taken(accounts: Accounts) -> None:
     with serving(create_app(accounts, SCRIPTED)) as (host, port):
         headers = {f"X-{number}": "x" * 1000 for number in range(60)}

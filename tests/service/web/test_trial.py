@@ -281,7 +281,7 @@ async def test_a_balance_that_does_not_cover_the_price_is_reported(
     accounts.statement.charge([[Due(1, None, "cpv", 5 - ROAD_PRICE)]])
     assert await ask(browser, "road", "cpv", "psc") == 200
     assert errors(browser) == [
-        "The balance does not cover the 0.0000765 USD of this call. Top it up."
+        "The balance does not cover the 0.0000765 USD of this call. Ask the operator to top it up."
     ]
     assert accounts.balance(1) == 0
     assert await ask(browser) == 402
