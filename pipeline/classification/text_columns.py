@@ -60,16 +60,14 @@ MOST = 40
 
 def have_words(texts: Iterable[str]) -> list[bool]:
     """Return which texts have words, not only what `LACK` names."""
-    search = WORD.search
-    return [search(_without_references(text)) is not None for text in texts]
+    return [any(map(_is_worded, text.split())) for text in texts]
 
 
-def _without_references(text: str) -> str:
-    """Return a text without links, e-mail addresses and names of files."""
-    if not REFERENCE.search(text):
-        return text
-    parts = text.split()
-    return " ".join(p for p in parts if not REFERENCE.search(p) or SPACELESS.search(p))
+def _is_worded(part: str) -> bool:
+    """Return whether a part of a text without blanks has a word, and is no reference."""
+    return WORD.search(part) is not None and not (
+        REFERENCE.search(part) and not SPACELESS.search(part)
+    )
 
 
 def few_words(
@@ -191,6 +189,6 @@ def _score(values: Iterable[str | None]) -> float:
     worded = [text for text in compress(texts, have_words(texts)) if not OBJECT.match(text)]
     if len(worded) <= HARDLY_ANY * len(texts):
         return 0.0
-    counts = [len(WORD.findall(_without_references(text))) for text in worded]
-    words = sum(min(MOST, count) for count in counts) / len(texts)
+    parts = (filter(_is_worded, text.split()) for text in worded)
+    words = sum(min(MOST, len(WORD.findall(" ".join(each)))) for each in parts) / len(texts)
     return words * len(set(worded)) / len(worded)
