@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
-from pipeline.tables.cells import is_binary
+from pipeline.tables.cells import is_binary, without_encoding
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
-from pipeline.tables.nested import without_encoding
 from pipeline.tables.texts import join_parts
 
 __all__ = [

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
-from pipeline.tables.nested import leaves
+from pipeline.tables.cells import leaves
 
 __all__ = ["Unit", "exact_unit", "int96_columns"]
 

@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.money import plain
-from pipeline.tables.cells import arrow_cells
+from pipeline.tables.cells import arrow_cells, without_encoding
 from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
-from pipeline.tables.nested import without_encoding
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
