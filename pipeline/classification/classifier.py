@@ -23,8 +23,14 @@ from pipeline.errors import EngineError, InputError, PipelineError, SettingsErro
 from pipeline.python_messages import answering_names, in_python, reworded
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
-from pipeline.tables.arrow import appended, bounded, same_columns, with_columns
-from pipeline.tables.arrow_texts import TextColumn, find_text_columns
+from pipeline.tables.arrow import (
+    TextColumn,
+    appended,
+    bounded,
+    find_text_columns,
+    same_columns,
+    with_columns,
+)
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
 

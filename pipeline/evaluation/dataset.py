@@ -14,7 +14,7 @@ from pipeline.codes import load, normalized
 from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
-from pipeline.tables.arrow_texts import is_text
+from pipeline.tables.arrow import is_text
 
 __all__ = ["SOURCE", "UNNAMED", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.quoting import listed
-from pipeline.tables.arrow import ArrowBatch, ArrowReader, ArrowWriter
-from pipeline.tables.arrow_texts import labels
+from pipeline.tables.arrow import ArrowBatch, ArrowReader, ArrowWriter, labels
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from pipeline.tables.csv_writer import CsvWriter, check_csv

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.tables.arrow import ArrowBatch, bounded
-from pipeline.tables.arrow_texts import check_fields, find_text_columns
+from pipeline.tables.arrow import ArrowBatch, bounded, check_fields, find_text_columns
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
 from pipeline.tables.streams import FileReader

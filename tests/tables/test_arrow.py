@@ -1,13 +1,18 @@
+"""A text column may be a field of a nested column."""
+
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
+from pyarrow.csv import write_csv
 
 from pipeline.errors import InputError
-from pipeline.tables import NewColumn
-from pipeline.tables.arrow import ArrowReader, ArrowWriter
-from pipeline.tables.arrow_texts import column_texts
+from pipeline.tables import NewColumn, open_reader
+from pipeline.tables.arrow import ArrowReader, ArrowWriter, column_texts
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables
@@ -121,3 +126,224 @@ def test_a_missing_or_doubled_text_column_is_refused() -> None:
 
 def test_a_table_in_memory_needs_no_fingerprint() -> None:
     assert ArrowReader(pa.table({"a": ["x"]}), ["a"]).fingerprint() == ""
+
+
+LOT = pa.struct([("title", pa.string()), ("value", pa.float64())])
+TENDER = pa.struct(
+    [("title", pa.string()), ("lots", pa.list_(LOT)), ("keywords", pa.large_list(pa.string()))]
+)
+ROWS: list[dict[str, object] | None] = [
+    {"title": "Roads", "lots": [{"title": "North"}, {"title": None}, {"title": "South"}]},
+    None,
+    {"title": None, "lots": [], "keywords": ["bus", None, "tram"]},
+    {"title": "Desks", "lots": None, "keywords": []},
+    {"title": "Milk", "lots": [None, {"title": " fresh\n milk "}], "keywords": None},
+]
+TABLE = pa.table({"id": range(5), "tender": pa.array(ROWS, TENDER)})
+
+
+def texts(table: pa.Table, *columns: str) -> list[str]:
+    return [text for batch in ArrowReader(table, columns).batches() for text in batch.texts]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("tender.title", ["Roads", "", "", "Desks", "Milk"]),
+        ("tender.lots.title", ["North. South", "", "", "", "fresh milk"]),
+        ("tender.keywords", ["", "", "bus. tram", "", ""]),
+    ],
+)
+def test_the_texts_of_a_field_are_those_of_its_row(
+    tmp_path: Path, column: str, expected: list[str]
+) -> None:
+    assert texts(TABLE, column) == expected
+    assert texts(TABLE.slice(1, 3), column) == expected[1:4]
+    assert texts(pa.concat_tables([TABLE.slice(3), TABLE]), column) == expected[3:] + expected
+    pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=2)
+    reader = open_reader(tmp_path / "t.parquet", [column])
+    assert [text for batch in reader.batches() for text in batch.texts] == expected
+    assert pa.Table.from_batches([batch.to_arrow() for batch in reader.batches()]).equals(TABLE)
+
+
+def test_fields_are_joined_with_columns() -> None:
+    assert texts(TABLE, "tender.title", "id")[:3] == ["Roads. 0", "1", "2"]
+
+
+def test_a_text_column_may_hold_json() -> None:
+    cells = [
+        '{"title": "Roads", "lots": [{"id": 1.50}, {"id": "b"}]}',
+        "",
+        None,
+        "null",
+        '{"x": 1}',
+    ]
+    table = pa.table({"id": range(5), "tender": cells})
+    assert texts(table, "tender.title", "id") == ["Roads. 0", "1", "2", "3", "4"]
+    assert texts(table, "tender.lots.id") == ["1.50. b", "", "", "", ""]
+    surrogate = pa.table({"tender": ['{"title": "Roads \\ud800"}']})
+    assert texts(surrogate, "tender.title") == ["Roads ?"]
+    for kind in pa.large_string(), pa.string_view():
+        other = table.set_column(1, "tender", table["tender"].cast(kind))
+        assert texts(other, "tender.title")[0] == "Roads"
+    assert texts(table.rename_columns(["id", "a.b"]), "a.b.title")[0] == "Roads"
+    both = table.append_column("tender.title", pa.array([f"title {row}" for row in range(5)]))
+    assert texts(both, "tender.title")[0] == "title 0"
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("Roads", "Expecting value at character 1."),
+        ("1", "'1' is a single value"),
+        ('"Roads"', "is a single value"),
+        ('{"title": {}}', "'tender.title' is an object, not text"),
+    ],
+)
+def test_a_cell_without_json_has_no_fields(cell: str, reason: str) -> None:
+    with pytest.raises(InputError, match="cannot be read from the JSON in column") as caught:
+        texts(pa.table({"tender": [cell]}), "tender.title")
+    assert reason in caught.value.message
+    assert caught.value.hint.endswith("name it: --text-column 'tender'.")
+
+
+def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> None:
+    lots = pa.list_(pa.list_(LOT, 2))
+    row = [[{"title": "a"}, {"title": "b"}], None, [{"title": "c"}, None]]
+    column = pa.array([None, row, [], row], lots)
+    assert texts(pa.table({"lots": column}), "lots.title") == ["", "a. b. c", "", "a. b. c"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.string()),
+        pa.large_list(pa.string_view()),
+        pa.list_view(pa.string()),
+        pa.large_list_view(pa.dictionary(pa.int8(), pa.string())),
+    ],
+)
+def test_a_column_of_lists_stands_for_their_items(kind: pa.DataType) -> None:
+    column = pa.array([["bus", None, " tram"], None, [], ["taxi"]], kind)
+    assert texts(pa.table({"words": column}), "words") == ["bus. tram", "", "", "taxi"]
+    rows = column.slice(1)
+    assert texts(pa.table({"n": [1, 2, 3], "words": rows}), "words", "n") == ["1", "2", "taxi. 3"]
+
+
+def test_a_list_has_the_items_that_are_in_it_wherever_they_are_stored() -> None:
+    items = pa.array(["bus", "tram", "ferry", "taxi"])
+    is_null = pa.array([False, True, False])
+    for kind in pa.ListArray, pa.LargeListArray:
+        column = kind.from_arrays([0, 1, 3, 4], items, mask=is_null)
+        assert texts(pa.table({"words": column}), "words") == ["bus", "", "taxi"]
+    views = pa.ListViewArray.from_arrays([3, 1, 0, 3], [1, 2, 2, 1], items)
+    expected = ["taxi", "tram. ferry", "bus. tram", "taxi"]
+    assert texts(pa.table({"words": views}), "words") == expected
+
+
+def test_a_list_of_an_extension_type_stands_for_its_items() -> None:
+    kind = pa.opaque(pa.list_(pa.string()), "words", "tests")
+    words = pa.ExtensionArray.from_storage(kind, pa.array([["bus", "tram"], None]))
+    table = pa.table({"tender": pa.StructArray.from_arrays([words], names=["words"])})
+    assert texts(table, "tender.words") == ["bus. tram", ""]
+
+
+def test_a_column_with_a_dot_in_its_name_comes_before_a_field() -> None:
+    table = pa.table({"a": [{"b": "field"}], "a.b": ["column"]})
+    assert texts(table, "a.b") == ["column"]
+
+
+def test_the_error_about_a_missing_field_names_the_fields() -> None:
+    with pytest.raises(InputError) as caught:
+        ArrowReader(TABLE, ["tender.titel"])
+    assert caught.value.message.endswith(
+        "Its columns: 'id', 'tender', 'tender.title', 'tender.lots.title', 'tender.keywords', "
+        "'tender.lots.value'."
+    )
+    assert caught.value.hint == "Did you mean 'tender.title'? Use --text-column 'tender.title'."
+
+
+def test_a_nested_column_is_not_text_but_has_fields() -> None:
+    with pytest.raises(InputError) as caught:
+        ArrowReader(TABLE, ["tender"])
+    assert caught.value.message.startswith("The column 'tender' has the type struct<")
+    assert caught.value.hint == "Name a field in it with a dot: --text-column 'tender.title'."
+
+
+def written_as(suffix: str, place: Path, cells: list[str]) -> Path:
+    path = place / f"t.{suffix}"
+    table = pa.table({"id": [str(row) for row in range(len(cells))], "buyer": cells})
+    match suffix:
+        case "csv":
+            write_csv(table, path)
+        case "xlsx":
+            table.to_pandas().to_excel(path, index=False)
+        case "parquet":
+            pq.write_table(table, path)
+        case "jsonl":
+            rows = (f'{{"id": "{row}", "buyer": {cell}}}' for row, cell in enumerate(cells))
+            path.write_text("\n".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+def test_a_field_that_no_cell_of_a_file_has_is_an_error_that_names_near_ones(
+    tmp_path: Path, suffix: str
+) -> None:
+    cells = ["", '{"name": "Town", "address": {"city": "X"}}', '{"name": null}']
+    reader = open_reader(written_as(suffix, tmp_path, cells), ["buyer.nmae"])
+    with pytest.raises(InputError) as caught:
+        list(reader.batches())
+    assert "t." + suffix in caught.value.message
+    assert "has no column 'buyer.nmae'" in caught.value.message
+    assert "'buyer.name', 'buyer.address.city'" in caught.value.message
+    assert caught.value.hint == "Did you mean 'buyer.name'? Use --text-column 'buyer.name'."
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+@pytest.mark.parametrize(
+    ("cells", "last"),
+    [
+        (['{"other": "x"}'] * 2000 + ['{"name": "Town"}'], "Town"),
+        (['{"other": "x"}', '{"name": null}'], ""),
+        (["", "null", "{}"], ""),
+        (['{"name": []}'], ""),
+    ],
+)
+def test_a_field_that_some_cell_has_or_that_none_can_tell_is_none(
+    tmp_path: Path, suffix: str, cells: list[str], last: str
+) -> None:
+    reader = open_reader(written_as(suffix, tmp_path, cells), ["buyer.name"])
+    for _ in range(2):
+        texts = [text for batch in reader.batches() for text in batch.texts]
+        assert len(texts) == len(cells)
+        assert texts[-1] == last
+
+
+def test_a_field_that_no_cell_of_a_table_in_memory_has_is_an_error() -> None:
+    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
+    with pytest.raises(InputError, match=r"^The table has no column 'buyer\.nmae'"):
+        list(ArrowReader(table, ["buyer.nmae"]).batches())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
+def test_beside_other_texts_a_field_that_no_row_has_is_missed_once_unless_it_is_misspelt(
+    tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cells = ['{"name": "Town", "address": {"street": "Y"}}', '{"name": null}']
+    path = written_as(suffix, tmp_path, cells)
+    reader = open_reader(path, ["id", "buyer.city"])
+    for _ in range(2):
+        assert [text for batch in reader.batches() for text in batch.texts] == ["0", "1"]
+    (said,) = caplog.messages
+    assert said.startswith(str(path))
+    assert said.endswith(": no row has the text column 'buyer.city'.")
+    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name", "buyer.nm"):
+        with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
+            list(open_reader(path, ["id", misspelt]).batches())
+
+
+def test_a_part_of_a_table_may_lack_a_field() -> None:
+    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
+    reader = ArrowReader(table, ["buyer.city"], part=True)
+    assert [text for batch in reader.batches() for text in batch.texts] == ["", ""]
