@@ -86,7 +86,7 @@ def test_spark_is_there_without_an_import_of_its_own() -> None:
 
 def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
     heavy = "{'pandas', 'scipy', 'httpx', 'aiohttp', 'pyarrow.compute'}"
-    formats = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds_scan', 'xlsx_reader')}"
+    formats = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds', 'xlsx_reader')}"
     code = (
         f"import sys, pipeline.cli.job, pipeline.cli.many\n"
         f"print(({heavy} | {formats}) & set(sys.modules))"

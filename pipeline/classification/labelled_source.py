@@ -18,7 +18,7 @@ from pipeline.file_options import check_no_file
 from pipeline.python_messages import warn_in_python
 from pipeline.settings import Settings
 from pipeline.tables import Reader, find_column, naming_all
-from pipeline.tables.json_cells import holders
+from pipeline.tables.json_records import holders
 from pipeline.tables.texts import find_columns
 
 __all__ = ["open_labelled"]

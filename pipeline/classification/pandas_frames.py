@@ -18,7 +18,7 @@ from pipeline.money import plain
 from pipeline.quoting import cut
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
-from pipeline.tables.json_cells import holders
+from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import find_columns
 

@@ -15,7 +15,7 @@ from pipeline.classification.columns import check_free
 from pipeline.errors import InputError, SettingsError
 from pipeline.quoting import listed
 from pipeline.settings import Settings
-from pipeline.tables.json_cells import holders
+from pipeline.tables.json_records import holders
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 

@@ -16,7 +16,7 @@ from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.arrow import is_text
-from pipeline.tables.json_cells import holders
+from pipeline.tables.json_records import holders
 from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, one_line
 
 __all__ = [

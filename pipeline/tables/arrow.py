@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import cut, listed, quoted
 from pipeline.tables.cells import is_binary, without_encoding
-from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_parts, join_texts
 

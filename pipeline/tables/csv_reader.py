@@ -21,7 +21,7 @@ from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_lines import utf_16
 from pipeline.tables.csv_records import Records, read_records
-from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import check_names, collapsed, encodable, has_all, join_texts
 

@@ -15,7 +15,7 @@ from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
 from pipeline.tables.contents import refuse_other_contents
-from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
