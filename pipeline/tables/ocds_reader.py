@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS
+from pipeline.tables.json_reader import with_rows_within
 from pipeline.tables.json_records import (
     NESTED_NAMES,
     item_spans,
@@ -21,7 +22,6 @@ from pipeline.tables.json_records import (
     texts_at,
 )
 from pipeline.tables.ocds_scan import elements
-from pipeline.tables.rows_within import with_rows_within
 from pipeline.tables.streams import FileReader, not_utf_8
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, encodable, join_texts

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.tables.contents import refuse_other_contents
+from pipeline.tables.json_reader import RawRecord, Scan
 from pipeline.tables.json_records import parsed
-from pipeline.tables.json_scan import RawRecord, Scan
 
 __all__ = ["elements"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import SYSTEMS
+from pipeline.tables.json_reader import TOKEN
 from pipeline.tables.json_records import member_spans, parsed
-from pipeline.tables.json_scan import TOKEN
 from pipeline.tables.json_writer import JsonWriter, json_bytes
 from pipeline.tables.ocds_reader import OURS, OcdsBatch, release_span
 from pipeline.tables.table import Batch, NewColumn

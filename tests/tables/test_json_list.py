@@ -106,7 +106,7 @@ def test_lists_are_the_same_in_chunks_of_any_size(
 ) -> None:
     records = [{**record, "t": str(place)} for place, record in enumerate(records)]
     with folder() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tables.json_scan.CHUNK_BYTES", size)
+        patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", size)
         written = rewritten(place, json.dumps(records, indent=indent).encode(), "o.json")
         added = {"code": "1", "cost": "0.1"}
         assert json.loads(written) == [record | added for record in records]
@@ -142,8 +142,8 @@ def test_bad_items_are_errors_that_name_file_and_item(
 def test_an_item_without_end_does_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.json_scan.RECORD_BYTES", 1000)
-    monkeypatch.setattr("pipeline.tables.json_scan.CHUNK_BYTES", 300)
+    monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
     (tmp_path / "t.json").write_bytes(b'[{"a": "1"}, {"a": "' + b"x" * 5000)
     with pytest.raises(InputError, match="item 2: it has more than 1,000 bytes"):
         open_reader(tmp_path / "t.json", ["a"])

@@ -21,7 +21,7 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
-from pipeline.tables.json_scan import RawRecord
+from pipeline.tables.json_reader import RawRecord
 from pipeline.tables.ocds_scan import _Scan, elements
 from tests.tables.ocds_releases import (
     CPV,
@@ -142,7 +142,7 @@ def test_every_byte_comes_back_in_its_place(
     data = b"[ %b ]" % data if in_list else data
     data = data.replace(b'"amount": 1', b'"amount": 1.10') + b"\n"
     with folder() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tables.json_scan.CHUNK_BYTES", chunk)
+        patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", chunk)
         patch.setattr("pipeline.tables.ocds_reader.BATCH_ROWS", rows)
         output = rewritten(place, data)
         assert b"".join(a + b for a, b in elements(place / "t.json")) == data
@@ -253,8 +253,8 @@ def test_bad_data_are_errors_that_name_file_and_release(
 def test_a_release_without_end_does_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.json_scan.RECORD_BYTES", 1000)
-    monkeypatch.setattr("pipeline.tables.json_scan.CHUNK_BYTES", 300)
+    monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
     (tmp_path / "t.json").write_bytes(b'{"ocid": "1", "tag": []} {"ocid": "' + b"x" * 5000)
     with pytest.raises(InputError, match="release 2: it has more than 1,000 bytes"):
         list(open_reader(tmp_path / "t.json", ["description"], None, "ocds").batches())
@@ -269,7 +269,7 @@ def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
 def test_a_package_is_read_in_chunks_of_the_same_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.json_scan.CHUNK_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 1000)
     (tmp_path / "t.json").write_text(json.dumps(package(*[release(None)] * 500)))
     sizes: list[int] = []
     feed = _Scan.feed
