@@ -99,7 +99,7 @@ def open_reader(
 
             return XlsxReader(path, text_columns, excel or ExcelOptions())
         case "ocds":
-            from pipeline.tables.ocds_reader import OcdsReader
+            from pipeline.tables.ocds import OcdsReader
 
             return OcdsReader(path, text_columns)
         case "csv":
@@ -142,7 +142,7 @@ def open_writer(
             _refuse_duplicate_names(reader.schema.names, "Parquet")
             return ParquetWriter(path, reader.schema, new_fields, compression)
         case "ocds":
-            from pipeline.tables.ocds_writer import OcdsWriter
+            from pipeline.tables.ocds import OcdsWriter
 
             _check_ocds(reader)
             return OcdsWriter(path, name)
@@ -221,7 +221,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_ocds(reader: Reader) -> None:
-    from pipeline.tables.ocds_reader import OcdsReader
+    from pipeline.tables.ocds import OcdsReader
 
     if not isinstance(reader, OcdsReader):
         raise OutputError(

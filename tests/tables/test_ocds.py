@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from pipeline.tables import (
     read_table,
 )
 from pipeline.tables.json_reader import RawRecord
-from pipeline.tables.ocds_scan import _Scan, elements
+from pipeline.tables.ocds import _Scan, elements
 from tests.tables.ocds_releases import (
     CPV,
     FIELDS,
@@ -143,7 +144,7 @@ def test_every_byte_comes_back_in_its_place(
     data = data.replace(b'"amount": 1', b'"amount": 1.10') + b"\n"
     with folder() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", chunk)
-        patch.setattr("pipeline.tables.ocds_reader.BATCH_ROWS", rows)
+        patch.setattr("pipeline.tables.ocds.BATCH_ROWS", rows)
         output = rewritten(place, data)
         assert b"".join(a + b for a, b in elements(place / "t.json")) == data
         assert [json.loads(b) for _, b in elements(place / "t.json") if b] == [
@@ -281,3 +282,39 @@ def test_a_package_is_read_in_chunks_of_the_same_size(
     monkeypatch.setattr(_Scan, "feed", fed)
     assert sum(1 for _, raw in elements(tmp_path / "t.json") if raw) == 500
     assert max(sizes) == 1000
+
+
+TENDER = {"id": "t", "title": "Desks", "lots": [{"title": "Oak desks"}]}
+
+
+def texts(place: Path, columns: list[str], *tenders: Any) -> list[str]:
+    path = place / "t.json"
+    path.write_text(json.dumps(package(*map(release, tenders))))
+    reader = open_reader(path, columns)
+    passes = [[text for batch in reader.batches() for text in batch.texts] for _ in range(2)]
+    assert passes[0] == passes[1]
+    return passes[0]
+
+
+def test_a_misspelt_one_is_refused_and_the_right_one_suggested(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"t.json has no column 'tender.tilte'") as caught:
+        texts(tmp_path, ["tender.tilte"], None, TENDER)
+    assert caught.value.hint == "Did you mean 'tender.title'? Use --text-column 'tender.title'."
+
+
+def test_beside_another_one_it_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert texts(tmp_path, ["tender.title", "tender.procedure"], TENDER) == ["Desks"]
+    assert [each.split(": ")[1] for each in caplog.messages] == [
+        "no row has the text column 'tender.procedure'."
+    ]
+
+
+def test_without_a_tender_there_is_nothing_to_miss(tmp_path: Path) -> None:
+    assert texts(tmp_path, ["tender.title"], None, None) == ["", ""]
+
+
+def test_one_release_that_has_it_is_enough(tmp_path: Path) -> None:
+    assert texts(tmp_path, ["tender.lots.title"], {"id": "t"}, TENDER) == ["", "Oak desks"]
