@@ -19,8 +19,7 @@ from pipeline.file_options import CsvOptions
 from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
-from pipeline.tables.csv_lines import utf_16
-from pipeline.tables.csv_records import Records, read_records
+from pipeline.tables.csv_records import Records, read_records, utf_16
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import check_names, collapsed, encodable, has_all, join_texts

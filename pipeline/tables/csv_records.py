@@ -1,20 +1,157 @@
-"""Splits a CSV file into records, and keeps the lines of each as they are in the file."""
+"""Decodes a CSV file into lines, and these into records, which encode back to the same bytes."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_lines import RECORD_CHARS, read_lines
+from pipeline.tables.streams import described_encodings, is_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
-__all__ = ["Records", "read_records"]
+__all__ = ["Records", "read_lines", "read_records", "utf_16"]
+
+CHUNK_BYTES = 1 << 20
+
+RECORD_CHARS = 1 << 28
+"""The longest line or record; without a limit, one could fill the memory."""
+
+SAMPLE_BYTES = 1000
+"""How much of a chunk shows whether every second byte is a NUL."""
+
+HINT_DAMAGED = (
+    "The characters before it are UTF-8, so another --encoding would change them: correct this "
+    "line, or export the table again."
+)
+
+
+def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the lines, many at a time, with their line ends; the last line may lack one.
+
+    Raises:
+        InputError: bytes are not valid in the encoding (the message has the line number), or
+            would not be written back unchanged, or a line is too long.
+    """
+    end = dialect.line_end
+    pieces: list[str] = []  # of a line that no chunk has ended yet
+    size = 0
+    number = 1 + dialect.lines_before
+    if dialect.lines_before:
+        yield [""] * dialect.lines_before  # blank lines, so that all others keep their numbers
+    for text in _decoded(path, dialect):
+        lines = text.split(end)
+        pieces.append(lines[0])
+        size += len(lines[0])
+        if size > RECORD_CHARS:
+            raise _endless(path, number, dialect)
+        if len(lines) > 1:
+            lines[0] = "".join(pieces)
+            pieces = [lines.pop()]
+            size = len(pieces[0])
+            number += len(lines)
+            yield [line + end for line in lines]
+    last = "".join(pieces)
+    if last:
+        yield [last]
+
+
+def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
+    end = "carriage return" if dialect.line_end == "\r" else "line feed"
+    return InputError(
+        f"{path}, line {number}: it has more than {RECORD_CHARS:,} characters without a {end}.",
+        "Check that it is CSV, and state its line ends: --line-end lf, crlf or cr.",
+    )
+
+
+def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(dialect.encoding)()
+    encoder = codecs.getincrementalencoder(dialect.encoding)()
+    lines = dialect.lines_before
+    is_ascii = True
+    held = b""  # bytes of a character that was split between two chunks
+    with open_input(path) as stream:
+        stream.read(len(dialect.mark))
+        while True:
+            chunk = stream.read(CHUNK_BYTES)
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                raise _undecodable(path, dialect, error, lines, is_ascii) from error
+            try:
+                encoded = encoder.encode(text, final=not chunk)
+            except UnicodeEncodeError as error:  # the codec decodes bytes that it cannot encode
+                raise _other_bytes(path, dialect) from error
+            held = _same_bytes(path, dialect, encoded, held + chunk)
+            lines += text.count(dialect.line_end)
+            is_ascii &= text.isascii()
+            yield text
+            if not chunk:
+                _same_bytes(path, dialect, held, b"")  # no bytes may remain
+                return
+
+
+def _same_bytes(path: Path, dialect: Dialect, encoded: bytes, original: bytes) -> bytes:
+    if not original.startswith(encoded):
+        raise _other_bytes(path, dialect)
+    return original[len(encoded) :]
+
+
+def _other_bytes(path: Path, dialect: Dialect) -> InputError:
+    return InputError(
+        f"{path}: some characters have more than one form in {dialect.encoding}, "
+        "so the records would not come back byte for byte.",
+        "Convert the file to UTF-8 first.",
+    )
+
+
+def utf_16(order: Literal["le", "be"]) -> str:
+    """Return what to do about a file that seems to be UTF-16, with this order of bytes."""
+    return (
+        "NULs are between the letters, as in UTF-16 without a byte order mark: "
+        f"--encoding 'utf-16-{order}'."
+    )
+
+
+def _undecodable(
+    path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int, is_ascii: bool
+) -> InputError:
+    """Return the error about bytes of a chunk.
+
+    Args:
+        path: the file.
+        dialect: its dialect.
+        error: what the decoder says.
+        lines: the lines before the chunk.
+        is_ascii: whether all characters before the chunk are ASCII.
+    """
+    before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
+    line = lines + before.count(dialect.line_end) + 1
+    byte = error.object[error.start]
+    return InputError(
+        f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.",
+        _encoding_hint(path, dialect, error, is_ascii and before.isascii()),
+    )
+
+
+def _encoding_hint(path: Path, dialect: Dialect, error: UnicodeDecodeError, is_ascii: bool) -> str:
+    chunk = error.object
+    even, odd = (chunk[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
+    is_utf_16 = 4 * abs(even - odd) > min(len(chunk), SAMPLE_BYTES)  # binary has both
+    if is_utf_16 and "\0".encode(dialect.encoding) == b"\0":  # else UTF-16 itself has an error
+        return utf_16("be" if even > odd else "le")
+    if dialect.encoding != "utf-8" and is_utf_8(path):
+        return "The file is UTF-8: leave out --encoding."
+    encoding, readable = described_encodings(path, chunk[error.start])
+    if dialect.encoding == "utf-8" and not is_ascii:  # other encodings hardly ever look like it
+        return f"{HINT_DAMAGED} {readable}"
+    return f"State the encoding of the file: --encoding {encoding!r}. {readable}"
+
 
 LINE_CHARS = 64
 """The memory that a line takes beyond its characters, in characters."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_lines import CHUNK_BYTES, HINT_DAMAGED, read_lines
+from pipeline.tables.csv_records import CHUNK_BYTES, HINT_DAMAGED, read_lines
 from tests.tables.rewriting import folder, small_steps
 
 
@@ -153,7 +153,7 @@ def test_bytes_that_would_not_come_back_are_refused(
 def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
     path: Path, line_end: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_lines.RECORD_CHARS", 100)
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
     with small_steps(10, 1, 1):
         error = error_of(path, f"a,b{line_end}".encode() + b"x" * 101, Dialect(line_end=line_end))
     assert error.message == f"{path}, line 2: it has more than 100 characters {words}."
@@ -163,6 +163,6 @@ def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
 def test_the_bound_is_on_a_line_and_not_on_the_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_lines.RECORD_CHARS", 100)
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
     with small_steps(7, 1, 1):
         assert len(lines(path, (b"x" * 99 + b"\n") * 9)) == 9
