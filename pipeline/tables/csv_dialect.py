@@ -13,8 +13,7 @@ from typing import Any
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, QuoteEscape
-from pipeline.tables.contents import refuse_other_contents
-from pipeline.tables.streams import open_input
+from pipeline.tables.streams import open_input, refuse_other_contents
 from pipeline.tables.texts import has_all
 
 __all__ = ["DELIMITERS", "Dialect", "detect"]

@@ -7,8 +7,13 @@ from pathlib import Path, PurePath
 
 from pipeline.errors import InputError, OutputError
 from pipeline.file_options import Format
-from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list
-from pipeline.tables.streams import COMPRESSIONS, open_input
+from pipeline.tables.streams import (
+    COMPRESSIONS,
+    SAMPLE_BYTES,
+    contents_of,
+    is_json_list,
+    open_input,
+)
 
 __all__ = [
     "TAB_SUFFIXES",

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted, readable
-from pipeline.tables.contents import SAMPLE_BYTES, is_json_list, refuse_other_contents
 from pipeline.tables.json_records import (
     NAN,
     NESTED_NAMES,
@@ -30,7 +29,14 @@ from pipeline.tables.json_records import (
     raw_members,
     texts_at,
 )
-from pipeline.tables.streams import FileReader, not_utf_8, open_input
+from pipeline.tables.streams import (
+    SAMPLE_BYTES,
+    FileReader,
+    is_json_list,
+    not_utf_8,
+    open_input,
+    refuse_other_contents,
+)
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 from pipeline.answers import SYSTEMS
 from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS
-from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_reader import TOKEN, RawRecord, Scan, with_rows_within
 from pipeline.tables.json_records import (
     NESTED_NAMES,
@@ -25,7 +24,7 @@ from pipeline.tables.json_records import (
     texts_at,
 )
 from pipeline.tables.json_writer import JsonWriter, json_bytes
-from pipeline.tables.streams import FileReader, not_utf_8
+from pipeline.tables.streams import FileReader, not_utf_8, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import check_absent, encodable, join_texts
 

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
 from pipeline.tables.arrow import ArrowBatch, bounded, check_fields, find_text_columns
-from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
-from pipeline.tables.streams import FileReader
+from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
 __all__ = ["ARROW_SCHEMA", "ParquetReader"]

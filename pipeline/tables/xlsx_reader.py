@@ -14,9 +14,8 @@ from pipeline.file_options import ExcelOptions
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
-from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
-from pipeline.tables.streams import FileReader
+from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
 from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
