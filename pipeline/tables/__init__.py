@@ -21,13 +21,16 @@ from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from pipeline.tables.csv_writer import CsvWriter, check_csv
 from pipeline.tables.formats import (
     TAB_SUFFIXES,
+    archived,
     format_of,
     has_table_suffix,
+    is_archive,
     is_table_name,
+    local_table,
     output_format_of,
     split_suffixes,
+    unpacked,
 )
-from pipeline.tables.local import archived, is_archive, local_table, unpacked
 from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import (
     Batch,
