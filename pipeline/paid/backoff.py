@@ -12,20 +12,16 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 
 
 class BackOffs:
-    """The waits of a pool's workers.
+    """The waits of a pool's workers."""
 
-    Args:
-        stopping: ends all waits when the run stops.
-    """
-
-    def __init__(self, stopping: asyncio.Event) -> None:
-        self._stopping = stopping
+    def __init__(self) -> None:
         self._ends: list[float] = []
 
-    async def wait(self, tries: int, asked: float | None = None) -> None:
-        """Wait after a number of failed tries, with jitter; return early if the run is stopping.
+    async def wait(self, stopping: asyncio.Event, tries: int, asked: float | None = None) -> None:
+        """Wait after a number of failed tries, with jitter.
 
         Args:
+            stopping: ends the wait early.
             tries: how many have failed.
             asked: the least seconds to wait, if the service says.
         """
@@ -36,7 +32,7 @@ class BackOffs:
         self._ends.append(end)
         try:
             async with asyncio.timeout_at(end):
-                await self._stopping.wait()
+                await stopping.wait()
         except TimeoutError:
             return
         finally:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 
 import msgspec
 
+from pipeline.answers import System
 from pipeline.paid.ledger import Call
 from pipeline.paid.policy import Judgement
 
@@ -36,6 +38,7 @@ class Bought:
         refusals: attempts refused for the rate limit.
         failures: how many of the latest attempts in a row failed for another reason, or were
             answered in a way that cannot be read.
+        failures_of: the same for the attempts of each system alone.
         detail: the error message of the last of these, without a full stop.
     """
 
@@ -44,17 +47,21 @@ class Bought:
     is_address_right: bool = False
     refusals: int = 0
     failures: int = 0
+    failures_of: Counter[System] = field(default_factory=Counter)
     detail: str = ""
     _reached: float = 0
     _open: list[int] = field(default_factory=list)
 
     @property
     def rows(self) -> float:
-        """How many rows, from the first, have no call left to buy; infinite if none has one."""
+        """How many rows, from the first, have no call left to buy; infinite if none has one.
+
+        Calls that are bought last because they failed before do not count until then.
+        """
         return min(self._reached, *self._open) if self._open else self._reached
 
     def begin(self, order: Order) -> None:
-        """Note that a call is begun. Calls come in the order of their rows."""
+        """Note that a call is begun."""
         self._reached = order.row
         self._open.append(order.row)
 
@@ -63,14 +70,16 @@ class Bought:
         self._open.remove(order.row)
         self.calls += 1
 
-    def count(self, judgement: Judgement) -> None:
+    def count(self, system: System, judgement: Judgement) -> None:
         """Count an attempt that has ended."""
         limited = judgement.next == "limited"
         understood = judgement.is_understood and (
             self.is_address_right or not judgement.is_of_the_address
         )
         self.refusals += limited
-        self.failures = 0 if understood or limited else self.failures + 1
+        failed = not understood and not limited
+        self.failures = self.failures + 1 if failed else 0
+        self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
         self.detail = judgement.detail.rstrip(".") if self.failures else ""
         if judgement.next == "answered":
             self.understood = self.is_address_right = True

@@ -42,9 +42,13 @@ class LedgerMatcher:
     Args:
         job: the job whose answers and costs to return.
         systems: the systems to answer for.
+
+    Attributes:
+        down: the systems that the run left out, with the error of each.
     """
 
     def __init__(self, job: Job, systems: Sequence[System]) -> None:
+        self.down: Mapping[System, str] = {}
         self._job = job
         self._systems = systems
 
@@ -130,8 +134,9 @@ class LedgerMatcher:
         """Say why calls have no answer: an error of this job, or answers lost in any."""
         lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
         errors = self._job.errors(system, digests)
+        pending = Failed(self.down[system]) if system in self.down else Pending()
         return {
-            digest: _passing(errors.get(digest), held=lost.get(digest, 0) >= most_lost)
+            digest: _passing(errors.get(digest), pending, held=lost.get(digest, 0) >= most_lost)
             for digest in digests
         }
 
@@ -185,7 +190,7 @@ def _price(owned: Owned) -> Decimal | None:
             return None
 
 
-def _passing(error: str | None, *, held: bool) -> Answer:
+def _passing(error: str | None, pending: Answer, *, held: bool) -> Answer:
     if not held and (error is None or error in OF_THE_RUN):
-        return Pending()
+        return pending
     return Failed("UNCONFIRMED" if error in (None, INTERRUPTED) else error)

@@ -12,6 +12,9 @@ from pipeline.tables import Batch
 
 __all__ = ["Orders"]
 
+MOST_LATER = 10_000
+"""How many calls that failed before wait until the end of the table, in some megabytes."""
+
 
 class Orders:
     """The calls of a job's table that are to be bought.
@@ -39,25 +42,39 @@ class Orders:
     def of(self, batches: Iterable[Batch]) -> Iterator[Order]:
         """Yield the calls to buy, row by row, each at its first row.
 
-        The ledger is asked again about each, because what it lacked may be there by now.
+        Calls that were sent before without an answer come last: else every run might begin with
+        those that always fail, and stop. The ledger is asked again about each call, because what it
+        lacked may be there by now.
         """
         first = 0
+        later: list[Order] = []
         for batch in batches:
             end = first + len(batch.texts)
             rows = self._within(first, end)
             texts = {row: text for row in rows if (text := batch.texts[row - first])}
             if texts:
-                yield from self._of(texts)
+                yield from self._of(texts, later)
             first = end
+        yield from later
 
-    def _of(self, texts: dict[int, str]) -> Iterator[Order]:
-        """Yield the calls to buy of some rows."""
+    def _of(self, texts: dict[int, str], later: list[Order]) -> Iterator[Order]:
+        """Yield the calls to buy of some rows, except for those to buy later."""
         digests = {text: text_digest(text) for text in texts.values()}
         wanted = {system: self._wanted(system, digests.values()) for system in self._systems}
+        sent = {
+            system: self._job.sent(system, [digest for digest, _ in wanted[system]])
+            for system in wanted
+        }
         for row, text in texts.items():
+            digest = digests[text]
             for system, losses in wanted.items():
-                if (call := (digests[text], row)) in losses:
-                    yield Order(Call(system, text), losses[call], row)
+                if (digest, row) not in losses:
+                    continue
+                order = Order(Call(system, text), losses[digest, row], row)
+                if digest in sent[system] and len(later) < MOST_LATER:
+                    later.append(order)
+                else:
+                    yield order
 
     def _within(self, first: int, end: int) -> Iterable[int]:
         """Return the rows from ``first`` to before ``end`` that may have a call to buy."""

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from pipeline.answers import System
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
 from pipeline.paid.allowance import Allowance
@@ -23,6 +24,7 @@ __all__ = [
     "cost_limit_reached",
     "demo_limit_used_up",
     "failed",
+    "left_out",
     "not_understood",
     "price_too_high",
     "refused_without_end",
@@ -125,6 +127,14 @@ def service_down(failures: int, detail: str) -> Parked:
         SERVICE,
         message,
         "Check the service, --base-url and any proxy, then run the same command: it continues.",
+    )
+
+
+def left_out(system: System, why: Parked) -> str:
+    """Say that a system is left out of a run, for a reason for which a run would park."""
+    return (
+        f"{system} is left out of this run. {why.message} Its rows fail with that error, and the "
+        "other systems go on. Run the same command later: it buys what is missing."
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from pipeline.answers import System
 from pipeline.money import ZERO
 from pipeline.paid import parking
 from pipeline.paid.backoff import BackOffs
@@ -31,13 +34,18 @@ TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""
 
 FAILURES_IN_A_ROW = 20
-"""After this many failed attempts in a row the service counts as down."""
+"""After this many failed attempts in a row, the service or one of its systems counts as down."""
 
 MOST_REFUSALS = 10
 """After this many refusals of one call for the rate limit, waiting does not help."""
 
+MOST_PASSED_OVER = 1_000
+"""How many calls are passed over to find the first one of another system."""
+
 LONGEST_PAUSE = 3600.0
 """Seconds: a run without ``wait`` parks if the service asks for a longer pause."""
+
+log = logging.getLogger(__name__)
 
 
 class Pool:
@@ -48,6 +56,7 @@ class Pool:
         throttle: keeps the rate limit.
         journal: records attempts.
         budget: keeps the cost limit.
+        systems: those of the job.
         to_buy: how many calls there are.
         wait: whether to wait if no slot is free, instead of parking with one worker.
         has_key: whether requests carry a key; else they are demo requests.
@@ -59,6 +68,7 @@ class Pool:
         throttle, journal, budget: as above.
         back_offs: the waits between tries.
         bought: what the run has done so far.
+        down: the systems that are left out of the rest of this run, with the error of each.
         parked: why the run is stopping; None while it is not.
     """
 
@@ -69,6 +79,7 @@ class Pool:
         journal: Journal,
         budget: Budget,
         *,
+        systems: Sequence[System],
         to_buy: int,
         wait: bool,
         has_key: bool = True,
@@ -82,13 +93,15 @@ class Pool:
         self.budget = budget
         self._remaining = to_buy
         self._wait = wait
-        self._account_lacks = partial(parking.what_the_account_lacks, has_key, budget)
+        self._has_key = has_key
         self._max_price = max_price
         self._longest_pause = longest_pause
         self._under_way = 0
-        self._stopping = asyncio.Event()
+        self._stopping = {system: asyncio.Event() for system in systems}
         self._turns = Turns(throttle)
-        self.back_offs = BackOffs(self._stopping)
+        self.back_offs = BackOffs()
+        self.down: dict[System, str] = {}
+        self._untold: list[str] = []
         self.bought = Bought(is_address_right=answered_before)
         self.parked: Parked | None = None
         self._error: Exception | None = None
@@ -99,7 +112,8 @@ class Pool:
         if self.parked:
             return
         self.parked = parked
-        self._stopping.set()
+        for stopping in self._stopping.values():
+            stopping.set()
         self._turns.stop()
 
     def stop_for_time(self, seconds: float) -> None:
@@ -122,11 +136,10 @@ class Pool:
         Until a valid answer arrives, calls are sent one at a time, so that a wrong address or key
         does not cost many attempts.
         """
-        for order in orders:
+        orders = await self._first_of_each_system(orders)
+        while not (self.bought.understood or self.parked) and (order := next(orders, None)):
             await self._buy(order)
             await self._all_written()
-            if self.bought.understood or self.parked:
-                break
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
                 group.create_task(self._work(orders))
@@ -136,6 +149,27 @@ class Pool:
         if self._turns.unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
             self.park(parking.service_down(self.bought.failures, self.bought.detail))
+        if not self.parked:
+            self._tell_of_down()
+
+    async def _first_of_each_system(self, orders: Iterator[Order]) -> Iterator[Order]:
+        """Buy a call of each system until one is answered; return the others.
+
+        So a system that is down does not hold up the beginning.
+        """
+        tried: set[System] = set()
+        others: list[Order] = []
+        for order in orders:
+            if order.call.system in tried:
+                others.append(order)
+            else:
+                tried.add(order.call.system)
+                await self._buy(order)
+                await self._all_written()
+            all_tried = len(tried) == len(self._stopping) or len(others) == MOST_PASSED_OVER
+            if all_tried or self.bought.understood or self.parked:
+                break
+        return chain(others, orders)
 
     async def _work(self, orders: Iterator[Order]) -> None:
         """Buy until no calls remain; after an error, let the other workers finish theirs."""
@@ -156,35 +190,42 @@ class Pool:
 
     async def _buy(self, order: Order) -> None:
         self.bought.begin(order)
+        stopping = self._stopping[order.call.system]
         again = lost = refused = 0
         since: datetime | None = None
-        while not self.parked:
+        while not stopping.is_set():
             judgement = await self._attempt(order)
             if judgement is None:
                 return
-            self._note(judgement)
+            self._note(order.call.system, judgement)
             lost += judgement.is_at_risk
             match judgement.next:
                 case _ if lost >= order.losses:
                     break
                 case "limited":
                     refused, since = refused + 1, since or datetime.now().astimezone()
-                    if refused == MOST_REFUSALS:
-                        self.park(parking.refused_without_end(refused, since))
-                        return
-                    if refused > 1:  # the service may not have said how long to wait
-                        await self.back_offs.wait(refused - 1)
+                    await self._wait_after_refusals(stopping, refused, since)
                 case "again" if (again := again + 1) < TRIES:
-                    await self.back_offs.wait(again, judgement.wait)
+                    await self.back_offs.wait(stopping, again, judgement.wait)
                 case "lost":
-                    await self.back_offs.wait(lost, judgement.wait)
+                    await self.back_offs.wait(stopping, lost, judgement.wait)
                 case "credentials" | "money":
-                    return
+                    continue
                 case _:
                     break
         else:
-            return
+            if self.parked:
+                return
+            await asyncio.sleep(0)  # thousands of calls to a system that is down may follow
         self._end(order)
+
+    async def _wait_after_refusals(
+        self, stopping: asyncio.Event, refused: int, since: datetime
+    ) -> None:
+        if refused == MOST_REFUSALS:
+            self.park(parking.refused_without_end(refused, since))
+        elif refused > 1:  # the service may not have said how long to wait
+            await self.back_offs.wait(stopping, refused - 1)
 
     def _end(self, order: Order) -> None:
         self._remaining -= 1
@@ -263,7 +304,7 @@ class Pool:
             if isinstance(error, Exception):
                 self._fail(error)
             else:
-                self._note(judgement)
+                self._note(order.call.system, judgement)
                 self._end(order)
 
         self._under_way += 1
@@ -281,20 +322,64 @@ class Pool:
         while self._unwritten:
             await asyncio.wait(self._unwritten)
 
-    def _note(self, judgement: Judgement) -> None:
-        """Count an attempt, and park if it shows that the run cannot continue."""
-        bought = self.bought
-        bought.count(judgement)
-        price = judgement.cost_usd
+    def _note(self, system: System, judgement: Judgement) -> None:
+        """Count an attempt; park or leave its system out if no other attempt can succeed."""
+        self.bought.count(system, judgement)
+        if why := self._why_to_park(judgement):
+            self.park(why)
+        elif system not in self.down and (why := self._why_to_leave_out(system, judgement)):
+            self._leave_out(system, judgement, why)
+        if self.bought.understood:
+            self._tell_of_down()
+
+    def _why_to_park(self, judgement: Judgement) -> Parked | None:
+        bought, price = self.bought, judgement.cost_usd
         if price is not None and price > self._max_price:
-            self.park(parking.price_too_high(price, self._max_price))
-        elif lack := self._account_lacks(self._remaining, judgement):
-            self.park(lack)
-        elif not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
-            self.park(parking.not_understood(judgement))
-        elif judgement.next == "limited" and not self._wait:
-            self.park(parking.demo_limit_used_up(self.throttle))
-        elif (pause := max(self.throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
-            self.park(parking.asked_to_wait(pause, down=judgement.next in ("again", "lost")))
-        elif bought.failures >= FAILURES_IN_A_ROW:
-            self.park(parking.service_down(bought.failures, bought.detail))
+            return parking.price_too_high(price, self._max_price)
+        if judgement.next != "credentials" and (lack := self._lack(judgement)):
+            return lack
+        if judgement.next == "limited" and not self._wait:
+            return parking.demo_limit_used_up(self.throttle)
+        if (pause := self.throttle.pause_left) > self._longest_pause:
+            return parking.asked_to_wait(pause)
+        if not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
+            return parking.not_understood(judgement) if self._all_fail else None
+        is_down = self._all_fail and bought.failures >= FAILURES_IN_A_ROW
+        if is_down or self._turns.unreached >= FAILURES_IN_A_ROW:
+            return parking.service_down(bought.failures, bought.detail)
+        return None
+
+    def _why_to_leave_out(self, system: System, judgement: Judgement) -> Parked | None:
+        bought, wait = self.bought, judgement.wait or 0.0
+        if judgement.next == "credentials":
+            return self._lack(judgement)
+        if judgement.next in ("again", "lost") and wait > self._longest_pause:
+            return parking.asked_to_wait(wait, down=True)
+        if (failures := bought.failures_of[system]) >= FAILURES_IN_A_ROW:
+            return parking.service_down(failures, bought.detail)
+        return None
+
+    def _lack(self, judgement: Judgement) -> Parked | None:
+        return parking.what_the_account_lacks(
+            self._has_key, self.budget, self._remaining, judgement
+        )
+
+    @property
+    def _all_fail(self) -> bool:
+        """Whether the last attempt of each system failed, apart from those that are left out."""
+        left = self._stopping.keys() - self.down.keys()
+        return all(self.bought.failures_of[system] for system in left)
+
+    def _leave_out(self, system: System, judgement: Judgement, why: Parked) -> None:
+        """Let all calls of a system fail in this run; park if no other system is left."""
+        self.down[system] = judgement.end.error or ""
+        self._stopping[system].set()
+        if len(self.down) == len(self._stopping):
+            self.park(why)
+        self._untold.append(parking.left_out(system, why))
+
+    def _tell_of_down(self) -> None:
+        """Warn of the systems that are left out, once it is known that others are not."""
+        for message in self._untold:
+            log.warning(message)
+        self._untold.clear()

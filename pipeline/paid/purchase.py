@@ -83,6 +83,7 @@ class Purchase:
         self._progress = progress
         self._confirm = confirm
         self._plan_only = plan_only
+        self._systems = settings.systems
         self._interruption = interruption or Interruption()
         self.base_url = service.base_url
         self._marks = OutputMark.in_manifests(earlier, service.base_url)
@@ -253,6 +254,7 @@ class Purchase:
                 earlier.throttle(),
                 journal,
                 earlier.budget(self._job),
+                systems=self._systems,
                 to_buy=to_buy,
                 wait=service.wait or bool(service.api_key),
                 has_key=bool(service.api_key),
@@ -263,6 +265,8 @@ class Purchase:
             with brake.watching(pool, service.max_duration):
                 async with shown_while(pool, self._noting.rows, advance):
                     await pool.run(orders, service.workers)
+        if not pool.parked:
+            self.matcher.down = pool.down
         return pool.parked
 
 

@@ -6,6 +6,12 @@ from .protection import Protection
 
 PROTECTIONS = (
     Protection(
+        "a system that is down is not asked for the rest of a run",
+        "        self._stopping[system].set()\n",
+        "",
+        "tests/paid/test_system_down.py::test_the_others_are_bought_and_it_is_left_out_by_name",
+    ),
+    Protection(
         "a success that a proxy spoilt counts as paid, whatever its status",
         "if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):",
         "if status == 200 or not isinstance(outcome, Unreadable):",
@@ -278,8 +284,8 @@ PROTECTIONS = (
     ),
     Protection(
         "until one answer is understood calls go one at a time",
-        "            if self.bought.understood or self.parked:\n",
-        "            if True:\n",
+        "while not (self.bought.understood or self.parked) and",
+        "while False and",
         "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
     Protection(

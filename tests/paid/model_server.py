@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
 from pipeline.paid.bought import Order
 from pipeline.paid.budget import MAX_PRICE, Budget
@@ -33,6 +33,7 @@ FAILURES = {
     "internal": (500, "INTERNAL_ERROR"),
     "refused": (400, "VALIDATION_ERROR"),
     "no such address": (404, "VALIDATION_ERROR"),
+    "unauthorized": (403, "UNAUTHORIZED"),
 }
 STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
 
@@ -53,9 +54,10 @@ class InlineLoop(VirtualTimeLoop):
 
 @dataclass
 class ModelServer:
-    """Answers from a script, then in full, and keeps its own books."""
+    """Answers from a script, then in full, and keeps its own books; some systems never change."""
 
     script: list[str]
+    always: dict[System, str] = field(default_factory=dict)
     asked: list[Call] = field(default_factory=list)
     told: list[Call] = field(default_factory=list)
     charged: Decimal = Decimal(0)
@@ -67,7 +69,7 @@ class ModelServer:
         self.before()
         call = Call(system, text)
         self.asked.append(call)
-        what = self.script.pop(0) if self.script else "detailed"
+        what = self.always.get(system) or (self.script.pop(0) if self.script else "detailed")
         await asyncio.sleep(0.1 + len(self.asked) * 7 % 5)
         price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE
         if what in BILLED or price is not PRICE:
@@ -87,7 +89,7 @@ def _reply(what: str, price: Decimal) -> Reply:
             return NotSent("CONNECTION_ERROR", "refused")
         case "gateway":
             return Received(502, {}, b"<html>")
-        case "503" | "503 for 90" | "503 for 9999":
+        case "503" | "503 for 90" | "503 for 3000" | "503 for 9999":
             return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
         case "billed 503 for 90" | "billed 503 for 9999":
             priced = b'{"success": false, "metadata": {"cost": {"apiCost": 0.0001}}}'
@@ -98,7 +100,7 @@ def _reply(what: str, price: Decimal) -> Reply:
             return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
         case "unreadable":
             return Received(200, {}, b"{")
-        case "internal" | "refused" | "no such address":
+        case "internal" | "refused" | "no such address" | "unauthorized":
             status, error = FAILURES[what]
             return Received(status, {}, _failure(error))
     metadata = {
@@ -135,6 +137,7 @@ def buy(
     max_price: Decimal = MAX_PRICE,
     highest: Decimal | None = None,
     longest_pause: float = math.inf,
+    systems: Sequence[System] = (),
 ) -> Pool:
     async def main() -> Pool:
         pool = Pool(
@@ -142,6 +145,7 @@ def buy(
             Throttle(rate),
             Journal(job, FINGERPRINT),
             Budget(Decimal(0), max_cost, highest),
+            systems=systems or [*{order.call.system: None for order in wanted}],
             to_buy=len(wanted),
             wait=wait,
             max_price=max_price,
@@ -157,6 +161,13 @@ def buy(
 
     with asyncio.Runner(loop_factory=InlineLoop) as runner:
         return runner.run(main())
+
+
+def in_all_systems(count: int) -> list[Order]:
+    """Return the calls of so many rows, row by row."""
+    return [
+        Order(Call(system, f"text {row}"), 2, row) for row in range(count) for system in SYSTEMS
+    ]
 
 
 def numbered(count: int) -> list[Order]:

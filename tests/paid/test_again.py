@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli.output.buying import described
+from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
 from tests.paid.purchases import statuses
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
@@ -48,23 +50,24 @@ def test_a_failure_is_bought_again_when_asked_and_nothing_else(
 
 def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: Service) -> None:
     """The first answer of the second job makes no sense, so it parks; the same command goes on."""
-    app = Instead(service.app(), {2: (200, {}, UNREADABLE), 4: (200, {}, UNREADABLE)})
+    app = Instead(service.app(), {1: (200, {}, UNREADABLE), 2: (200, {}, UNREADABLE)})
     with serving(app) as address:
         user = buyer(tmp_path, address, service.account.key, workers=1)
+        user = replace(user, settings=Settings(systems=("cpv",)))
         user.write(["one text", "bad"])
         assert user.run().failed == 1
         user.write(["one text", "bad", "three text"])
         again = user.but(retry_failed=True)
         summary = again.run()
         assert summary.parked is not None
-        assert (summary.parked.exit_code, app.requests) == (6, 5)
-        assert again.plan().to_buy == 2
+        assert (summary.parked.exit_code, app.requests) == (6, 3)
+        assert again.plan().to_buy == 1
         summary = again.run()
     assert summary.parked is None
-    assert app.requests == 7
-    assert statuses(user) == ["ok", "MALFORMED_RESPONSE", "ok"]
+    assert app.requests == 4
+    assert statuses(user) == ["ok", "ok", "MALFORMED_RESPONSE"]
     assert summary.cost_usd == user.row_costs()
-    assert Decimal(user.rows()[1]["cost_usd"]) == PRICE
+    assert Decimal(user.rows()[2]["cost_usd"]) == PRICE
 
 
 def test_a_retry_that_fails_shows_how_it_failed(tmp_path: Path, service: Service) -> None:

@@ -132,7 +132,7 @@ def run_job(
             budget: Budget = EarlierRuns(ledger, usage, service).budget(job)
         journal = Journal(job, FINGERPRINT)
         client = cast(Client, server)
-        pool = Pool(client, Throttle(None), journal, budget, to_buy=12, wait=True)
+        pool = Pool(client, Throttle(None), journal, budget, systems=["cpv"], to_buy=12, wait=True)
         pools.append(pool)
         work = asyncio.create_task(pool.run(iter(numbered(12)), 4))
         done, _ = await asyncio.wait([work], timeout=kill_after)

@@ -70,7 +70,7 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("number", success("7"), ("MALFORMED_RESPONSE", "", "", PRICE)),
     ("huge", Response(b" " * 52_428_800), ("MALFORMED_RESPONSE", "", "", "")),
     ("null bytes", Response(b"\0" * 999), ("MALFORMED_RESPONSE", "", "", "")),
-    ("NaN", priced("NaN"), ("ok", "45", "0.9", "")),
+    ("no number", priced("NaN"), ("ok", "45", "0.9", "")),
     ("negative", priced("-5"), ("ok", "45", "0.9", "")),
     ("infinite", priced("1e999999999"), ("ok", "45", "0.9", "")),
     ("text price", priced('"0.0001"'), ("ok", "45", "0.9", "0.0001")),
@@ -88,7 +88,7 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("good again", GOOD, ("ok", "45", "0.9", PRICE)),
 ]
 
-UNUSABLE = {"NaN", "negative", "infinite"}
+UNUSABLE = {"no number", "negative", "infinite"}
 UNKNOWN = UNUSABLE | {"truncated", "page", "huge", "null bytes"}
 
 

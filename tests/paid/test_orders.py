@@ -12,7 +12,7 @@ from pipeline.answers import System
 from pipeline.paid.bought import Order
 from pipeline.paid.ledger import Call, Job, Journal, counting, text_digest
 from pipeline.paid.orders import Orders
-from tests.paid.ledger.buying import FINGERPRINT, LOST, buy, note
+from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
 FIRST = {text: ROWS.index(text) for text in ROWS if text}
@@ -105,3 +105,15 @@ def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
     orders = Orders(job, ("cpv",))
     orders.expect(job.calls().values())
     assert [*orders.of(batches(["canal", "bridge"]))] == [Order(Call("cpv", "bridge"), 2, 1)]
+
+
+def test_what_failed_before_comes_last(
+    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted(job, journal)
+    buy(journal, FREE, Call("cpv", "bridge"))
+    later = [("dam", 8, 1), ("bridge", 2, 2)]
+    assert sorted(ordered(Orders(job, ["cpv"]))[2:]) == sorted(later)
+    assert ordered(Orders(job, ["cpv"]))[:2] == TO_BUY[1:3]
+    monkeypatch.setattr("pipeline.paid.orders.MOST_LATER", 0)
+    assert ordered(Orders(job, ["cpv"])) == TO_BUY

@@ -66,6 +66,7 @@ def buy(
             Throttle(rate),
             Journal(job, FINGERPRINT),
             Budget(Decimal(0), None, None),
+            systems=["cpv"],
             to_buy=calls,
             wait=True,
         )

@@ -77,6 +77,11 @@ UNCONFIRMED = f"""
     WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
 """  # noqa: S608 - a constant
 
+SENT = """
+    SELECT DISTINCT digest FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    WHERE endpoint = ? AND system = ? AND digest IN (:digests)
+"""
+
 ATTEMPT_ID = itemgetter(0)
 
 PRICES = """
@@ -227,6 +232,10 @@ class Job:
     def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Count the lost answers of calls, in any job; calls without any are left out."""
         return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
+
+    def sent(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
+        """Return which calls were sent before, in any job."""
+        return {digest for (digest,) in self.database.rows_of(digests, SENT, self.base_url, system)}
 
     def highest_price(self) -> Decimal:
         """Return the highest price that a response to this job stated, US dollars."""

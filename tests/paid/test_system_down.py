@@ -1,0 +1,178 @@
+"""One system that is down, or that refuses the key, does not hold up the others."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.paid.ledger import Job
+from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
+from tests.paid.command_line import CommandLine
+from tests.paid.model_server import ModelServer, buy, in_all_systems
+from tests.paid.serving import Service
+
+ROWS = 30
+OTHERS = [system for system in SYSTEMS if system != "psc"]
+REFUSED = b'{"success": false, "error": "UNAUTHORIZED", "message": "Not your system."}'
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+@pytest.mark.parametrize(
+    ("how", "error", "most"),
+    [
+        ("503", "HTTP_503", FAILURES_IN_A_ROW),
+        ("internal", "INTERNAL_ERROR", FAILURES_IN_A_ROW),
+        ("lost", "TIMEOUT", FAILURES_IN_A_ROW),
+        ("unreadable", "MALFORMED_RESPONSE", FAILURES_IN_A_ROW),
+        ("unauthorized", "UNAUTHORIZED", 1),
+        ("503 for 9999", "HTTP_503", 1),
+    ],
+)
+def test_the_others_are_bought_and_it_is_left_out_by_name(
+    job: Job, how: str, error: str, most: int, workers: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    server = ModelServer([], {"psc": how})
+    pool = buy(server, job, in_all_systems(ROWS), workers=workers, longest_pause=3600.0)
+    assert pool.parked is None
+    assert pool.down == {"psc": error}
+    told = Counter(call.system for call in server.told)
+    assert [told[system] for system in OTHERS] == [ROWS] * 3
+    asked = sum(call.system == "psc" for call in server.asked)
+    assert asked < most + workers  # those under way at the last failure
+    assert sum("psc is left out of this run." in message for message in caplog.messages) == 1
+
+
+@pytest.mark.parametrize("how", ["unauthorized", "503 for 9999"])
+def test_the_first_system_of_a_table_may_be_the_one(job: Job, how: str) -> None:
+    server = ModelServer([], {"cpv": how})
+    pool = buy(server, job, in_all_systems(3), longest_pause=3600.0)
+    assert pool.parked is None
+    assert [*pool.down] == ["cpv"]
+    assert sum(call.system != "cpv" for call in server.told) == 9
+    assert sum(call.system == "cpv" for call in server.asked) == 1
+
+
+def test_a_first_answer_that_cannot_be_read_does_not_hold_up_the_others(job: Job) -> None:
+    pool = buy(ModelServer(["unreadable"]), job, in_all_systems(3))
+    assert pool.parked is None
+    assert pool.down == {}
+
+
+@pytest.mark.parametrize(
+    ("how", "exit_code", "most"),
+    [
+        ("unauthorized", 4, 4),
+        ("unreadable", 6, 4),
+        ("503 for 9999", 7, 4),
+        ("503", 6, FAILURES_IN_A_ROW),
+        ("not sent", 6, FAILURES_IN_A_ROW),
+    ],
+)
+def test_if_none_is_left_the_run_parks_and_does_not_speak_of_single_ones(
+    job: Job, how: str, exit_code: int, most: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ModelServer([], dict.fromkeys(SYSTEMS, how))
+    pool = buy(server, job, in_all_systems(ROWS), longest_pause=3600.0)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == exit_code
+    assert len(server.asked) == most
+    assert "left out" not in caplog.text
+
+
+def test_if_the_others_go_down_after_it_the_run_parks(job: Job) -> None:
+    server = ModelServer(["detailed"] * 45 + ["503"] * 999, {"psc": "503"})
+    pool = buy(server, job, in_all_systems(99))
+    assert [*pool.down] == ["psc"]
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert len(server.asked) == 45 + 2 * FAILURES_IN_A_ROW
+
+
+def test_a_few_failures_of_the_others_beside_it_do_not_park(job: Job) -> None:
+    server = ModelServer((["detailed"] * 12 + ["503"] * 3) * 99, {"psc": "503"})
+    pool = buy(server, job, in_all_systems(ROWS))
+    assert pool.parked is None
+    assert [*pool.down] == ["psc"]
+    assert sum(call.system != "psc" for call in server.told) == 3 * ROWS
+
+
+def test_an_address_that_nobody_reaches_does_not_count_for_a_single_system(job: Job) -> None:
+    server = ModelServer(["detailed"] * 3 + ["not sent"] * 999)
+    last = [order for order in in_all_systems(ROWS) if order.call.system == "psc"]
+    pool = buy(server, job, last, systems=SYSTEMS)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert pool.down == {}
+
+
+def test_calls_that_wait_for_it_end_when_it_is_left_out(job: Job) -> None:
+    server = ModelServer([], {"psc": "503 for 3000"})
+    buy(server, job, in_all_systems(ROWS), workers=FAILURES_IN_A_ROW + 1, longest_pause=3600.0)
+    assert server.ended_after < 3000
+
+
+class OneDown:
+    """A service of which the endpoint of one system fails; it notes what that was asked."""
+
+    def __init__(self, app: Any, system: str, status: int, body: bytes) -> None:
+        self._app = app
+        self._path = f"/api/{system}/match"
+        self._status = status
+        self._body = body
+        self.is_down = True
+        self.requests: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.requests.append(scope["path"].split("/")[2])
+        if not self.is_down or scope["path"] != self._path:
+            await self._app(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": self._status, "headers": []})
+        await send({"type": "http.response.body", "body": self._body})
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [(503, b"", "HTTP_503"), (403, REFUSED, "UNAUTHORIZED"), (404, b"", "HTTP_404")],
+)
+def test_its_rows_fail_and_the_next_run_buys_them(
+    line: CommandLine,
+    service: Service,
+    caplog: pytest.LogCaptureFixture,
+    status: int,
+    body: bytes,
+    error: str,
+) -> None:
+    app = OneDown(service.app(), "psc", status, body)
+    line.write(*(f"text {row}" for row in range(ROWS)))
+    with line.at(app):
+        assert line("run", "--systems", "cpv,psc,naics", "--json") == 3
+        systems = line.summary["systems"]
+        assert systems["psc"][error] == ROWS
+        assert systems["cpv"]["failed"] == systems["naics"]["failed"] == 0
+        assert "psc is left out of this run." in caplog.text
+        assert len(service.asked) == 2 * ROWS
+        assert line("run", "--systems", "cpv,psc,naics", "--json") == 3  # it buys nothing else
+        assert len(service.asked) == 2 * ROWS
+        app.is_down = False
+        assert line("run", "--systems", "cpv,psc,naics", "--json") == 0
+    assert len(service.asked) == 3 * ROWS
+
+
+def test_a_new_run_does_not_first_try_all_that_is_left_of_it(
+    line: CommandLine, service: Service
+) -> None:
+    app = OneDown(service.app(), "psc", 503, b"")
+    texts = [f"text {row}" for row in range(ROWS)]
+    line.write(*texts)
+    with line.at(app):
+        assert line("run", "--systems", "cpv,psc") == 3
+        app.requests.clear()
+        line.write(*texts, "one more text")
+        assert line("run", "--systems", "cpv,psc") == 3
+    assert app.requests == ["psc"] * TRIES + ["cpv"] + ["psc"] * (FAILURES_IN_A_ROW - TRIES)
