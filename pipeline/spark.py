@@ -7,13 +7,15 @@ coded = pipeline.spark.classify(frame, systems=["cpv"])
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from inspect import signature
 from itertools import repeat
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -36,6 +38,14 @@ __all__ = ["classify"]
 
 KEY, TEXT, BOUGHT = "key", "text", "bought"
 """Columns of the tables between the stages of a purchase; the frame's are c0, c1, ..."""
+
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+NOT_INSTALLED = (
+    "The Python of this Spark worker, {}, cannot import tender-pipeline ({}). Before the session "
+    "begins, set PYSPARK_PYTHON to a Python that has it, on one machine to that of the driver: "
+    'os.environ["PYSPARK_PYTHON"] = sys.executable.'
+)
 
 WITHOUT_TEXT = "empty"
 SPREAD = 1000
@@ -149,8 +159,32 @@ def _check_columns(frame: DataFrame, settings: Settings) -> None:
     check_free([folded.get(name.casefold(), name) for name in schema.names], settings)
 
 
+class _Task:
+    """What an executor does with its batches.
+
+    Spark pickles it. Where this package is missing, its content could not be unpickled, and nothing
+    would say why. So that content is bytes, which a function unpickles that needs no package.
+    """
+
+    def __init__(self, work: Callable[[Batches], Batches]) -> None:
+        self._work = work
+
+    def __call__(self, batches: Batches) -> Batches:
+        return self._work(batches)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        def unpickle(packed: bytes) -> object:
+            try:
+                import pipeline.spark  # noqa: F401
+            except ImportError as error:
+                raise ImportError(NOT_INSTALLED.format(sys.executable, error)) from None
+            return pickle.loads(packed)  # noqa: S301 - made by the driver
+
+        return unpickle, (pickle.dumps(self._work),)
+
+
 def _free(frame: DataFrame, classifier: Classifier) -> DataFrame:
-    work = partial(_classified, classifier, tuple(frame.columns))
+    work = _Task(partial(_classified, classifier, tuple(frame.columns)))
     return _numbered(frame).mapInArrow(work, _schema(frame, new_fields(classifier.settings)))
 
 
@@ -176,7 +210,7 @@ def _classified(
 
 def _distinct_texts(frame: DataFrame, settings: Settings) -> pa.Table:
     """Stream the distinct texts to the driver, sorted: their order identifies the job."""
-    work = partial(_texts, settings, tuple(frame.columns))
+    work = _Task(partial(_texts, settings, tuple(frame.columns)))
     texts = _numbered(frame).mapInArrow(work, f"{TEXT} string").distinct().orderBy(TEXT)
     chunks: list[pa.Array] = []
     some: list[str] = []
@@ -224,7 +258,7 @@ def _joined(frame: DataFrame, settings: Settings, answers: pa.Table) -> DataFram
 
     numbered = _numbered(frame)
     key = StructField(KEY, StringType(), nullable=False)
-    work = partial(_keyed, settings, tuple(frame.columns))
+    work = _Task(partial(_keyed, settings, tuple(frame.columns)))
     keyed = numbered.mapInArrow(work, StructType([*numbered.schema.fields, key]))
     bought = _answers(frame, settings, answers)
     first = f"row_number() OVER (PARTITION BY {KEY} ORDER BY {KEY}) = 1 AS first"
