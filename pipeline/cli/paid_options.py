@@ -168,7 +168,7 @@ class PaidOptions:
         if self.api_key_file is None:
             return None
         try:
-            return read_text(self.api_key_file).strip()
+            return read_text(self.api_key_file)
         except (OSError, UnicodeDecodeError) as error:
             # The name may be the key itself, and so may what cannot be decoded: repeat neither.
             reason = error.strerror or error if isinstance(error, OSError) else "it is not UTF-8"

@@ -244,7 +244,7 @@ class Purchase:
         async with (
             Client(
                 service.base_url,
-                service.api_key or None,
+                service.api_key,
                 timeout=service.timeout.total_seconds(),
             ) as client,
             Journal(self._job, service.key_fingerprint, reserve, earlier.usage, locks) as journal,

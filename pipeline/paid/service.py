@@ -49,7 +49,7 @@ class PaidService:
     Args:
         base_url: its address.
         api_key: the account's key; None takes the variable ``TENDER_PIPELINE_API_KEY``. Without
-            a key, or with "", demo requests are sent, 10 an hour.
+            either, demo requests are sent, 10 an hour.
         ledger: the file of answers and payments; None takes the variable
             ``TENDER_PIPELINE_LEDGER``, or else ``ledger.db`` in the user's data folder.
         rate: the limit, such as ``250/min``; ``none`` for no limit; None for the account's: 100 a
@@ -76,7 +76,7 @@ class PaidService:
     """
 
     base_url: BaseUrl
-    api_key: str = field(repr=False)
+    api_key: str | None = field(repr=False)
     ledger: Path
     rate: str | None
     workers: int
@@ -198,7 +198,7 @@ class PaidService:
     @property
     def key_fingerprint(self) -> str:
         """What names the key in files without revealing it."""
-        return key_fingerprint(self.api_key or None)
+        return key_fingerprint(self.api_key)
 
     @property
     def has_cost_limit(self) -> bool:
@@ -244,10 +244,17 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _key(value: Any) -> str:
-    given = os.environ.get(KEY_VARIABLE, "") if value is None else value
-    key = _text("api_key", given).strip()
-    return checked_key(key) if key else ""
+def _key(value: Any) -> str | None:
+    """Return the key; None without one. An empty one is a mistake: it would mean demo requests."""
+    named = KEY_VARIABLE if value is None else "--api-key-file"
+    if value is None and (value := os.environ.get(KEY_VARIABLE)) is None:
+        return None
+    if key := _text("api_key", value).strip():
+        return checked_key(key)
+    raise SettingsError(
+        f"The API key of {named} is empty.",
+        "Give the account's key, or leave it out: without a key, demo requests are sent.",
+    )
 
 
 def _ledger(value: Any) -> Path:

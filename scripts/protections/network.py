@@ -80,8 +80,8 @@ PROTECTIONS = (
     ),
     Protection(
         "settings do not show the key",
-        "api_key: str = field(repr=False)",
-        "api_key: str",
+        "api_key: str | None = field(repr=False)",
+        "api_key: str | None",
         "tests/test_secrets.py::"
         "test_an_error_that_nobody_expected_even_where_local_variables_are_shown",
     ),

@@ -314,4 +314,10 @@ PROTECTIONS = (
         "tests/paid/client/test_prices.py"
         "::test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
     ),
+    Protection(
+        "an empty key is a mistake, and no demo whose answers nobody pays for",
+        "        return checked_key(key)\n    raise SettingsError(\n",
+        "        return checked_key(key)\n    return None\n    raise SettingsError(\n",
+        "tests/paid/test_service.py::test_an_empty_key_is_a_mistake_and_not_a_demo",
+    ),
 )

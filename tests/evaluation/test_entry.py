@@ -127,7 +127,7 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
 
 
 def test_two_services_are_refused() -> None:
-    services = [pipeline.PaidService(f"https://{name}.example", api_key="") for name in "ab"]
+    services = [pipeline.PaidService(f"https://{name}.example") for name in "ab"]
     with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
         pipeline.evaluate(frame(), system="cpv", subject=services[0], against=services[1])
 

@@ -244,7 +244,7 @@ class Buyer:
         return sum((Decimal(row["cost_usd"] or 0) for row in self.rows()), Decimal(0))
 
 
-def buyer(folder: Path, address: str, key: str, **terms: Any) -> Buyer:
+def buyer(folder: Path, address: str, key: str | None, **terms: Any) -> Buyer:
     """Return a buyer with a ledger in a folder and, unless the terms say so, no limit."""
     usual: dict[str, Any] = {"ledger": folder / "ledger.db", "rate": "none", "workers": 4}
     return Buyer(folder, PaidService(address, key, **usual | terms))

@@ -258,7 +258,7 @@ def test_a_killed_process_and_another_job_share_the_limit(tmp_path: Path, servic
     with serving(gate) as address:
         for folder in folders:
             folder.mkdir()
-            buyer(folder, address, "").write([f"{folder.name} {number}" for number in range(10)])
+            buyer(folder, address, None).write([f"{folder.name} {number}" for number in range(10)])
         with started(folders[0], address, service.account.key, **terms) as process:
             assert gate.reached.wait(20)
             os.kill(process.pid, signal.SIGKILL)

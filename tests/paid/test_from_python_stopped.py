@@ -190,7 +190,7 @@ def test_a_killed_notebooks_frame_is_the_same_job_again(tmp_path: Path, service:
 
 def test_the_demo_limit_parks_and_says_so(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path, api_key="", rate=None)
+        terms = paid(service, address, tmp_path, api_key=None, rate=None)
         with pytest.raises(pipeline.ParkedError, match="demo limit") as refusal:
             pipeline.classify(many(20), systems="cpv", service=terms)
     assert refusal.value.exit_code == 7

@@ -179,7 +179,7 @@ def test_nothing_is_asked_of_another_ledger_that_has_all_answers(
         other = dataclasses.replace(terms, ledger=tmp_path / "b.db")
         buy(service=other)
         buy(service=other, output=output)
-        elsewhere = PaidService(f"{address}/api/", "", ledger=tmp_path / "c.db", max_cost=0)
+        elsewhere = PaidService(f"{address}/api/", None, ledger=tmp_path / "c.db", max_cost=0)
         with pytest.raises(LedgerError, match="no ledger"):  # the address is the same one
             buy(service=elsewhere, output=output)
     assert len(service.asked) == 2 * len(TEXTS)

@@ -56,7 +56,7 @@ def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Proces
     with serving(latch) as address:
         second = buyer(folders[1], address, other.key, ledger=ledger, timeout="2s")
         for folder in folders:
-            buyer(folder, address, "").write(TEXTS)
+            buyer(folder, address, None).write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:
             assert latch.reached.wait(20)
             try:
@@ -78,7 +78,7 @@ def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Serv
 
 def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
     with two_buyers(tmp_path, service) as (second, first, latch):
-        key = second.service.api_key
+        key = str(second.service.api_key)
         terms = {"ledger": second.service.ledger, "wait": True}
         with started(
             second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **terms

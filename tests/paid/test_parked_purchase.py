@@ -72,7 +72,7 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
 def test_a_service_that_wants_a_key_says_that_none_is_set(tmp_path: Path, service: Service) -> None:
     refused = json.dumps({"success": False, "error": "UNAUTHORIZED", "message": "A key, please."})
     with serving(Instead(service.app(), dict.fromkeys([0, 1], (401, {}, refused)))) as address:
-        user = buyer(tmp_path, address, "")
+        user = buyer(tmp_path, address, None)
         user.write(TEXTS)
         parked = user.run().parked
     assert parked is not None and parked.exit_code == 4
@@ -94,7 +94,7 @@ def test_the_demo_limit_parks_and_the_next_run_remembers_it(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        user = buyer(tmp_path, address, "", rate=None)
+        user = buyer(tmp_path, address, None, rate=None)
         user.write([f"text {number}" for number in range(20)])
         for _ in range(2):
             summary = user.run()
@@ -108,7 +108,7 @@ def test_a_demo_limit_that_others_used_up_is_not_waited_for(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app(demo_rate=Rate(1, 3600))) as address:
-        user = buyer(tmp_path, address, "", rate=None)
+        user = buyer(tmp_path, address, None, rate=None)
         user.write(["one text", "another"])
         summary = user.run()
     assert summary.parked is not None

@@ -109,7 +109,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
 def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(demo_rate=Rate(1, 3600)), {})
     with serving(app) as address:
-        user = buyer(tmp_path, address, "", rate=None, max_duration="20s")
+        user = buyer(tmp_path, address, None, rate=None, max_duration="20s")
         user.write(["one text", "another"])
         for _ in range(2):
             summary = user.run()

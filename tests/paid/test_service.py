@@ -14,8 +14,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import pipeline
+from pipeline.cli.app import app
 from pipeline.python_messages import of_options
 
 
@@ -95,6 +97,30 @@ def test_a_notebook_has_the_ledger_of_the_command_line(monkeypatch: pytest.Monke
     assert own.ledger == Path("own.db").absolute()
     monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "")
     assert pipeline.PaidService("https://service.example").ledger.name == "ledger.db"
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_key_is_a_mistake_and_not_a_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str
+) -> None:
+    """It is a file that a deployment did not fill, or a variable without its secret."""
+    url = "https://service.example"
+    with pytest.raises(pipeline.SettingsError, match="of api_key is empty") as refusal:
+        pipeline.PaidService(url, empty)
+    assert "without a key, demo requests are sent" in refusal.value.hint
+    (tmp_path / "key").write_text(empty)
+    paid = ["--base-url", url, "--ledger", str(tmp_path / "l.db")]
+    (tmp_path / "in.csv").write_text("description\nroad works\n")
+    for command in (["run", str(tmp_path / "in.csv")], ["doctor", "--systems", "naics"]):
+        for key in (["--api-key-file", str(tmp_path / "key")], []):
+            if not key:
+                monkeypatch.setenv("TENDER_PIPELINE_API_KEY", empty)
+            done = CliRunner().invoke(app, [*command, *paid, *key])
+            name = "--api-key-file" if key else "TENDER_PIPELINE_API_KEY"
+            assert f"The API key of {name} is empty." in done.output + str(done.exception)
+            assert "Ready to run" not in done.output
+    with pytest.raises(pipeline.SettingsError, match="of TENDER_PIPELINE_API_KEY is empty"):
+        pipeline.PaidService(url)
 
 
 def test_anything_but_a_service_is_refused(frame: pd.DataFrame) -> None:
