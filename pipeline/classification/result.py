@@ -15,6 +15,7 @@ import pyarrow as pa
 from pipeline.answers import System
 from pipeline.checks import same_argument
 from pipeline.classification.columns import new_fields
+from pipeline.classification.excerpts import other_columns
 from pipeline.classification.matches import explained, long_table, places_of
 from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
@@ -202,17 +203,19 @@ class Result:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        from pipeline.classification.views import SHOWN, result_html
+        from pipeline.classification.views import COUNTED, SHOWN, result_html
 
         settings = self._settings
         if isinstance(self._stored, InFile):  # reading it may take long
-            return result_html(self.summary, settings.systems, settings.column_prefix, None)
-        labels = None if self._frame is None else self._frame.rows(0, SHOWN).labels
-        texts = self._texts(slice(0, SHOWN))
-        new = self._new()
-        return result_html(
-            self.summary, settings.systems, settings.column_prefix, new, texts, labels
-        )
+            return result_html(self.summary, settings, None)
+        if self._frame is None:
+            labels, columns = None, self._stored.read().slice(0, SHOWN)
+        else:
+            first = self._frame.rows(0, SHOWN)
+            labels, columns = first.labels, first.sample()
+        texts = self._texts(slice(0, COUNTED))
+        others = other_columns(columns, settings)
+        return result_html(self.summary, settings, self._new(), texts, labels, others)
 
     def _where(self, wanted: Callable[[str], bool], systems: Sequence[System]) -> pd.DataFrame:
         frame = self.to_pandas()

@@ -50,7 +50,7 @@ class Reporter:
     Attributes:
         progress: shows how many rows have been written.
         warn: receives a warning about the table, before anything is bought.
-        observe: receives the texts and answers of each batch that is written.
+        observe: receives each batch that is written, and its answers.
         record: receives the manifest once the output is in place.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,16 +13,24 @@ from jinja2 import Environment
 from pipeline.answers import System
 from pipeline.bands import Band, band
 from pipeline.charts import Ranked, environment, ranking
+from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
 from pipeline.classification.summary import Summary, remedy
 from pipeline.money import plain
 from pipeline.python_messages import python_words
 from pipeline.quoting import readable
+from pipeline.settings import EngineName, Settings
 from pipeline.text_table import aligned
 
 __all__ = ["View", "codes_view", "result_html"]
 
 SHOWN = 10
 """Rows of a table that a notebook shows."""
+
+LONGEST = 120
+"""Characters of a text, or of its excerpt, that are shown at once."""
+
+COUNTED = 1_000
+"""Rows whose sentences are counted, to tell boilerplate from the rest."""
 
 MOST_CODES = 15
 
@@ -90,24 +98,37 @@ class _Cell:
 class _Row:
     label: object
     text: str
+    excerpt: str
     cells: Sequence[_Cell]
+    columns: Mapping[str, str]
 
 
 def result_html(
     summary: Summary,
-    systems: Sequence[System],
-    prefix: str,
+    settings: Settings,
     table: pa.Table | None,
     texts: Sequence[str] = (),
     labels: Sequence[object] | None = None,
+    others: Sequence[Mapping[str, str]] = (),
 ) -> str:
     """Return a result's summary and first rows as HTML.
 
     Without a table, it is the summary alone; without labels, the rows are numbered from 0.
+
+    Args:
+        summary: the figures of the job.
+        settings: its settings.
+        table: the new columns.
+        texts: the first `COUNTED` texts, or all.
+        labels: the labels of the rows.
+        others: what the rows that are shown have in other columns.
     """
-    rows = [] if table is None else list(_rows(table, systems, prefix, texts, labels))
+    rows: list[_Row] = []
+    if table is not None:
+        engine = None if summary.paid else settings.engine
+        rows = [*_rows(table, settings, engine, texts, labels, others)]
     template = _templates().get_template("result.html.j2")
-    return template.render(summary=summary, systems=systems, rows=rows)
+    return template.render(summary=summary, systems=settings.systems, rows=rows, longest=LONGEST)
 
 
 def codes_view(table: pa.Table, systems: Sequence[System], prefix: str) -> View:
@@ -137,18 +158,24 @@ def _most_frequent(table: pa.Table, name: str) -> list[Ranked]:
 
 def _rows(
     table: pa.Table,
-    systems: Sequence[System],
-    prefix: str,
+    settings: Settings,
+    engine: EngineName | None,
     texts: Sequence[str],
     labels: Sequence[object] | None,
+    others: Sequence[Mapping[str, str]],
 ) -> Iterator[_Row]:
     first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
-    for place, (row, text) in enumerate(zip(first, texts, strict=False)):
+    excerpts, models = Excerpts(), models_there(settings)
+    excerpts.count(texts)
+    for place, (row, text, columns) in enumerate(zip(first, texts, others, strict=False)):
         cells = [
-            _Cell(system, *(row[f"{prefix}{system}_{part}"] for part in PARTS))
-            for system in systems
+            _Cell(system, *(row[f"{settings.column_prefix}{system}_{part}"] for part in PARTS))
+            for system in settings.systems
         ]
-        yield _Row(place if labels is None else labels[place], text, cells)
+        matches = [(each.system, each.code, each.title or "") for each in cells if each.code]
+        words = spoken_words(text, matches, engine, models)
+        label = place if labels is None else labels[place]
+        yield _Row(label, text, excerpts.of(text, words, LONGEST), cells, columns)
 
 
 PARTS = ("code", "title", "confidence", "status")

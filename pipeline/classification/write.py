@@ -22,7 +22,7 @@ from pipeline.tables import Batch, NewColumn, Writer
 
 __all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
 
-Observe: TypeAlias = Callable[[Sequence[str], BatchAnswers], None]
+Observe: TypeAlias = Callable[[Batch, BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""
 
 Table = TypeVar("Table", bound=Batch)
@@ -125,7 +125,7 @@ def write(
     writer: Writer,
     settings: Settings,
     advance: Callable[[int], object],
-    observe: Observe = lambda _texts, _answers: None,
+    observe: Observe = lambda _batch, _answers: None,
     decisions: Decisions = NO_DECISIONS,
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
@@ -135,7 +135,7 @@ def write(
         columns = made.of(answers)
         writer.write(batch, columns)
         tally.add(columns)
-        observe(batch.texts, answers)
+        observe(batch, answers)
         advance(len(batch.texts))
     return tally
 

@@ -159,7 +159,7 @@ class Job:
 
         output = self.sink.path
         before = existing(output, self.terms.storage) if output else None
-        return RunReport(path, self.terms.settings, before, files)
+        return RunReport(path, self.terms.settings, before, files, self.terms.models)
 
     def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
         terms = self.terms

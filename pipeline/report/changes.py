@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.answers import BatchAnswers, Matched, Pending, System
+from pipeline.classification.excerpts import READ
 from pipeline.settings import Settings
 from pipeline.tables import Reader
 
@@ -21,9 +22,6 @@ __all__ = ["SHOWN", "Changed", "Changes", "Compared"]
 
 SHOWN = 10
 """Rows with another code that are kept for the page, the first ones."""
-
-TEXT = 300
-"""Characters of a text that are kept."""
 
 CACHE_KB = 32_768
 """Memory for the texts of the run before; the rest is in a temporary file."""
@@ -133,7 +131,7 @@ class Changes:
         }
         self._compared.changed.update(codes.keys())
         if codes and len(self._compared.rows) < SHOWN:
-            self._compared.rows.append(Changed(self._row, text[:TEXT], codes))
+            self._compared.rows.append(Changed(self._row, text[:READ], codes))
 
 
 def _codes(answers: BatchAnswers, place: int, systems: Iterable[System]) -> Codes:

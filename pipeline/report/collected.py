@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
-from heapq import heappush, heappushpop
-from typing import NamedTuple
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.bands import bounded
 from pipeline.classification.columns import review_under, status
+from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns
 from pipeline.classification.write import SETTLED
 from pipeline.codes.table import cut
 from pipeline.settings import Settings
+from pipeline.tables import Batch
+
+if TYPE_CHECKING:  # the report of a paid run needs no engine
+    from pipeline.engine.model import ModelFolder
 
 __all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "Judged", "SystemFigures"]
 
@@ -23,9 +29,6 @@ BINS = 100
 
 SHOWN = 10
 """Texts to look at that the report lists, the least certain ones."""
-
-TEXT = 300
-"""Characters of a text that the report shows."""
 
 
 FIELD_DIGITS = 2
@@ -60,7 +63,8 @@ class Judged(NamedTuple):
 class Doubtful:
     """A text to look at, and how many rows have it.
 
-    The doubt is 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
+    The doubt is 1 minus the lowest confidence of its uncertain matches; 1 if one is missing. The
+    columns are the others of its first row.
     """
 
     doubt: float
@@ -68,6 +72,7 @@ class Doubtful:
     text: str
     answers: dict[System, Judged]
     digest: bytes
+    columns: dict[str, str] = field(default_factory=dict)
     rows: int = 1
 
     def __lt__(self, other: Doubtful) -> bool:
@@ -76,10 +81,18 @@ class Doubtful:
 
 
 class Collected:
-    """The figures of a report."""
+    """The figures of a report.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    Attributes:
+        models: the learned models that replace the package's.
+        excerpts: makes excerpts of the table's texts.
+    """
+
+    def __init__(
+        self, settings: Settings, models: Mapping[System, ModelFolder] = NO_MODELS
+    ) -> None:
+        self.settings, self.models = settings, models
+        self.excerpts = Excerpts()
         self.rows = 0
         self.systems = {system: SystemFigures() for system in settings.systems}
         self._doubtful: list[Doubtful] = []
@@ -90,10 +103,12 @@ class Collected:
         """The texts that most need a look, in that order."""
         return sorted(self._doubtful, reverse=True)
 
-    def add(self, texts: Sequence[str], answers: BatchAnswers) -> None:
+    def add(self, batch: Batch, answers: BatchAnswers) -> None:
         """Count a batch of rows."""
+        self.excerpts.count(batch.texts)
+        columns = cache(lambda: other_columns(batch.to_arrow(), self.settings))
         under = {system: review_under(self.settings, system) for system in self.systems}
-        for place, text in enumerate(texts):
+        for place, text in enumerate(batch.texts):
             self.rows += 1
             row = {
                 system: _judged(answers[system][place], under[system]) for system in self.systems
@@ -101,19 +116,27 @@ class Collected:
             for system, judged in row.items():
                 _count(self.systems[system], system, judged)
             if any(judged.status not in SETTLED for judged in row.values()):
-                self._keep(text, row)
+                self._keep(text, row, place, columns)
 
-    def _keep(self, text: str, row: dict[System, Judged]) -> None:
+    def _keep(
+        self,
+        text: str,
+        row: dict[System, Judged],
+        place: int,
+        columns: Callable[[], list[dict[str, str]]],
+    ) -> None:
         digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
         if digest in self._listed:
             self._listed[digest].rows += 1
             return
-        new = Doubtful(_doubt(row), self.rows, text[:TEXT], row, digest)
+        new = Doubtful(_doubt(row), self.rows, text[:READ], row, digest)
+        if len(self._doubtful) == SHOWN:
+            if new < self._doubtful[0]:
+                return
+            del self._listed[heappop(self._doubtful).digest]
+        new.columns = columns()[place]
         self._listed[digest] = new
-        if len(self._doubtful) < SHOWN:
-            heappush(self._doubtful, new)
-        else:
-            del self._listed[heappushpop(self._doubtful, new).digest]
+        heappush(self._doubtful, new)
 
 
 def _judged(answer: Answer | None, under: float) -> Judged:

@@ -15,6 +15,7 @@ from pipeline.answers import System, chance
 from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.columns import review_under
+from pipeline.classification.excerpts import spoken_words
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary, remedy
 from pipeline.classification.write import SETTLED
@@ -70,6 +71,7 @@ def page(
             since=previous and previous.get("finished"),
             compared=compared,
             titles=_titles(compared, settings.language) if compared else {},
+            excerpts=_excerpts(collected, compared, calibrated),
         )
     )
 
@@ -127,6 +129,23 @@ def _titles(compared: Compared, language: str) -> dict[tuple[System, str], str]:
         for system, codes in row.codes.items()
         for code in codes
         if code is not None
+    }
+
+
+def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) -> dict[int, str]:
+    """Return the part of the text of each row on the page that spoke for its codes."""
+    rows: list[tuple[int, str, list[tuple[System, str, str]]]] = [
+        (row.row, row.text, [(of, code, "") for of, (_, code) in row.codes.items() if code])
+        for row in (compared.rows if compared else ())
+    ]
+    for row in collected.doubtful:
+        judged = [(of, each.best) for of, each in row.answers.items() if each.status not in SETTLED]
+        found = [(of, best.code, best.title) for of, best in judged if best is not None]
+        rows.append((row.row, row.text, found))
+    engine = collected.settings.engine if by_engine else None
+    return {
+        number: collected.excerpts.of(text, spoken_words(text, codes, engine, collected.models))
+        for number, text, codes in rows
     }
 
 

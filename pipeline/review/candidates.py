@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.answers import System
+from pipeline.classification.excerpts import named_words
 from pipeline.codes import CodeTable, find_code, load, titles
 from pipeline.codes.table import stem
 from pipeline.engine import Ranker, ranker, searched
-from pipeline.engine.model.ranker import REPEATED
 from pipeline.review.queue import Item
 from pipeline.review.table import EnrichedTable
 
@@ -65,10 +65,8 @@ class Candidates:
 
     def words(self, item: Item) -> list[str]:
         """Return the words of a text that speak for its best match, the strongest first."""
-        if not item.code or item.code not in load(item.system):
-            return []
-        (why,) = self._ranker(item.system).why([item.text], [item.code])
-        return [] if why == REPEATED else [word for word in why.split(", ") if word]
+        model = self._table.models.get(item.system)
+        return named_words(item.text, item.system, item.code, self._table.engine, model)
 
     def search(self, system: System, words: str) -> list[Candidate]:
         """Search the codes as `searched` does; a code finds itself and those below."""

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 from pipeline.answers import chance
 from pipeline.bands import band
 from pipeline.charts import environment
+from pipeline.classification.excerpts import spoken_words
 from pipeline.codes import find_code, load, titles
 from pipeline.codes.table import full_code
 from pipeline.errors import OutputError
@@ -39,8 +40,8 @@ STATIC = StaticFiles(
     }
 )
 
-SHOWN = 3_000
-"""Characters of a text that are shown at once; the rest unfolds."""
+SHOWN = 400
+"""Characters of a text, or of its excerpt, that are shown at once; the whole text unfolds."""
 
 MOST_SHOWN = 100_000
 """Characters of a text that are shown at all: as many as the engine reads."""
@@ -93,7 +94,8 @@ class Pages:
         with self._review.lock:
             queue = self._review.queue
             texts, rows = queue.acceptable_counts(filters)
-            examples = [*islice(queue.acceptable(filters), EXAMPLES)]
+            found = islice(queue.acceptable(filters), EXAMPLES)
+            examples = [(each, queue.excerpts.of(each.text, self._spoken(each))) for each in found]
         return self._render(
             "accept.html",
             filters=filters,
@@ -137,6 +139,9 @@ class Pages:
             else:
                 best = item.code
         why = [] if blind else self._candidates.words(item)
+        text, is_long = item.text, len(item.text) > SHOWN
+        if is_long:
+            text = self._review.queue.excerpts.of(text, self._spoken(item, why), SHOWN)
         return {
             "item": item,
             "words": words,
@@ -144,12 +149,17 @@ class Pages:
             "candidates": candidates,
             "best": best,
             "spoke": why,
-            "text": list(marked(item.text[:SHOWN], why)),
-            "rest": list(marked(item.text[SHOWN:MOST_SHOWN], why)),
-            "rest_length": len(item.text[SHOWN:MOST_SHOWN]),
+            "text": list(marked(text, why)),
+            "whole": list(marked(item.text[:MOST_SHOWN], why)) if is_long else [],
+            "length": len(item.text),
             "cut_off": max(0, len(item.text) - MOST_SHOWN),
             "conflict": self._review.conflict(item),
         }
+
+    def _spoken(self, item: Item, words: Sequence[str] = ()) -> Sequence[str]:
+        """Return the words that an excerpt is made by; none of them may give a blind one away."""
+        blind = self._review.blind
+        return words or ([] if blind else spoken_words(item.text, [(item.system, "", item.title)]))
 
     def _choices(self, filters: Filters) -> dict[str, Any]:
         """Return what can be chosen in the form of the filters."""

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from pipeline.answers import System
+from pipeline.classification.excerpts import Excerpts
 from pipeline.classification.write import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
@@ -20,7 +21,7 @@ from pipeline.review.table import EnrichedTable, RowCells
 __all__ = ["CONFLICT", "Item", "Progress", "Queue"]
 
 SCHEMA = """
-CREATE TABLE text (text_id INTEGER PRIMARY KEY, digest BLOB UNIQUE, text TEXT);
+CREATE TABLE text (text_id INTEGER PRIMARY KEY, digest BLOB UNIQUE, text TEXT, columns TEXT);
 CREATE TABLE item (
     id INTEGER PRIMARY KEY, system TEXT, text_id INTEGER, status TEXT, look INTEGER, code TEXT,
     title TEXT, confidence REAL, division TEXT, matches TEXT, first_row INTEGER,
@@ -29,7 +30,7 @@ CREATE TABLE item (
 );
 """
 
-ADD_TEXT = "INSERT INTO text (digest, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+ADD_TEXT = "INSERT INTO text (digest, text, columns) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 TEXT_ID = "SELECT text_id FROM text WHERE digest = ?"
 ADD = """
 INSERT INTO item (
@@ -38,7 +39,7 @@ INSERT INTO item (
 ON CONFLICT DO UPDATE SET rows = rows + 1
 """
 JOINED = """
-SELECT id, system, text, status, code, title, confidence, first_row, rows, matches
+SELECT id, system, text, status, code, title, confidence, first_row, rows, columns, matches
 FROM item JOIN text USING (text_id) WHERE
 """
 MOST_FREQUENT = """
@@ -64,7 +65,8 @@ DIVISIONS = 200
 class Item:
     """A text in one system, with the best match that the table has for it, if any.
 
-    Its number is known to this review only; rows are counted from 1.
+    Its number is known to this review only; rows are counted from 1. The columns are the others of
+    its first row.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Item:
     confidence: float | None
     first_row: int
     rows: int
+    columns: Mapping[str, str]
     matches: tuple[Listed, ...]
 
     @property
@@ -109,6 +112,9 @@ class Queue:
 
     Its methods are not safe to call from several threads at once.
 
+    Attributes:
+        excerpts: makes excerpts of the table's texts.
+
     Raises:
         InputError: the table is damaged.
     """
@@ -118,9 +124,11 @@ class Queue:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._database.executescript(SCHEMA)
         self._database.execute("BEGIN")
-        for row, (text, systems) in enumerate(table.rows(), start=1):
+        self.excerpts = Excerpts()
+        for row, (text, systems, columns) in enumerate(table.rows(), start=1):
             if text:
-                self._add(row, text, systems)
+                self.excerpts.count([text])
+                self._add(row, text, systems, columns)
         self._database.execute("COMMIT")
         self._database.execute(INDEX)
         self._steps = 0
@@ -193,9 +201,15 @@ class Queue:
             "UPDATE item SET status = ?, look = 1, done = 0 WHERE id = ?", (CONFLICT, item.number)
         )
 
-    def _add(self, row: int, text: str, systems: Mapping[System, RowCells]) -> None:
+    def _add(
+        self,
+        row: int,
+        text: str,
+        systems: Mapping[System, RowCells],
+        columns: Mapping[str, str],
+    ) -> None:
         digest = text_key(text)
-        self._database.execute(ADD_TEXT, (digest, text))
+        self._database.execute(ADD_TEXT, (digest, text, json.dumps(columns)))
         (text_id,) = self._one(TEXT_ID, digest)
         for system, cells in systems.items():
             status = str(cells.status or "")
@@ -220,7 +234,9 @@ class Queue:
 
     def _items(self, where: str, *values: Any) -> Iterator[Item]:
         for row in self._database.execute(f"{JOINED} {where}", values):
-            yield Item(*[*row[:-1], tuple((*each,) for each in json.loads(row[-1]))])
+            *cells, columns, matches = row
+            listed = tuple((*each,) for each in json.loads(matches))
+            yield Item(*[*cells, json.loads(columns), listed])
 
     def _one(self, query: str, *values: Any) -> tuple[Any, ...]:
         row: tuple[Any, ...] = self._database.execute(query, values).fetchone()

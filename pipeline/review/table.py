@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.columns import new_fields
+from pipeline.classification.excerpts import other_columns
 from pipeline.classification.provenance import (
     TOOL,
     part_of,
@@ -57,14 +58,17 @@ class EnrichedTable:
     model: str
     engine: EngineName
     models: Mapping[System, ModelFolder]
+    text_columns: Sequence[str]
 
-    def rows(self) -> Iterator[tuple[str, Mapping[System, RowCells]]]:
-        """Yield the text of each row, and its cells by system."""
+    def rows(self) -> Iterator[tuple[str, Mapping[System, RowCells], Mapping[str, str]]]:
+        """Yield the text of each row, its cells by system, and what other columns have."""
+        asked = Settings(self.systems, tuple(self.text_columns), column_prefix=self.prefix)
         for batch in self.reader.batches():
             columns = batch.to_arrow()
+            others = other_columns(columns.rename_columns([*self.names]), asked)
             by_system = [self._cells(columns, system) for system in self.systems]
-            for text, *cells in zip(batch.texts, *by_system, strict=True):
-                yield text, dict(zip(self.systems, cells, strict=True))
+            for text, other, *cells in zip(batch.texts, others, *by_system, strict=True):
+                yield text, dict(zip(self.systems, cells, strict=True)), other
 
     def _cells(self, columns: pa.RecordBatch, system: System) -> Iterator[RowCells]:
         names = [f"{self.prefix}{system}_{part}" for part in RowCells._fields]
@@ -106,6 +110,7 @@ def open_enriched(
         model=_made_by(manifest, models),
         engine=engine if engine in ENGINES else "learned",
         models=models,
+        text_columns=texts,
     )
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from pipeline.answers import Answer, Decided, Failed, Match, Matched
 from pipeline.bands import Band, band
 from pipeline.classification.summary import Summary, SystemSummary
@@ -15,6 +17,7 @@ from pipeline.paid.result import Paid, Parked
 from pipeline.report import Collected, page
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
+from pipeline.tables import ArrowBatch
 
 HOSTILE = '<script>alert(1)</script>\u202e=1+1\x00 & "road" ' + "word " * 20_000
 
@@ -45,11 +48,14 @@ def reported(
     copies: int = 1,
     min_confidence: float = 0.5,
     language: str = "en",
+    columns: dict[str, Any] | None = None,
 ) -> str:
     settings = Settings(systems=("cpv",), min_confidence=min_confidence, language=language)
     collected = Collected(settings)
     for _ in range(copies):
-        collected.add(list(answers), {"cpv": list(answers.values())})
+        own = pa.RecordBatch.from_pydict(columns or {"description": list(answers)})
+        batch = ArrowBatch(list(answers), own)
+        collected.add(batch, {"cpv": list(answers.values())})
     statuses = collected.systems["cpv"].statuses
     summary = Summary(
         rows=collected.rows,

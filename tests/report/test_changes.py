@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.answers import Answer, Failed, Match, Matched, Pending
+from pipeline.classification.excerpts import READ
 from pipeline.report.changes import SHOWN, Changes, Compared
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
@@ -61,8 +62,8 @@ def test_what_was_not_reached_is_not_another_code() -> None:
 
 
 def test_only_the_first_changes_are_kept_and_their_texts_are_cut() -> None:
-    many = [(f"{number} " + "x" * 1_000, "1") for number in range(SHOWN + 5)]
+    many = [(f"{number} " + "x" * 2 * READ, "1") for number in range(SHOWN + 5)]
     found = compared(many, [(text, matched("2")) for text, _ in many])
     assert found.changed == {"cpv": SHOWN + 5}
     assert len(found.rows) == SHOWN
-    assert max(len(row.text) for row in found.rows) < 400
+    assert {len(row.text) for row in found.rows} == {READ}

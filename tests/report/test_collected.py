@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from pipeline.answers import Answer, Failed, Match, Matched, Pending
-from pipeline.report.collected import SHOWN, TEXT, Collected
+from pipeline.classification.excerpts import READ
+from pipeline.report.collected import SHOWN, Collected
 from pipeline.settings import Settings
+from pipeline.tables import ArrowBatch
 
 
 def matched(confidence: float, code: str = "45233140") -> Matched:
@@ -14,7 +18,9 @@ def matched(confidence: float, code: str = "45233140") -> Matched:
 def collected(*batches: Sequence[tuple[str, Answer | None]]) -> Collected:
     found = Collected(Settings(systems=("cpv",), min_confidence=0.5))
     for batch in batches:
-        found.add([text for text, _ in batch], {"cpv": [answer for _, answer in batch]})
+        texts = [text for text, _ in batch]
+        rows = ArrowBatch(texts, pa.RecordBatch.from_pydict({"description": texts}))
+        found.add(rows, {"cpv": [answer for _, answer in batch]})
     return found
 
 
@@ -53,21 +59,21 @@ def test_rows_without_a_code_come_first_then_the_least_certain() -> None:
 
 def test_of_many_texts_only_the_least_certain_are_kept_and_long_ones_are_cut() -> None:
     rows = [
-        (f"{number}".ljust(10_000, "x"), matched(0.4 - number / 10_000))
+        (f"{number}".ljust(2 * READ, "x"), matched(0.4 - number / 10_000))
         for number in range(3 * SHOWN)
     ]
     found = collected(rows[:SHOWN], rows[SHOWN:])
     assert [row.row for row in found.doubtful] == [3 * SHOWN - n for n in range(SHOWN)]
-    assert {len(row.text) for row in found.doubtful} == {TEXT}
+    assert {len(row.text) for row in found.doubtful} == {READ}
 
 
 def test_a_text_in_several_rows_is_listed_once_with_its_first_row() -> None:
     others = [(f"other {number}", matched(0.3)) for number in range(SHOWN)]
-    same = "x" * (TEXT + 1)
+    same = "x" * (READ + 1)
     found = collected(
         [("rare", matched(0.4)), (same, matched(0.1)), *others],
         [(f"{same}y", matched(0.2)), (same, matched(0.1)), ("rare", matched(0.4))],
     )
     assert len(found.doubtful) == SHOWN
     assert [(row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (SHOWN + 3, 1), (3, 1)]
-    assert {len(row.text) for row in found.doubtful[:2]} == {TEXT}
+    assert {len(row.text) for row in found.doubtful[:2]} == {READ}

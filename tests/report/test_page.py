@@ -220,3 +220,26 @@ def test_a_file_that_this_tool_did_not_write_is_kept(tmp_path: Path) -> None:
     path.write_text("<!doctype html><title>Mine</title>", "utf-8")
     with pytest.raises(OutputError, match="this tool did not write it"):
         page_file(path).check(overwrite=False)
+
+
+def test_texts_that_begin_alike_can_be_told_apart_and_their_columns_unfold() -> None:
+    same = "Tenderers must register on the portal before the closing date. " * 5
+    texts = [f"{same}{bought} Payment is due." for bought in ("Road salt.", "Oak desks.", "Lifts.")]
+    columns = {"description": texts, "buyer": ["A & Co", "B", None]}
+    compared = Compared(rows=[Changed(2, texts[1], {"cpv": (None, "39121000")})])
+    text = reported(
+        {each: matched(0.1) for each in texts},
+        columns=columns,
+        compared=compared,
+        before={"finished": ""},
+    )
+    check_complete(text)
+    shown = [each.partition("<details>")[0] for each in text.split('<td class="text">')[1:]]
+    assert [each.count("register") for each in shown[1:]] == [0, 0, 0]
+    for own, bought in zip(
+        shown, ("Oak desks.", "Road salt.", "Oak desks.", "Lifts."), strict=True
+    ):
+        assert bought in own
+    assert text.count("<summary>The whole row</summary>") == 3
+    assert "<dt><bdi>buyer</bdi></dt><dd><bdi>A &amp; Co</bdi></dd>" in text
+    assert text.count("<dt><bdi>buyer") == 2, "an empty cell says nothing"

@@ -275,7 +275,7 @@ async def test_hostile_texts_are_shown_as_text(sit: Open, tmp_path: Path) -> Non
         assert "<script>alert" not in sitting.response.text
         assert "<b>Anna" not in sitting.response.text
         await sitting.choose("none")
-    assert "Show 97,000 more characters" in sitting.page.text
+    assert "Show the whole text, 104,999 characters" in sitting.page.text
     assert "4,999 more characters not shown." in sitting.page.text
     await sitting.choose("none")
     assert [each.text for each in sitting.decisions[:4]] == HOSTILE[:4]
@@ -293,3 +293,34 @@ async def test_with_several_systems_codes_are_counted_because_a_text_is_decided_
     await sitting.post("/accept", count=2)
     assert "Saved: 2 codes." in sitting.page.text
     assert "2 codes decided. Press Ctrl-C" in sitting.page.text
+
+
+ALIKE = [
+    "Tenderers must register on the portal before the closing date and send all documents. " * 4
+    + bought
+    + " Payment is due thirty days after the invoice." * 3
+    for bought in ("Supply of winter road salt.", "Felling of spruces.", "Repair of lifts.")
+]
+
+
+async def test_texts_that_begin_alike_show_what_spoke_for_the_code(
+    sit: Open, tmp_path: Path
+) -> None:
+    sitting = sit(enriched(tmp_path, ALIKE, min_confidence=1.0))
+    await sitting.start()
+    shown = sitting.page.by_id("text").text
+    assert shown.startswith("… Supply of winter road salt. … Show the whole text, 5")
+    assert "Show 1 other column id 0" in sitting.page.text
+    await sitting.go("/accept")
+    for bought in ("winter road salt", "Felling", "lifts"):
+        assert bought in sitting.page.text
+    assert "Tenderers must register" not in sitting.page.text
+
+
+async def test_an_excerpt_gives_nothing_away_to_a_blind_reviewer(sit: Open, tmp_path: Path) -> None:
+    """The sentence that has a word of the best match's title is not preferred."""
+    text = "One of a kind. " * 40 + "Road salt. "
+    sitting = sit(enriched(tmp_path, [text], min_confidence=1.0), blind=True)
+    await sitting.start()
+    assert sitting.page.by_id("text").text.startswith("One of a kind.")
+    assert not [*sitting.page.each("mark")]

@@ -39,8 +39,8 @@ def test_a_table_without_a_header_can_be_reviewed(tmp_path: Path) -> None:
     made = {"systems": "psc,cpv", "text_columns": "2", "top": 2, "explain": True}
     pipeline.classify(source, output=output, csv=csv, **made)  # type: ignore[arg-type]
     rows = [*open_enriched(output).rows()]
-    assert [text for text, _ in rows] == ["Road marking", ""]
-    assert [each["psc"].status for _, each in rows][1] == "empty"
+    assert [text for text, *_ in rows] == ["Road marking", ""]
+    assert [each["psc"].status for _, each, _ in rows][1] == "empty"
     assert rows[0][1]["cpv"].title == "Road-marking equipment"
 
 
@@ -65,7 +65,7 @@ def test_the_texts_of_fields_are_in_every_format(tmp_path: Path, kind: str, suff
         frame.to_parquet(source)
     columns = ["tender.title", "tender.lots.title"]
     pipeline.classify(source, output=output, systems="cpv", text_columns=columns)
-    found = [text for text, _ in open_enriched(output).rows()]
+    found = [text for text, *_ in open_enriched(output).rows()]
     assert found == ['Road marking. A "big" one. another lot', ""]
 
 

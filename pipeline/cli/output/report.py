@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.answers import BatchAnswers
+from pipeline.answers import BatchAnswers, System
 from pipeline.classification.cloud_sink import ExistingObject
 from pipeline.classification.provenance import ExistingFile, texts_of_output, written_by_us
 from pipeline.classification.summary import Summary
@@ -16,7 +16,10 @@ from pipeline.errors import PipelineError
 from pipeline.file_options import Files
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
-from pipeline.tables import open_reader
+from pipeline.tables import Batch, open_reader
+
+if TYPE_CHECKING:  # the report of a paid run needs no engine
+    from pipeline.engine.model import ModelFolder
 
 __all__ = ["RunReport"]
 
@@ -38,23 +41,24 @@ class RunReport:
         settings: Settings,
         before: ExistingFile | ExistingObject | None,
         files: Files,
+        models: Mapping[System, ModelFolder],
     ) -> None:
         self._file = page_file(path)
         self._file.check(files.overwrite)
         found = before.manifest if before else {}
         self._previous = found if "finished" in found else {}  # it may only name a ledger
         self._manifest: Mapping[str, Any] | None = None
-        self._collected = Collected(settings)
+        self._collected = Collected(settings, models)
         self._open_changes = partial(_changes, before, files, settings)
         self._changes: Changes | None = None
 
-    def observe(self, texts: Sequence[str], answers: BatchAnswers) -> None:
+    def observe(self, batch: Batch, answers: BatchAnswers) -> None:
         """Receive a batch of rows; the output before is still in place then."""
         if not self._collected.rows:
             self._changes = self._open_changes()
-        self._collected.add(texts, answers)
+        self._collected.add(batch, answers)
         if self._changes is not None:
-            self._changes.add(texts, answers)
+            self._changes.add(batch.texts, answers)
 
     def record(self, manifest: Mapping[str, Any]) -> None:
         """Receive the record of the run."""
