@@ -47,9 +47,10 @@ KEPT = 100_000
 UNSPOKEN = 0.2
 """The weight of a sentence without a word that spoke for the code; the strongest word has 1."""
 
-STOP = re.compile(r"(?<=[^\W\d]{2}[.!?;])\s+|\n")
-PIECE = re.compile(r"\S.{0,159}(?!\S)|\S{160}", re.DOTALL)
-"""A sentence, or a part of a long one."""
+STOP = re.compile(r"[.!?;\n](?:(?<=\n)|(?<=[^\W\d]{2}.)\s)")
+LONGEST_PIECE = 160
+PIECE = re.compile(rf"\S.{{0,{LONGEST_PIECE - 1}}}(?!\S)|\S{{{LONGEST_PIECE}}}", re.DOTALL)
+"""A part of a long sentence."""
 
 WORD = re.compile(r"[^\W\d_]+")
 DOTS = "\N{HORIZONTAL ELLIPSIS}"
@@ -193,8 +194,11 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a text, and where each begins."""
     text, start = text[:READ], 0
     for end in (*(match.end() for match in STOP.finditer(text)), len(text)):
-        for match in PIECE.finditer(text, start, end):
-            yield match.start(), match[0]
+        if end - start <= LONGEST_PIECE:
+            if piece := text[start:end].strip():
+                yield start, piece
+        else:
+            yield from ((each.start(), each[0]) for each in PIECE.finditer(text, start, end))
         start = end
 
 
