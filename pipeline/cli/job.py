@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +36,7 @@ from pipeline.file_options import Files, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress
-from pipeline.tables import format_of, local_table, output_format_of
+from pipeline.tables import Batch, format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
@@ -115,9 +115,9 @@ class Job:
             reporter = replace(reporter, record=page.record)
         observers = [each.observe for each in (page, examples) if each]
 
-        def observe(texts: Sequence[str], answers: BatchAnswers) -> None:
+        def observe(batch: Batch, answers: BatchAnswers) -> None:
             for each in observers:
-                each(texts, answers)
+                each(batch, answers)
 
         reporter = replace(reporter, observe=observe)
         with self._purchase() as purchase:

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from pipeline.answers import Answer, Match, Matched, System
 from pipeline.cli.output.examples import MOST, Examples
+from pipeline.tables import ArrowBatch
 from tests.forking import ran
 
 SURE, LIKELY, DOUBTFUL = 0.97, 0.7, 0.01
@@ -22,10 +24,14 @@ def answer(confidence: float, title: str = "Pens") -> Matched:
     return Matched((Match("30192121", title, confidence),))
 
 
+def batch(texts: list[str]) -> ArrowBatch:
+    return ArrowBatch(texts, pa.RecordBatch.from_pydict({"description": texts}))
+
+
 def shown(rows: dict[str, Answer | None], width: int = 80) -> list[str]:
     examples = Examples(["cpv"])
     for text, one in rows.items():
-        examples.observe([text], {"cpv": [one]})
+        examples.observe(batch([text]), {"cpv": [one]})
     return list(examples.lines(width))
 
 
@@ -46,17 +52,26 @@ def test_each_band_has_an_example_and_the_surer_ones_come_first() -> None:
 
 def test_a_text_is_shown_once_and_rows_without_a_code_never() -> None:
     examples = Examples(["cpv"])
-    examples.observe(["Pens", "Pens"], {"cpv": [answer(SURE), answer(SURE)]})
-    examples.observe(["", "12"], {"cpv": [None, Matched(())]})
+    examples.observe(batch(["Pens", "Pens"]), {"cpv": [answer(SURE), answer(SURE)]})
+    examples.observe(batch(["", "12"]), {"cpv": [None, Matched(())]})
     assert len(list(examples.lines(80))) == 2
     assert shown({"": None}) == []
+
+
+def test_texts_that_begin_alike_show_what_speaks_for_the_code() -> None:
+    same = "Tenderers must register before the closing date and send all documents. " * 3
+    examples = Examples(["cpv"])
+    texts = [same + "Twenty pens.", same + "One oak desk.", same + "Lifts."]
+    examples.observe(batch(texts), {"cpv": [answer(SURE)] * 3})
+    lines = [line.split("cpv")[0] for line in examples.lines(80)]
+    assert ["pens" in lines[1], "desk" in lines[2], "Lifts" in lines[3]] == [True] * 3
 
 
 def test_the_systems_take_turns() -> None:
     systems: list[System] = ["cpv", "psc"]
     examples = Examples(systems)
     answers: dict[System, list[Answer | None]] = {system: [answer(SURE)] * 4 for system in systems}
-    examples.observe([f"row {n}" for n in range(4)], answers)
+    examples.observe(batch([f"row {n}" for n in range(4)]), answers)
     lines = list(examples.lines(80))[1:]
     assert [line.split()[3] for line in lines] == ["cpv", "psc", "cpv", "psc"]
 
@@ -67,7 +82,7 @@ def test_lines_fit_the_terminal_and_do_nothing_to_it(width: int) -> None:
     lines = shown({text: answer(SURE, "Pens " * 30)}, width)
     assert max(map(len, lines)) <= width
     assert "\x1b" not in lines[1]
-    assert lines[1].count("…") == 2
+    assert lines[1].count("…") == 3  # before and after the excerpt, and of the title
 
 
 def test_only_a_terminal_shows_them(tmp_path: Path, table: Path) -> None:

@@ -7,7 +7,9 @@ from itertools import cycle, islice
 
 from pipeline.answers import BatchAnswers, Match, Matched, System
 from pipeline.bands import BANDS, Band, band
+from pipeline.classification.excerpts import Excerpts, spoken_words
 from pipeline.quoting import visible
+from pipeline.tables import Batch
 
 __all__ = ["Examples"]
 
@@ -23,12 +25,16 @@ class Examples:
 
     def __init__(self, systems: Sequence[System]) -> None:
         self._systems = cycle(systems)
+        self._excerpts = Excerpts()
         self._found: Mapping[Band, dict[str, tuple[System, Match]]] = {name: {} for name in BANDS}
 
-    def observe(self, texts: Sequence[str], answers: BatchAnswers) -> None:
+    def observe(self, batch: Batch, answers: BatchAnswers) -> None:
         """Keep what is still missing of a batch."""
-        for place, text in enumerate(texts):
-            if all(len(kept) == MOST for kept in self._found.values()):
+        if self._full:
+            return
+        self._excerpts.count(batch.texts)
+        for place, text in enumerate(batch.texts):
+            if self._full:
                 return
             system = next(self._systems)
             match answers[system][place]:
@@ -36,6 +42,10 @@ class Examples:
                     kept = self._found[band(system, first.confidence)]
                     if len(kept) < MOST:
                         kept.setdefault(text, (system, first))
+
+    @property
+    def _full(self) -> bool:
+        return all(len(kept) == MOST for kept in self._found.values())
 
     def lines(self, width: int) -> Iterator[str]:
         """Yield a heading and a line for each example, at most `width` columns wide.
@@ -50,7 +60,9 @@ class Examples:
         yield f"{'':<{margin}}{'text':<{left}}code"
         for name, text, system, match in shown:
             code = f"{system} {match.code} {match.title}"
-            start = f"{name:<{margin}}{_short(text, left - 2):<{left}}"
+            words = spoken_words(text, [(system, match.code, match.title)])
+            excerpt = _short(self._excerpts.of(text, words, left - 2), left - 2)
+            start = f"{name:<{margin}}{excerpt:<{left}}"
             yield start + _short(code, width - len(start))
 
     def _chosen(self) -> list[tuple[Band, str, System, Match]]:
