@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pipeline.service import server
+from pipeline.service.http.protocol import BoundedHttp
 
 BODY = b'{"description": "road"}'
 
@@ -32,6 +34,72 @@ def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[tuple
             while not running.started and thread.is_alive():
                 time.sleep(0.001)
             yield listener.getsockname()[:2]
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can be put forward."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+class Timed:
+    """A server whose clock a test puts forward, so that no test waits for the machine's.
+
+    Attributes:
+        place: where it is.
+    """
+
+    def __init__(self, place: tuple[str, int], loop: Loop) -> None:
+        self.place, self._loop = place, loop
+        self._bytes, self._arrived = 0, threading.Condition()
+
+    def pass_time(self, seconds: float) -> None:
+        """Put the clock forward, after everything that is under way in the loop now."""
+        self._loop.call_soon_threadsafe(self._advance, seconds)
+
+    def wait_for(self, sent: int) -> None:
+        """Wait until the server has read so many bytes, from all connections since the start."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: self._bytes >= sent, 60)
+
+    def note(self, data: bytes) -> None:
+        """Note bytes that arrived."""
+        with self._arrived:
+            self._bytes += len(data)
+            self._arrived.notify_all()
+
+    def _advance(self, seconds: float) -> None:
+        self._loop.ahead += seconds
+
+
+@contextmanager
+def timed(app: Any, **options: Any) -> Iterator[Timed]:
+    """Run the server on a clock of its own."""
+    here: list[Timed] = []
+
+    class Noting(BoundedHttp):
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            here[0].note(data)
+
+    running, loop = server.Server(app, protocol=Noting, **options), Loop()
+
+    def run(listener: socket.socket) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(running.serve([listener]))
+
+    with server.listening("127.0.0.1", 0) as listener:
+        here.append(Timed(listener.getsockname()[:2], loop))
+        thread = threading.Thread(target=run, args=(listener,))
+        thread.start()
+        try:
+            yield here[0]
         finally:
             running.should_exit = True
             thread.join()

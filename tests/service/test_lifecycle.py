@@ -107,7 +107,9 @@ def test_when_it_is_killed_what_it_answered_is_charged_and_the_books_are_sound(
     assert len(prices) - len(crowd.prices) <= crowd.many
     with serving(tmp_path) as server:
         headers = {"X-API-Key": key}
-        again = httpx.post(f"{server.address}/api/cpv/match", json=REQUEST, headers=headers)
+        again = httpx.post(
+            f"{server.address}/api/cpv/match", json=REQUEST, headers=headers, timeout=None
+        )
         assert again.status_code == 200
     assert len(charged(tmp_path, key)) == len(prices) + 1
 
@@ -166,7 +168,7 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
     with (
         serving(tmp_path, forked=False) as server,
         httpx.Client(
-            base_url=server.address, headers={"X-API-Key": key}, trust_env=False
+            base_url=server.address, headers={"X-API-Key": key}, trust_env=False, timeout=None
         ) as client,
     ):
         before = client.post("/api/cpv/match", json=REQUEST)
@@ -206,7 +208,9 @@ def test_it_continues_when_nobody_reads_its_output_any_more(tmp_path: Path) -> N
         process.stdout.close()
         process.stderr.close()
         for _ in range(3):
-            answer = httpx.post(f"{address}/api/cpv/match", json=REQUEST, trust_env=False)
+            answer = httpx.post(
+                f"{address}/api/cpv/match", json=REQUEST, trust_env=False, timeout=None
+            )
             assert answer.status_code == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0

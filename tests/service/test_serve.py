@@ -45,7 +45,7 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
     limits = ["--rate", "2/min", "--demo-rate", "1/hour"]
     with (
         serving(tmp_path, *limits) as server,
-        httpx.Client(base_url=server.address, trust_env=False) as client,
+        httpx.Client(base_url=server.address, trust_env=False, timeout=None) as client,
     ):
         assert client.get("/health").json() == {"status": "ok"}
         request = {"description": "Resurfacing of a rural road"}
@@ -87,7 +87,7 @@ def test_a_bad_night_is_announced_recorded_and_reported(tmp_path: Path) -> None:
     with (
         serving(tmp_path, "--faults", faults) as server,
         httpx.Client(
-            base_url=server.address, trust_env=False, headers={"X-API-Key": key}
+            base_url=server.address, trust_env=False, timeout=None, headers={"X-API-Key": key}
         ) as client,
     ):
         request = {"description": "Resurfacing of a rural road"}

@@ -33,7 +33,7 @@ async def told(scope: Scope, receive: Receive, send: Send) -> None:
 def seen(place: tuple[str, int], *headers: tuple[str, str]) -> list[str]:
     """Return the address and scheme that an application sees of a request."""
     host = f"[{place[0]}]" if ":" in place[0] else place[0]
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=None) as client:
         got: list[str] = client.get(f"http://{host}:{place[1]}", headers=list(headers)).json()
     return got
 
@@ -101,7 +101,7 @@ def test_behind_a_proxy_every_address_has_a_limit_of_its_own(accounts: Accounts)
     }
     with (
         serving(app, trusted_proxies=trusted) as (host, port),
-        httpx.Client(base_url=f"http://{host}:{port}", trust_env=False) as client,
+        httpx.Client(base_url=f"http://{host}:{port}", trust_env=False, timeout=None) as client,
     ):
         for chain, status in chains.items():
             response = client.post(

@@ -12,5 +12,8 @@ TEXT = "Winter road maintenance: snow clearing and gritting of municipal streets
 def call(site: Site, key: str) -> httpx.Response:
     """Call the interface as a program does."""
     return httpx.post(
-        f"{site.address}/api/cpv/match", json={"description": TEXT}, headers={"X-API-Key": key}
+        f"{site.address}/api/cpv/match",
+        json={"description": TEXT},
+        headers={"X-API-Key": key},
+        timeout=None,
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from pipeline.answers import SYSTEMS
+from pipeline.engine import ranker
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
 from tests.paid.serving import serving
@@ -54,8 +56,15 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="package")
+def warm() -> None:
+    """Load the models before a browser waits for an answer of theirs."""
+    for system in SYSTEMS:
+        ranker(system).rank(["road"], 1)
+
+
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def site(warm: None, tmp_path: Path) -> Iterator[Site]:
     accounts = Accounts(tmp_path / "service", passwords=QUICK)
     with serving(create_app(accounts, engine_matchers())) as address:
         yield Site(address, accounts)
@@ -66,6 +75,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     opened = browser.new_context(base_url=site.address, viewport={"width": 1100, "height": 800})
     opened.set_default_timeout(10_000)
+    opened.set_default_navigation_timeout(0)  # the server may be busy, and always answers
     yield opened
     opened.close()
 

@@ -37,11 +37,9 @@ class Night:
     folder: Path
     key: str
 
-    def client(self, timeout: float = 30.0) -> httpx.Client:
+    def client(self) -> httpx.Client:
         headers = {"X-API-Key": self.key}
-        return httpx.Client(
-            base_url=self.address, headers=headers, timeout=timeout, trust_env=False
-        )
+        return httpx.Client(base_url=self.address, headers=headers, timeout=None, trust_env=False)
 
     @contextmanager
     def connection(self) -> Iterator[http.client.HTTPConnection]:
@@ -54,6 +52,12 @@ class Night:
         headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
         connection.request("POST", "/api/cpv/match", b'{"description": "road"}', headers)
         return connection.getresponse()
+
+    def leave(self) -> None:
+        """Ask, and leave before the answer."""
+        with self.connection() as connection:
+            headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
+            connection.request("POST", "/api/cpv/match", b'{"description": "road"}', headers)
 
     def record(self) -> list[Served]:
         opened = Record(self.folder)

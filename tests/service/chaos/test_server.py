@@ -115,7 +115,7 @@ def test_another_protocol_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFi
     app = FaultServer(create_app(accounts, SCRIPTED), Script(fault=(DropBefore(),)), record)
     with caplog.at_level(logging.ERROR), serving(app) as address:
         response = httpx.post(
-            f"{address}/api/cpv/match", json={"description": "road"}, trust_env=False
+            f"{address}/api/cpv/match", json={"description": "road"}, trust_env=False, timeout=None
         )
     assert response.status_code == 500
     assert "http=DroppableConnections" in caplog.text

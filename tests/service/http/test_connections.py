@@ -7,8 +7,8 @@ import logging
 import socket
 import sys
 import threading
-import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -20,7 +20,17 @@ from pipeline.service.http import protocol
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import BoundedHttp
 from tests.service.conftest import SCRIPTED
-from tests.service.sockets import BODY, CALL, connected, one, parsed, refusal, rest, serving
+from tests.service.sockets import (
+    BODY,
+    CALL,
+    connected,
+    one,
+    parsed,
+    refusal,
+    rest,
+    serving,
+    timed,
+)
 
 LENGTH = [(b"content-length", b"2")]
 
@@ -35,44 +45,41 @@ LENGTH = [(b"content-length", b"2")]
     ],
     ids=["a path", "a field", "a body", "the second request"],
 )
-def test_a_request_that_comes_too_slowly_is_broken_off(
-    accounts: Accounts, sent: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
-    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+def test_a_request_that_comes_too_slowly_is_broken_off(accounts: Accounts, sent: bytes) -> None:
+    answered = b""
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
         connection.sendall(sent)
-        received = rest(connection)
-    before, found, last = received.rpartition(b"HTTP/1.1 408 ")
-    status, message = refusal(found + last)
+        running.wait_for(len(sent))
+        if sent.count(b"GET") == 2:
+            answered = one(connection)
+        running.pass_time(protocol.SLOWEST - 1)
+        running.pass_time(2)
+        status, message = refusal(rest(connection))
     assert status == 408
     assert message.startswith("The request is too slow.")
-    assert before.startswith(b"HTTP/1.1 200 ") == (sent.count(b"GET") == 2)
+    assert answered.startswith(b"HTTP/1.1 200 ") == (sent.count(b"GET") == 2)
 
 
-def test_a_request_is_answered_once_even_if_its_rest_never_comes(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
-    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+def test_a_request_is_answered_once_even_if_its_rest_never_comes(accounts: Accounts) -> None:
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
         connection.sendall(CALL + b"X-API-Key: tp_unknown\r\n\r\n" + BODY[:5])
-        received = rest(connection)
-    assert received.startswith(b"HTTP/1.1 401 ")
-    assert received.count(b"HTTP/1.1 ") == 1
+        assert one(connection).startswith(b"HTTP/1.1 401 ")
+        running.pass_time(protocol.SLOWEST + 1)
+        assert rest(connection) == b""
 
 
 def test_a_connection_without_a_request_is_closed_and_one_after_a_request_is_kept(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+    accounts: Accounts,
 ) -> None:
-    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
     with (
-        serving(create_app(accounts, SCRIPTED)) as place,
-        connected(place) as silent,
-        connected(place) as busy,
+        timed(create_app(accounts, SCRIPTED)) as running,
+        connected(running.place) as silent,
+        connected(running.place) as busy,
     ):
         busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n")
         assert one(busy).startswith(b"HTTP/1.1 200 ")
+        running.pass_time(protocol.SLOWEST + 1)
         assert rest(silent) == b""
-        time.sleep(0.6)
         busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
         assert rest(busy).startswith(b"HTTP/1.1 200 ")
 
@@ -92,10 +99,12 @@ def test_a_connection_whose_responses_are_not_read_is_dropped(
 
 
 def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
-    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+    sent = 0
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
         for piece in (CALL[:20], CALL[20:], b"Connection: close\r\n\r\n", BODY[:9], BODY[9:]):
             connection.sendall(piece)
-            time.sleep(0.02)
+            sent += len(piece)
+            running.wait_for(sent)
         assert parsed(rest(connection))[0] == 200
 
 
@@ -130,48 +139,77 @@ def test_one_connection_too_many_is_asked_to_retry_later(
         assert len(accounts.statement.charges()) == 0
 
 
+HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
+
+
+class Networks:
+    """Says of each connection in which network its client is, by the client's port."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._by_port: dict[int, str] = {}
+        made = BoundedHttp.connection_made
+
+        def named(one: BoundedHttp, transport: asyncio.Transport) -> None:
+            network = self._by_port[transport.get_extra_info("peername")[1]]
+            monkeypatch.setattr(protocol, "network_of", lambda _: network)
+            made(one, transport)
+
+        monkeypatch.setattr(BoundedHttp, "connection_made", named)
+
+    @contextmanager
+    def connected(self, place: tuple[str, int], network: str) -> Iterator[socket.socket]:
+        with socket.socket() as connection:
+            connection.bind(("127.0.0.1", 0))
+            self._by_port[connection.getsockname()[1]] = network
+            connection.settimeout(15)
+            connection.connect(place)
+            yield connection
+
+
 def test_whoever_has_most_connections_gives_one_up_that_waits_for_a_request(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    networks = iter(["many", "many", "few", "few", "other", "other"])
-    monkeypatch.setattr(protocol, "network_of", lambda _: next(networks))
-    monkeypatch.setattr(protocol, "AT_REST", 60.0)
-    health = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
-    with serving(create_app(accounts, SCRIPTED), most_connections=3) as place, ExitStack() as stack:
-        first, second, third = (stack.enter_context(connected(place)) for _ in range(3))
-        second.sendall(health)
+    networks = Networks(monkeypatch)
+    options = {"most_connections": 3}
+    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
+        first, second, third = (
+            stack.enter_context(networks.connected(running.place, network))
+            for network in ("many", "many", "few")
+        )
+        second.sendall(HEALTH)
         assert one(second).startswith(b"HTTP/1.1 200 ")
-        for _ in ("few has as many", "a request may be on its way"):
-            with connected(place) as refused:
-                refused.sendall(health)
+        for network in ("few", "other"):  # few has as many; a request may be on its way
+            with networks.connected(running.place, network) as refused:
+                refused.sendall(HEALTH)
                 assert parsed(rest(refused))[0] == 503
-        monkeypatch.setattr(protocol, "AT_REST", 0.0)
-        sixth = stack.enter_context(connected(place))
+        running.pass_time(protocol.AT_REST + 1)
+        sixth = stack.enter_context(networks.connected(running.place, "other"))
         assert rest(first) == b""
         for connection in (second, third, sixth):
-            connection.sendall(health)
+            connection.sendall(HEALTH)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_request_in_part_gets_503_before_it_gives_way_and_what_is_refused_makes_no_room(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    networks = iter(["many"] * 4 + ["few"] * 2)
-    monkeypatch.setattr(protocol, "network_of", lambda _: next(networks))
-    monkeypatch.setattr(protocol, "AT_REST", 0.0)
-    health = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
-    with serving(create_app(accounts, SCRIPTED), most_connections=2) as place, ExitStack() as stack:
-        first, second, *_ = [stack.enter_context(connected(place)) for _ in range(4)]
-        second.sendall(health)
+    networks, part = Networks(monkeypatch), CALL + b"\r\n" + BODY[:9]
+    options = {"most_connections": 2}
+    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
+        first, second, *_ = (
+            stack.enter_context(networks.connected(running.place, "many")) for _ in range(4)
+        )
+        second.sendall(HEALTH)
         assert one(second).startswith(b"HTTP/1.1 200 ")
-        first.sendall(CALL + b"\r\n" + BODY[:9])
-        time.sleep(0.02)
-        fifth = stack.enter_context(connected(place))
+        first.sendall(part)
+        running.wait_for(len(HEALTH + part))
+        running.pass_time(protocol.AT_REST + 1)
+        fifth = stack.enter_context(networks.connected(running.place, "few"))
         assert refusal(rest(first)) == (503, "The service is busy. Try again in a moment.")
-        fifth.sendall(health)
+        fifth.sendall(HEALTH)
         assert one(fifth).startswith(b"HTTP/1.1 200 ")
-        with connected(place) as sixth:
-            sixth.sendall(health)
+        with networks.connected(running.place, "few") as sixth:
+            sixth.sendall(HEALTH)
             assert parsed(rest(sixth))[0] == 503
 
 

@@ -20,7 +20,7 @@ from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
-from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving
+from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving, timed
 
 CANARY = "canary7f3a"
 
@@ -140,7 +140,9 @@ def test_a_head_has_exactly_the_bytes_that_the_documents_allow(
 def test_a_large_head_within_the_bound_is_taken(accounts: Accounts) -> None:
     with serving(create_app(accounts, SCRIPTED)) as (host, port):
         headers = {f"X-{number}": "x" * 1000 for number in range(60)}
-        response = httpx.get(f"http://{host}:{port}/health", headers=headers, trust_env=False)
+        response = httpx.get(
+            f"http://{host}:{port}/health", headers=headers, trust_env=False, timeout=None
+        )
     assert response.status_code == 200
 
 
@@ -177,14 +179,14 @@ def test_empty_lines_before_a_request_are_ignored(
     assert statuses == [b"200"] * b"".join(parts).count(b"POST") + [b"404"]
 
 
-def test_empty_lines_do_not_keep_a_connection(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, "IDLE", 0.3)
-    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+def test_empty_lines_do_not_keep_a_connection(accounts: Accounts) -> None:
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
         connection.sendall(USUAL + b"\r\n")
         assert one(connection).startswith(b"HTTP/1.1 200 ")
+        running.pass_time(server.IDLE - 1)
         connection.sendall(b"\r\n")
+        running.wait_for(len(USUAL) + 4)
+        running.pass_time(2)
         assert rest(connection) == b""
 
 
