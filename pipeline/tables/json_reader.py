@@ -414,6 +414,8 @@ class JsonReader(FileReader):
         try:
             return parsed(content.decode())
         except UnicodeDecodeError as error:
+            if line == 1 and not self.in_list:
+                refuse_other_contents(self._path, "JSON Lines", content)
             raise not_utf_8(self._path, self._place(line), error) from error
         except ValueError as error:
             if line == 1 and not self.in_list:

@@ -47,6 +47,7 @@ Kind: TypeAlias = Literal[
     "other compression",
     "Excel",
     "Git LFS",
+    "UTF-16",
     "OLE",
     "PDF",
     "HTML",
@@ -134,6 +135,13 @@ KNOWN = (
         "Download the table itself: git lfs pull.",
         (b"version https://git-lfs",),
     ),
+    Contents(
+        "UTF-16",
+        ".csv",
+        "text in UTF-16",
+        "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.",
+        (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    ),
     Contents("PDF", "", "a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
     Contents(
         "HTML",
@@ -162,7 +170,7 @@ OCDS = Contents(
 )
 
 PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
-RELEASE = re.compile(rb'"(?:tag|tender|compiledRelease|releases)"\s*:\s*[{\[]')
+RELEASE = re.compile(rb'"(?:tag|tender|awards|contracts|compiledRelease|releases)"\s*:\s*[{\[]')
 OCID = re.compile(rb'"ocid"\s*:\s*"')
 ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
 """Members of OCDS packages and releases."""
@@ -193,7 +201,9 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
         InputError: the file is of another kind.
     """
     found = contents_of(_first_of(path) if first is None else first)
-    if found is not None and found.kind != wanted and (found.magic or wanted != "OCDS"):
+    if found is None or found.kind == wanted or (found.kind, wanted) == ("UTF-16", "CSV"):
+        return
+    if found.magic or wanted != "OCDS":
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
 
 

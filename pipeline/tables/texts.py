@@ -47,6 +47,9 @@ description has 0.63."""
 ALIKE_CODE = 0.85
 """The same for a column of codes, beside one with the system in its name."""
 
+INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
+"""Characters without a width that are in some names, such as a second byte order mark."""
+
 NO_TEXT = re.compile(
     r"(?:(?:null|\(null\)|<null>|none|nil|nan|n/?a|n\.a\.|#n/a|<na>|undefined|tb[acd]|[-‐‑–—_.?/]+)"  # noqa: RUF001
     r"(?:\. |$))+",
@@ -153,7 +156,7 @@ def find_column(
 
 def one_line(name: str) -> str:
     """Return the name of a column as people write it: trimmed, and white space made one blank."""
-    return " ".join(name.split())
+    return " ".join(name.translate(INVISIBLE).split())
 
 
 def own_name(names: Collection[str], wanted: str) -> str | None:

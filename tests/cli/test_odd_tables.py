@@ -66,6 +66,10 @@ REFUSED: list[Refused] = [
         '[{"description": "Baños"}]'.encode("latin-1"),
         ["item 1: byte 0xF1 is not UTF-8.", "iconv -f cp1252 -t utf-8 FILE > NEW"],
     ),
+    *(
+        (f"utf-16.{suffix}", '{"description": "Road"}'.encode("utf-16"), ["holds text in UTF-16"])
+        for suffix in ("json", "jsonl")
+    ),
     ("one-line.json", json.dumps(RESULTS).encode(), [TAKE_OUT]),
     ("lines.json", json.dumps(RESULTS, indent=2).encode(), ["is not OCDS", TAKE_OUT]),
     (
@@ -161,6 +165,13 @@ READ: list[tuple[str, bytes, Sequence[str], Sequence[str], str]] = [
         json.dumps(AWARDS).encode(),
         ["description"],
         ["Desks. Oak desks. For schools"],
+        "",
+    ),
+    (
+        "award.json",
+        b'{"ocid":"b-1","id":"1","awards":[{"items":[{"description":"Desks"}]}]}',
+        ["description"],
+        ["Desks"],
         "",
     ),
     (

@@ -78,9 +78,9 @@ def test_what_stands_for_no_text_is_none(value: str) -> None:
 
 
 def test_a_name_matches_apart_from_white_space_if_no_other_has_it_exactly() -> None:
-    names = ["id", "Description ", "\xa0Title", "Art der\n Leistung", "title", "title "]
-    wanted = ["Description", " Title", "Art  der Leistung", "title", "title "]
-    assert find_columns(names, wanted, "The table") == [1, 2, 3, 4, 5]
+    names = ["\ufeffid", "Description ", "\xa0Title\u200b", "Art der\n Leistung", "title", "title "]
+    wanted = ["id", "Description", " Title", "Art  der Leistung", "title", "title "]
+    assert find_columns(names, wanted, "The table") == [0, 1, 2, 3, 4, 5]
     with pytest.raises(InputError, match="has 2 columns named ' title'"):
         find_columns(names, [" title"], "The table")
     with pytest.raises(InputError) as caught, naming_all([("--code-column", "id ")]):
