@@ -3,11 +3,20 @@
 Charts take numbers and labels. The pages that show them bring the style sheet.
 """
 
-from pipeline.charts.bars import Bar, bars
-from pipeline.charts.curves import Curve, CurvePoint, curves
-from pipeline.charts.daily import Day, daily
-from pipeline.charts.reliability import Bin, reliability
-from pipeline.charts.tables import FEWEST, WANTED, Ranked, Taken, coverage, most_taken, ranking
+from pipeline.charts.bars import (
+    FEWEST,
+    WANTED,
+    Bar,
+    Bin,
+    Ranked,
+    Taken,
+    bars,
+    coverage,
+    most_taken,
+    ranking,
+    reliability,
+)
+from pipeline.charts.curves import Curve, CurvePoint, Day, curves, daily
 from pipeline.charts.templates import environment
 
 __all__ = [

@@ -1,15 +1,129 @@
-"""Horizontal bars of shares, in groups, with an interval over each bar."""
+"""Charts of bars: shares in groups, reliability, and tables with a bar in each line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from markupsafe import Markup
 
 from pipeline.charts.templates import draw, percent_ticks
 
-__all__ = ["Bar", "bars"]
+__all__ = [
+    "FEWEST",
+    "WANTED",
+    "Bar",
+    "Bin",
+    "Ranked",
+    "Taken",
+    "bars",
+    "coverage",
+    "most_taken",
+    "ranking",
+    "reliability",
+]
+
+WANTED = (0.95, 0.9, 0.85, 0.8, 0.7, 0.5)
+"""The accuracies that the table has a line for."""
+
+FEWEST = 10
+"""Rows that an accuracy must have to be shown; the share right of one or two rows is noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The most confident rows, down to some confidence.
+
+    Attributes:
+        rows: how many there are.
+        share: the share of them whose code is right, from 0 to 1.
+        confidence: the lowest confidence among them; None if a person decided them all.
+    """
+
+    rows: int
+    share: float
+    confidence: float | None
+
+
+def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
+    """Draw, for each wanted accuracy, the largest part of the rows that reaches it.
+
+    The points go from few rows to many.
+    """
+    lines = {wanted: most_taken(points, wanted) for wanted in WANTED}
+    return draw("coverage.html.j2", lines=lines, rows=rows, style=style)
+
+
+def most_taken(points: Sequence[Taken], wanted: float) -> Taken | None:
+    """Return the largest part of the rows that reaches an accuracy; None if none does."""
+    return next((each for each in reversed(points) if each.share >= wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One line: a code, what it means, and a count."""
+
+    code: str
+    meaning: str
+    count: int
+
+
+def ranking(lines: Sequence[Ranked], *, columns: tuple[str, str, str]) -> Markup:
+    """Draw a line for each count, at least one, in the order given."""
+    most = max(line.count for line in lines)
+    return draw("ranking.html.j2", lines=lines, most=max(1, most), columns=columns)
+
+
+SIZE, COUNTS = 300.0, 46.0
+"""The side of the plot, and the height of the bars that count rows, in the drawing's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The rows of one tenth of the scale of confidence.
+
+    Attributes:
+        low: where the tenth begins, from 0 to 1.
+        confidence: the mean confidence of the rows.
+        share: the share of them that is right.
+        interval: the interval of the share.
+        rows: how many they are; at least one.
+        text: the same in words.
+    """
+
+    low: float
+    confidence: float
+    share: float
+    interval: tuple[float, float]
+    rows: int
+    text: str
+
+
+def reliability(style: str, bins: Sequence[Bin], *, title: str, axes: tuple[str, str]) -> Markup:
+    """Draw a dot for each bin, larger for more rows, and below it a bar that counts the rows.
+
+    Args:
+        style: the CSS class of the diagram; the ids begin with it, so a page has it once.
+        bins: the tenths that have rows.
+        title: the title of the chart, for screen readers; the texts of the bins describe it.
+        axes: what the axis across and the axis upward show.
+    """
+    most = max(each.rows for each in bins)
+    parts = [each.rows / most for each in bins]
+    return draw(
+        "reliability.svg.j2",
+        style=style,
+        dots=[
+            (each, round(2.5 + 5.5 * sqrt(part), 2), round(max(1.0, COUNTS * part), 2))
+            for each, part in zip(bins, parts, strict=True)
+        ],
+        ticks=percent_ticks(SIZE),
+        size=SIZE,
+        floor=SIZE + COUNTS + 8,
+        title=title,
+        axes=axes,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from pipeline.decisions import (
     merged,
 )
 from pipeline.files.paths import stamp
-from pipeline.review.filters import Filters
-from pipeline.review.queue import Item, Queue
+from pipeline.review.queue import Filters, Item, Queue
 from pipeline.review.table import EnrichedTable
 
 __all__ = ["Review"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.charts.daily import round_ticks
+from pipeline.charts.curves import round_ticks
 from pipeline.charts.templates import Tick, percent_ticks
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.excerpts import READ
-from pipeline.report.collected import SHOWN, Collected
+from pipeline.report.page import SHOWN, Collected
 from pipeline.settings import Settings
 from pipeline.tables import ArrowBatch
 

@@ -13,8 +13,7 @@ from pipeline.errors import OutputError
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import page_file
 from pipeline.report.changes import Changed, Compared
-from pipeline.report.collected import SHOWN
-from pipeline.report.page import MARK
+from pipeline.report.page import MARK, SHOWN
 from tests.html_pages import check_complete
 from tests.report.samples import HOSTILE, SOME, matched, reported
 

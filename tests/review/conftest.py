@@ -14,8 +14,7 @@ import pytest
 
 import pipeline
 from pipeline.decisions import Decision, DecisionLog, read_decisions
-from pipeline.review.access import Access
-from pipeline.review.app import create_app
+from pipeline.review.app import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
 from pipeline.review.table import open_enriched

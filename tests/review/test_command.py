@@ -103,7 +103,7 @@ def test_a_review_without_decisions_names_no_next_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
-    monkeypatch.setattr("pipeline.review.candidates.Candidates.load", lambda _: None)
+    monkeypatch.setattr("pipeline.review.pages.Candidates.load", lambda _: None)
     enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
     assert command("review", "out.csv", "--no-browser", "--reviewer", "Anna") == 0
     out = capsys.readouterr().out
@@ -119,7 +119,7 @@ def test_what_reviewers_disagree_about_is_counted_once_for_each_system(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
-    monkeypatch.setattr("pipeline.review.candidates.Candidates.load", lambda _: None)
+    monkeypatch.setattr("pipeline.review.pages.Candidates.load", lambda _: None)
     enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
     none = [nothing_fits("road", system=system) for system in ("psc", "naics")]
     write(tmp_path / "out.csv.decisions.jsonl", none)

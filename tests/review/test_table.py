@@ -11,8 +11,7 @@ import pytest
 import pipeline
 from pipeline.decisions import decisions_in
 from pipeline.errors import InputError, SettingsError
-from pipeline.review.filters import Filters
-from pipeline.review.queue import Queue
+from pipeline.review.queue import Filters, Queue
 from pipeline.review.table import open_enriched
 from tests.decisions.samples import chose, write
 from tests.review.conftest import TEXTS, enriched

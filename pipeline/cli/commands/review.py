@@ -134,9 +134,8 @@ def _warn(files: list[DecisionFile]) -> None:
 
 def _serve(sitting: Review, port: int, browser: webbrowser.BaseBrowser | None) -> int:
     """Serve the page until a signal, and print what to do with the decisions."""
-    from pipeline.review.access import START, Access
-    from pipeline.review.app import create_app
-    from pipeline.review.candidates import Candidates
+    from pipeline.review.app import START, Access, create_app
+    from pipeline.review.pages import Candidates
     from pipeline.service.server import Server, address, listening
 
     with listening(HOST, port) as listener:
@@ -155,7 +154,7 @@ def _serve(sitting: Review, port: int, browser: webbrowser.BaseBrowser | None) -
 
 
 def _about(sitting: Review) -> Iterator[str]:
-    from pipeline.review.filters import Filters
+    from pipeline.review.queue import Filters
 
     systems = ", ".join(
         f"{system.upper()} {sitting.queue.progress(Filters(system=system)).left:,}"

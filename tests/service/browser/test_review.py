@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pipeline.decisions import DecisionLog, read_decisions
-from pipeline.review.access import Access
-from pipeline.review.app import create_app
+from pipeline.review.app import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
 from pipeline.review.table import open_enriched
