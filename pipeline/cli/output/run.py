@@ -11,6 +11,7 @@ import click
 
 from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary, remedy
+from pipeline.classification.write import SETTLED
 from pipeline.cli.output.complaints import complain, naming
 from pipeline.cli.output.console import columns, say, wrapped
 from pipeline.cli.output.log_formats import is_json
@@ -107,7 +108,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield OWNED
     if summary.to_check:
         shown = f"; {page} shows them" if page else ""
-        yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
+        yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{_by_system(summary)}{shown}"
     if summary.review_command:
         yield f"next: {summary.review_command}"
     elif summary.to_check and isinstance(summary.output, Path):
@@ -116,6 +117,16 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         also = summary.also_marked and f", which also marks {summary.also_marked}"
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}{also}"
         yield OWNED
+
+
+def _by_system(summary: Summary) -> str:
+    """Return how many codes of each system are to check; "" if there is one system."""
+    counts = {
+        system.upper(): sum(n for name, n in each.statuses.items() if name not in SETTLED)
+        for system, each in summary.systems.items()
+    }
+    codes = ", ".join(f"{name} {codes:,}" for name, codes in counts.items() if codes)
+    return f" ({codes})" if len(counts) > 1 else ""
 
 
 def exit_code(summary: Summary, settings: Settings, table: AnyPath | None = None) -> int:
