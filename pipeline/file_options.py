@@ -116,13 +116,10 @@ class Files:
 
     @property
     def to_read_output(self) -> tuple[CsvOptions, ExcelOptions]:
-        """The options with which to read the output; its dialect is that of an input like it.
-
-        A workbook has only the sheet with the table.
-        """
+        """The options with which to read the output; they are those of an input like it."""
         if self.input_format != self.output_format:
             return CsvOptions(), ExcelOptions()
-        return self.csv, ExcelOptions(header_row=self.excel.header_row)
+        return self.csv, self.excel
 
 
 def check_no_file(csv: Any, excel: Any) -> None:

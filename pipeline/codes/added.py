@@ -244,11 +244,11 @@ def _text(cell: str) -> str:
 
 def _rows(file: Path) -> Iterator[Cells]:
     try:
-        with open_regular(file) as content:
-            if file.name.lower().endswith((".csv", ".csv.gz")):
+        if file.name.lower().endswith((".csv", ".csv.gz")):
+            with open_regular(file) as content:
                 yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
-            else:
-                yield from row_texts(content)
+        else:
+            yield from row_texts(file)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error

@@ -156,9 +156,12 @@ def open_writer(
             _refuse_duplicate_names(reader.schema.names, "JSON")
             return JsonWriter(path, name, isinstance(reader, JsonReader) and reader.in_list)
         case "xlsx":
-            from pipeline.tables.xlsx_writer import XlsxWriter
+            from pipeline.tables.xlsx_reader import XlsxReader
+            from pipeline.tables.xlsx_writer import XlsxCopy, XlsxWriter
 
             _refuse_compression(name, "Excel", ".xlsx")
+            if isinstance(reader, XlsxReader):
+                return XlsxCopy(path, reader, new_fields)
             return XlsxWriter(path, reader, new_fields)
         case "csv":
             return _csv_writer(path, name, reader, [field.name for field in new_fields])

@@ -5,27 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from itertools import islice
+from math import isfinite
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.file_options import ExcelOptions
-from pipeline.files.regular import open_regular
-from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
+from pipeline.files.workbook import (
+    UNREADABLE,
+    CellError,
+    Grid,
+    Sheet,
+    Value,
+    Workbook,
+    column_letters,
+)
 from pipeline.quoting import listed, quoted
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
-from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
-from pipeline.tables.xlsx_layout import find_layout
 
-__all__ = ["XlsxBatch", "XlsxReader"]
+__all__ = ["WHOLE", "XlsxBatch", "XlsxReader", "as_input_error"]
 
-LIMITS = Limits(file=2**30, part=2**33, strings=2**30)
+HEADER_WITHIN = 100
+"""Rows in which the column names are looked for."""
 
-EMPTY: Row = {}
+WHOLE = 2**53
+"""The first whole number whose neighbours a float cannot tell apart."""
+
+DAY = timedelta(days=1)
+
+Kind: TypeAlias = Literal["null", "bool", "int", "float", "date", "datetime", "text"]
+"""What the cells of a column hold."""
+
+TYPES: dict[Kind, pa.DataType] = {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("ms"),
+}
+"""The Arrow types of columns; others are text."""
+
+Row: TypeAlias = Sequence[Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,145 +63,287 @@ class XlsxBatch:
     rows: Sequence[Row]
     kinds: Mapping[int, Kind]
     schema: pa.Schema
-    values: CellValues
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the columns, typed by what all cells of a column hold."""
         arrays = []
         for (column, kind), field in zip(self.kinds.items(), self.schema, strict=True):
-            cells = [row.get(column) for row in self.rows]
-            found = [cell and self.values.value(cell, kind) for cell in cells]
-            arrays.append(pa.array(found, field.type))
+            cells = [_at(row, column) for row in self.rows]
+            values = [None if cell == "" else _value(cell, kind) for cell in cells]
+            arrays.append(pa.array(values, field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> XlsxBatch:
         """Return the first rows only."""
-        texts, cells = self.texts[:rows], self.rows[:rows]
-        return XlsxBatch(texts, cells, self.kinds, self.schema, self.values)
+        return XlsxBatch(self.texts[:rows], self.rows[:rows], self.kinds, self.schema)
 
 
 class XlsxReader(FileReader):
-    """The table in a sheet. Opening it reads all of it, to find the type of each column.
+    """The table in a sheet, whose cells stay in memory.
 
     Attributes:
-        schema: the columns; one without a name has the letters of its column.
+        path: the workbook.
+        schema: the columns; one without a name has the letters of its column. The cells of a column
+            decide its type.
         sheet: the name of the sheet.
-        above: the rows above the column names, by their numbers, from 1.
-        header_row: the number of the row with the column names.
-        header: its cells.
-        values: interprets the cells.
+        header_row: the number of the row with the column names, from 1.
+        last_row: the number of the last row with a value.
         end: the number of the first column after the table, from 0.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str], options: ExcelOptions) -> None:
         super().__init__(path)
-        with self._opened() as book:
-            self.values = CellValues(book.formats, book.from_1904)
-            layout = find_layout(path, book, self.values, text_columns, options)
-            self._sheet = layout.sheet
-            self.sheet, self.header_row = layout.sheet.name, layout.header_row
-            self.above, self.header = layout.above, layout.header
-            self._kinds, self._last_row = self._scan(book)
-        self.end = max(self._kinds) + 1
-        names = [self._name(column) for column in self._kinds]
-        kinds = self._kinds.values()
-        self.schema = pa.schema(
-            [(name, TYPES.get(kind, pa.string())) for name, kind in zip(names, kinds, strict=True)]
-        )
-        self._where = f"{path}, sheet {quoted(self.sheet)}"
-        columns = list(self._kinds)
-        with _naming_other(layout.others):
-            found = find_cell_texts(names, text_columns, self._where)
-            self._text_in = [replace(each, place=columns[each.place]) for each in found]
+        self.path = path
+        with as_input_error(path), Workbook(path) as book:
+            table = _find_table(path, book, text_columns, options)
+            self._grid, self.sheet, self.header_row = table.grid, table.name, table.header_row
+            self._where = f"{path}, sheet {quoted(self.sheet)}"
+            self._kinds, self.last_row = self._scan(table.header)
+            self.end = max(self._kinds) + 1
+            names = [
+                _text(_at(table.header, column)) or column_letters(column) for column in self._kinds
+            ]
+            types = [TYPES.get(kind, pa.string()) for kind in self._kinds.values()]
+            self.schema = pa.schema(list(zip(names, types, strict=True)))
+            columns = list(self._kinds)
+            with _naming_other(book, self.sheet, text_columns, options):
+                found = find_cell_texts(names, text_columns, self._where)
+                self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
     def batches(self) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
         texts: list[str] = []
         rows: list[Row] = []
         chars = 0
-        with self._opened() as book:
-            for row in self._rows(book):
-                texts.append(join_texts(self._text(row, each) for each in self._text_in))
-                rows.append(row)
-                chars += sum(len(cell.text) for cell in row.values())
-                if len(rows) == BATCH_ROWS or chars >= BATCH_CHARS:
-                    yield self._batch(texts, rows)
-                    texts, rows, chars = [], [], 0
+        for row in islice(self._grid.rows(), self.header_row, self.last_row):
+            texts.append(join_texts(_text_in(row, each) for each in self._text_in))
+            rows.append(row)
+            chars += sum(len(cell) for cell in row if isinstance(cell, str))
+            if len(rows) == BATCH_ROWS or chars >= BATCH_CHARS:
+                yield self._batch(texts, rows)
+                texts, rows, chars = [], [], 0
         if rows:
             yield self._batch(texts, rows)
         wanted = [each.name for each in self._text_in]
         check_found(self._text_in, self.schema.names, wanted, self._where)
 
     def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
-        return XlsxBatch(encodable(texts), rows, self._kinds, self.schema, self.values)
+        return XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
 
-    def _text(self, row: Row, where: CellText) -> str | None:
-        cell = row.get(where.place)
-        return None if cell is None or cell.kind == "error" else where.of(self.values.text(cell))
-
-    def _name(self, column: int) -> str:
-        cell = self.header.get(column)
-        return self.values.text(cell) if cell else column_letters(column)
-
-    def _rows(self, book: Workbook) -> Iterator[Row]:
-        """Yield the rows below the column names up to the last one with a value."""
-        expected = self.header_row + 1
-        for number, row in book.rows(self._sheet):
-            if number > self._last_row:
-                return
-            if number > self.header_row:
-                for _ in range(expected, number):
-                    yield EMPTY
-                yield row
-                expected = number + 1
-
-    def _scan(self, book: Workbook) -> tuple[Mapping[int, Kind], int]:
+    def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.
 
         Raises:
             InputError: a formula has no stored value.
         """
-        kinds: dict[int, Kind] = dict.fromkeys(self.header, "null")
-        last = self.header_row
-        for number, row in book.rows(self._sheet):
-            if number <= self.header_row or not row:
-                continue
-            last = number
-            for column, cell in row.items():
-                if cell.kind == "formula":
-                    raise self._uncomputed(number, column)
-                before = kinds.get(column, "null")
-                kinds[column] = merged(before, self.values.kind(cell))
-        columns = range(min(kinds), max(kinds) + 1)
-        return {column: kinds.get(column, "null") for column in columns}, last
-
-    def _uncomputed(self, row: int, column: int) -> InputError:
-        return InputError(
-            f"{self._path}, sheet {quoted(self.sheet)}, cell {column_letters(column)}{row}: "
-            "the formula has no stored value.",
-            "Open the workbook in a spreadsheet program and save it, so that it is calculated.",
-        )
-
-    @contextmanager
-    def _opened(self) -> Iterator[Workbook]:
-        try:
-            with open_regular(self._path) as file, Workbook(file, LIMITS) as book:
-                yield book
-        except UNREADABLE as error:
-            refuse_other_contents(self._path, "Excel")
-            reason = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
+        row, column = self._grid.uncomputed
+        if row > self.header_row:
             raise InputError(
-                f"{self._path} cannot be read as an Excel workbook: {reason}.",
-                "Check that the file is complete, such as after a download.",
-            ) from error
+                f"{self._where}, cell {column_letters(column)}{row}: "
+                "the formula has no stored value.",
+                "Open the workbook in a spreadsheet program and save it, so that it is calculated.",
+            )
+        kinds: dict[int, Kind] = {at: "null" for at, cell in enumerate(header) if cell != ""}
+        last = self.header_row
+        below = islice(self._grid.rows(), self.header_row, None)
+        for number, cells in enumerate(below, self.header_row + 1):
+            for at, cell in enumerate(cells):
+                if cell != "":
+                    last = number
+                    kind = _kind(cell)
+                    if kinds.get(at) != kind:
+                        kinds[at] = _merged(kinds.get(at, "null"), kind)
+        columns = range(min(kinds), max(kinds) + 1)
+        return {at: kinds.get(at, "null") for at in columns}, last
 
 
 @contextmanager
-def _naming_other(sheets: Sequence[str]) -> Iterator[None]:
-    """Let the error about a missing column name the other sheets."""
+def as_input_error(path: Path, errors: tuple[type[Exception], ...] = UNREADABLE) -> Iterator[None]:
+    """Translate what reading a workbook raises.
+
+    Raises:
+        InputError: one of the errors occurred.
+    """
+    try:
+        yield
+    except errors as error:
+        refuse_other_contents(path, "Excel")
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
+        raise InputError(
+            f"{path} cannot be read as an Excel workbook: {reason}.",
+            "Check that the file is complete, such as after a download, or open it in a "
+            "spreadsheet program and save it as .xlsx again.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Where the table is: its sheet, and the row with the column names."""
+
+    name: str
+    grid: Grid
+    header_row: int
+    header: Row
+
+    @property
+    def names(self) -> set[str]:
+        return _names(self.header)
+
+
+def _find_table(
+    path: Path, book: Workbook, text_columns: Sequence[str], options: ExcelOptions
+) -> _Table:
+    """Return where the table is: in the first sheet that has all text columns.
+
+    If none has, or no column is named, the table is in the sheet with the most column names: a
+    cover has few cells, and the error about the missing columns should be about the table.
+
+    Raises:
+        InputError: there is no such sheet, or no sheet has a table.
+    """
+    sheets = _sheets(path, book, options)
+    wanted = set(text_columns)
+    best: _Table | None = None
+    for table in _tables(book, sheets, wanted, options):
+        if wanted and wanted <= table.names:
+            return table
+        if best is None or len(table.names) > len(best.names):
+            best = table
+    if best:
+        return best
+    raise InputError(
+        f"{path} has no table: {listed([sheet.name for sheet in sheets])} "
+        f"{'is' if len(sheets) == 1 else 'are'} empty"
+        + (f" in row {options.header_row}." if options.header_row else "."),
+        "Name the sheet with the table, --sheet NAME, or the row of the column names, "
+        "--header-row 1.",
+    )
+
+
+def _tables(
+    book: Workbook, sheets: Sequence[Sheet], wanted: set[str], options: ExcelOptions
+) -> Iterator[_Table]:
+    for sheet in sheets:
+        grid = book.grid(sheet)
+        within = islice(grid.rows(), options.header_row or HEADER_WITHIN)
+        top = {number: row for number, row in enumerate(within, 1) if any(c != "" for c in row)}
+        number = options.header_row or _header_row(top, wanted)
+        if number in top:
+            yield _Table(sheet.name, grid, number, top[number])
+
+
+def _sheets(path: Path, book: Workbook, options: ExcelOptions) -> list[Sheet]:
+    """Return the sheet that the options name, by its name or number, or else the visible ones."""
+    if options.sheet is None:
+        found = [sheet for sheet in book.sheets if not sheet.hidden]
+    else:
+        found = [sheet for sheet in book.sheets if sheet.name == options.sheet]
+        if not found and options.sheet.isdecimal():
+            found = book.sheets[int(options.sheet) - 1 :][:1] if int(options.sheet) else []
+    if found:
+        return found
+    names = listed([sheet.name for sheet in book.sheets])
+    what = "no visible sheet" if options.sheet is None else f"no sheet {quoted(options.sheet)}"
+    raise InputError(f"{path} has {what}. Its sheets: {names}.", "Name one of them: --sheet NAME.")
+
+
+def _header_row(top: Mapping[int, Row], wanted: set[str]) -> int:
+    """Return the number of the first row that names all text columns; 0 if there are no rows.
+
+    Without such a row, it is the first one with the most texts.
+    """
+    named = (number for number, row in top.items() if wanted and wanted <= _names(row))
+    return next(named, 0) or max(top, key=lambda number: _texts(top[number]), default=0)
+
+
+@contextmanager
+def _naming_other(
+    book: Workbook, sheet: str, text_columns: Sequence[str], options: ExcelOptions
+) -> Iterator[None]:
+    """Let the error about a missing column name the other sheets, or a hidden one that has it."""
     try:
         yield
     except InputError as error:
-        if sheets:
-            error.hint = f"{error.hint} Or name another sheet, --sheet NAME: {listed(sheets)}."
+        others = [] if options.sheet else [each for each in book.sheets if each.name != sheet]
+        hidden = [each for each in others if each.hidden]
+        for table in _tables(book, hidden, set(text_columns), options):
+            if table.names.issuperset(text_columns):
+                error.hint = f"The hidden sheet {table.name!r} has it: --sheet {table.name!r}."
+                raise
+        if visible := [each.name for each in others if not each.hidden]:
+            error.hint = f"{error.hint} Or name another sheet, --sheet NAME: {listed(visible)}."
         raise
+
+
+def _names(row: Row) -> set[str]:
+    return {_text(cell) for cell in row if cell != ""}
+
+
+def _texts(row: Row) -> int:
+    return sum(isinstance(cell, str) and cell != "" for cell in row)
+
+
+def _at(row: Row, column: int) -> Value:
+    return row[column] if column < len(row) else ""
+
+
+def _text_in(row: Row, where: CellText) -> str | None:
+    cell = _at(row, where.place)
+    return None if isinstance(cell, CellError) else where.of(_text(cell))
+
+
+def _kind(cell: Value) -> Kind:
+    match cell:
+        case bool():
+            return "bool"
+        case float() if isfinite(cell):
+            return "int" if cell.is_integer() and abs(cell) <= WHOLE else "float"
+        case datetime():
+            return "datetime"
+        case date():
+            return "date"
+        case timedelta():
+            return "float"
+        case _:
+            return "text"
+
+
+def _merged(one: Kind, other: Kind) -> Kind:
+    """Return the kind that holds the values of two kinds unchanged."""
+    kinds = {one, other} - {"null"}
+    if len(kinds) < 2:
+        return kinds.pop() if kinds else "null"
+    if kinds == {"int", "float"}:
+        return "float"
+    return "datetime" if kinds == {"date", "datetime"} else "text"
+
+
+def _value(cell: Value, kind: Kind) -> Any:
+    """Return a cell as a value for a column of a kind."""
+    match cell:
+        case _ if kind in ("text", "null"):
+            return _text(cell)
+        case timedelta():  # an elapsed time, as Excel stores it
+            return cell / DAY
+        case float() if kind == "int":
+            return int(cell)
+        case date() if kind == "datetime" and not isinstance(cell, datetime):
+            return datetime(cell.year, cell.month, cell.day)
+        case _:
+            return cell
+
+
+def _text(cell: Value) -> str:
+    """Return a cell as text: dates as ISO 8601, booleans as true and false."""
+    match cell:
+        case str():
+            return str(cell)
+        case bool():
+            return "true" if cell else "false"
+        case float():
+            whole = isfinite(cell) and cell.is_integer() and abs(cell) <= WHOLE
+            return str(int(cell)) if whole else repr(cell)
+        case timedelta():
+            return _text(cell / DAY)
+        case _:
+            return str(cell)

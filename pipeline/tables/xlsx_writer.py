@@ -1,33 +1,42 @@
-"""Writes Excel workbooks in bounded memory; numbers keep all their digits."""
+"""Writes Excel workbooks in bounded memory: a new one, or a copy of the input with more columns."""
 
 from __future__ import annotations
 
 import logging
+import re
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
-from xlsxwriter import Workbook
+import xlsxwriter
 from xlsxwriter.exceptions import XlsxWriterException
-from xlsxwriter.worksheet import Worksheet
 
 from pipeline.errors import OutputError
-from pipeline.files.sheet_xml import CHARACTERS, COLUMNS, ROWS, Cell
+from pipeline.files.workbook import (
+    CHARACTERS,
+    COLUMNS,
+    ROWS,
+    UNREADABLE,
+    Workbook,
+    column_letters,
+)
 from pipeline.money import plain
 from pipeline.quoting import how_many, quoted
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
-from pipeline.tables.xlsx_cells import EPOCH, FIRST_DAY, WHOLE
-from pipeline.tables.xlsx_reader import XlsxBatch, XlsxReader
+from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
 
-__all__ = ["XlsxWriter", "check_xlsx"]
+__all__ = ["XlsxCopy", "XlsxWriter", "check_xlsx"]
 
 log = logging.getLogger(__name__)
 
@@ -35,112 +44,31 @@ HINT = "Write CSV or Parquet: --output-format csv."
 
 DATE, DATETIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
 
+DAMAGED = tuple(error for error in UNREADABLE if error is not OSError)
+"""What reading raises, and writing does not."""
 
-class _Number(float):
-    """A number with the digits that are written, and the number format of its cell."""
+FIRST_DATE = datetime(1900, 3, 1)
+"""Before it, Excel counts a leap day that never was."""
 
-    def __new__(cls, text: str, form: int | str = 0) -> _Number:
-        value = float(text)
-        made = super().__new__(cls, value if isfinite(value) else 0.0)
-        made.text, made.form = text, form
-        return made
+CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+"""Characters that a workbook writes as _x0000_, and the start of what looks like that."""
 
-    text: str
-    form: int | str
+EXTENT = re.compile(rb"<(?:\w+:)?dimension\b[^>]*>(?:</(?:\w+:)?dimension\s*>)?")
+SPANS = re.compile(rb"\sspans=\"[^\"]*\"")
+"""What a sheet and a row state of their extent; both are optional, and wrong with more columns."""
 
-
-class _Error(str):
-    """An error value such as #N/A."""
-
-
-class _Sheet(Worksheet):  # type: ignore[misc]
-    """A sheet that writes numbers and texts unchanged."""
-
-    def _xml_number_element(self, number: Any, attributes: Any = ()) -> None:
-        """Write all digits; the library writes 16."""
-        text = getattr(number, "text", repr(number))
-        named = "".join(f' {key}="{value}"' for key, value in attributes)
-        self.fh.write(f"<c{named}><v>{text}</v></c>")
-
-    def _xml_rich_inline_string(self, string: str, attributes: Any = ()) -> None:
-        """Write a text that looks like the library's formatted text as what it is."""
-        self._xml_inline_string(string, True, attributes)
+CALCULATION = re.compile(rb"<(?:\w+:)?(?:Override|Relationship)\b[^>]*calcChain\.xml[^>]*>")
+"""The links to the order of calculation, which spreadsheet programs find again."""
 
 
-class XlsxWriter:
-    """A workbook with one sheet.
+class _NewValues:
+    """Converts values of new columns for cells; texts that are too long are cut and counted."""
 
-    Of a workbook, the name of the sheet, the rows above the column names and the number formats are
-    kept.
+    def __init__(self) -> None:
+        self._shortened = 0
 
-    Raises:
-        OutputError: a sheet cannot hold so many columns.
-    """
-
-    replaced_characters = 0
-
-    def __init__(self, path: Path, reader: Reader, new_fields: Sequence[pa.Field]) -> None:
-        book = reader if isinstance(reader, XlsxReader) else None
-        self._new_at = book.end if book else len(reader.schema)
-        if self._new_at + len(new_fields) > COLUMNS:
-            raise OutputError(f"A sheet cannot hold more than {COLUMNS:,} columns.", HINT)
-        with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
-            file = stack.enter_context(path.open("wb"))
-            from_1904 = bool(book and book.values.from_1904)
-            options = {"constant_memory": True, "tmpdir": folder, "date_1904": from_1904}
-            self._book = Workbook(file, options)
-            self._book.use_zip64()
-            self._sheet = self._book.add_worksheet(book and book.sheet, worksheet_class=_Sheet)
-            stack.callback(self._sheet._opt_close)
-            self._formats: dict[int | str, Any] = {0: None}
-            self._row = self._shortened = 0
-            if book:
-                for number, row in [*book.above.items(), (book.header_row, book.header)]:
-                    self._row = number - 1
-                    self._write_cells(row, book)
-            else:
-                self._write_row(0, reader.schema.names)
-            self._write_row(self._new_at, [field.name for field in new_fields])
-            self._row += 1
-            self._closing = stack.pop_all()
-
-    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """Write the batch's original columns followed by the new ones.
-
-        Raises:
-            OutputError: a sheet cannot hold so many rows, or so long a text.
-        """
-        new = list(zip(*(map(self._new_value, column.values) for column in columns), strict=True))
-        _check_rows(self._row + len(new))
-        if isinstance(batch, XlsxBatch):
-            for row, added in zip(batch.rows, new, strict=True):
-                self._write_cells(row, batch)
-                self._write_row(self._new_at, added)
-                self._row += 1
-            return
-        for cells, added in zip(zip(*_original(batch), strict=True), new, strict=True):
-            self._write_row(0, cells)
-            self._write_row(self._new_at, added)
-            self._row += 1
-
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
-        """Finish the workbook."""
-        with self._closing:
-            try:
-                self._book.close()
-            except XlsxWriterException as error:
-                raise OSError(str(error)) from error
-        if self._shortened:
-            cut = how_many(self._shortened, "new text")
-            log.warning("Too long for a cell of a workbook, and cut: %s. %s", cut, HINT)
-
-    def abort(self) -> None:
-        """Close the file."""
-        self._closing.close()
-
-    def _new_value(self, value: Any) -> Any:
-        """Return a value of a new column for a cell; one that is too long is cut and counted."""
+    def of(self, value: Any) -> str | float | None:
+        """Return a text, a number or None; a decimal is a number if a cell holds it exactly."""
         match value:
             case None | float():
                 return value
@@ -155,32 +83,186 @@ class XlsxWriter:
         self._shortened += 1
         return _cut(value)
 
-    def _write_cells(self, row: Any, source: XlsxReader | XlsxBatch) -> None:
-        for column, found in row.items():
-            self._write(column, _cell_value(found, source))
+    def warn(self) -> None:
+        """Warn of texts that were cut."""
+        if self._shortened:
+            cut = how_many(self._shortened, "new text")
+            log.warning("Too long for a cell of a workbook, and cut: %s. %s", cut, HINT)
 
-    def _write_row(self, start: int, values: Sequence[Any]) -> None:
-        for column, value in enumerate(values, start):
-            if value is not None:
-                self._write(column, value)
+
+class XlsxCopy:
+    """A copy of the workbook that the table is from, with cells after those of its rows.
+
+    Raises:
+        InputError: the workbook can no longer be read.
+        OutputError: a sheet cannot hold so many columns.
+    """
+
+    replaced_characters = 0
+
+    def __init__(self, path: Path, reader: XlsxReader, new_fields: Sequence[pa.Field]) -> None:
+        _check_columns(reader.end + len(new_fields))
+        self._reader = reader
+        self._new = _NewValues()
+        self._row = reader.header_row
+        with ExitStack() as stack:
+            with as_input_error(reader.path):
+                book = stack.enter_context(Workbook(reader.path))
+            sheet = next(each for each in book.sheets if each.name == reader.sheet)
+            self._part = sheet.part
+            self._file = stack.enter_context(ZipFile(path, "w", ZIP_DEFLATED))
+            for part in book.archive.infolist():
+                if part != self._part and not part.filename.endswith("calcChain.xml"):
+                    with as_input_error(reader.path, DAMAGED):
+                        self._copy(book.archive, part)
+            # Its size must be known before it goes into the file: Excel warns of needless ZIP64.
+            self._xml = stack.enter_context(tempfile.TemporaryFile(prefix="tender-pipeline-"))
+            self._rows = book.row_xml(sheet, reader.end)
+            self._closing = stack.pop_all()
+        self._advance()
+        self._add([field.name for field in new_fields])
+
+    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:  # noqa: ARG002
+        """Write the new columns of a batch; the original cells are those of the input."""
+        for values in zip(*(map(self._new.of, column.values) for column in columns), strict=True):
+            self._row += 1
+            self._add(values)
+
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
+        """Finish the workbook, without the rows of the table that were not written."""
+        with self._closing:
+            self._copy_rows(self._row + 1)
+            while self._next.number <= self._reader.last_row:
+                self._advance()
+            self._copy_rows(ROWS + 1)
+            self._xml.write(self._next.lead)
+            part = _same(self._part, self._xml.tell())
+            self._xml.seek(0)
+            with self._file.open(part, "w") as target:
+                shutil.copyfileobj(self._xml, target)
+        self._new.warn()
+
+    def abort(self) -> None:
+        """Close the files."""
+        self._closing.close()
+
+    def _copy(self, archive: ZipFile, part: ZipInfo) -> None:
+        if part.filename.endswith((".rels", "[Content_Types].xml")):
+            content = CALCULATION.sub(b"", archive.read(part))
+            self._file.writestr(_same(part, len(content)), content)
+            return
+        made = _same(part, part.file_size)
+        with archive.open(part) as source, self._file.open(made, "w") as target:
+            shutil.copyfileobj(source, target)
+
+    def _advance(self) -> None:
+        with as_input_error(self._reader.path, DAMAGED):
+            self._next = next(self._rows)
+
+    def _add(self, values: Sequence[str | float | None]) -> None:
+        """Add cells to a row of the table; one without values may not be in the file."""
+        number = self._row
+        self._copy_rows(number)
+        row = self._next
+        prefix = row.tag.removesuffix(b"row")
+        cells = "".join(
+            _cell_xml(prefix.decode(), f"{column_letters(column)}{number}", value)
+            for column, value in enumerate(values, self._reader.end)
+            if value not in (None, "")
+        ).encode()
+        if row.number == number:
+            start = EXTENT.sub(b"", row.lead) + SPANS.sub(b"", row.start) + row.cells
+            self._advance()
+        else:
+            start = b'<%b r="%d">' % (row.tag, number)
+        self._xml.write(start + cells + b"</%b>" % row.tag)
+
+    def _copy_rows(self, number: int) -> None:
+        """Copy the rows before one."""
+        while self._next.number < number:
+            row = self._next
+            lead = EXTENT.sub(b"", row.lead)
+            self._xml.write(lead + row.start + row.cells + row.after + b"</%b>" % row.tag)
+            self._advance()
+
+
+class XlsxWriter:
+    """A new workbook with one sheet.
+
+    Raises:
+        OutputError: a sheet cannot hold so many columns.
+    """
+
+    replaced_characters = 0
+
+    def __init__(self, path: Path, reader: Reader, new_fields: Sequence[pa.Field]) -> None:
+        names = [*reader.schema.names, *(field.name for field in new_fields)]
+        _check_columns(len(names))
+        self._new = _NewValues()
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
+            file = stack.enter_context(path.open("wb"))
+            self._book = xlsxwriter.Workbook(file, {"constant_memory": True, "tmpdir": folder})
+            self._sheet = self._book.add_worksheet()
+            stack.callback(lambda: self._sheet.row_data_fh.close())  # which an abort leaves open
+            self._formats = {
+                form: self._book.add_format({"num_format": form}) for form in (DATE, DATETIME)
+            }
+            self._plain = self._book.add_format()
+            self._row = 0
+            self._write_row(names)
+            self._closing = stack.pop_all()
+
+    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
+        """Write the batch's original columns followed by the new ones.
+
+        Raises:
+            OutputError: a sheet cannot hold so many rows, or so long a text.
+        """
+        new = [[self._new.of(value) for value in column.values] for column in columns]
+        _check_rows(self._row + len(batch.texts))
+        for row in zip(*_original(batch), *new, strict=True):
+            self._write_row(row)
+
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
+        """Finish the workbook."""
+        with self._closing:
+            try:
+                self._book.close()
+            except XlsxWriterException as error:
+                raise OSError(str(error)) from error
+        self._new.warn()
+
+    def abort(self) -> None:
+        """Close the file."""
+        self._closing.close()
+
+    def _write_row(self, values: Sequence[Any]) -> None:
+        for column, value in enumerate(values):
+            self._write(column, value)
+        self._row += 1
 
     def _write(self, column: int, value: Any) -> None:
+        sheet, row = self._sheet, self._row
         match value:
             case bool():
-                self._sheet.write_boolean(self._row, column, value)
-            case float():
-                form = self._form(getattr(value, "form", 0))
-                self._sheet.write_number(self._row, column, value, form)
-            case _Error():
-                self._sheet.write_formula(self._row, column, f"={value}", None, value)
+                sheet.write_boolean(row, column, value)
+            case float() if isfinite(value):
+                sheet.write_number(row, column, value)
+            case int() if abs(value) <= WHOLE:
+                sheet.write_number(row, column, value)
+            case int() | float():
+                sheet.write_string(row, column, str(value))
+            case date():
+                form = DATETIME if isinstance(value, datetime) else DATE
+                sheet.write_datetime(row, column, value, self._formats[form])
+            case str() if value.startswith("<r>") and value.endswith("</r>"):
+                # The library would take it for text that is formatted already.
+                _check_text(value)
+                sheet.write_rich_string(row, column, value[0], self._plain, value[1:])
             case str():
                 _check_text(value)
-                self._sheet.write_string(self._row, column, value)
-
-    def _form(self, form: int | str) -> Any:
-        if form not in self._formats:
-            self._formats[form] = self._book.add_format({"num_format": form})
-        return self._formats[form]
+                sheet.write_string(row, column, value)
 
 
 def check_xlsx(batch: Batch, rows: int) -> None:
@@ -192,13 +274,34 @@ def check_xlsx(batch: Batch, rows: int) -> None:
         InputError: a value cannot be written as text.
         OutputError: there are too many rows, or a text is too long.
     """
-    _check_rows(rows + len(batch.texts) + 1)
     if isinstance(batch, XlsxBatch):
         return
+    _check_rows(rows + len(batch.texts) + 1)
     for column in _original(batch):
         for value in column:
             if isinstance(value, str):
                 _check_text(value)
+
+
+def _cell_xml(prefix: str, place: str, value: str | float | None) -> str:
+    if isinstance(value, str):
+        text = escape(CONTROLS.sub(lambda found: f"_x{ord(found[0]):04X}_", value))
+        inner = f'<{prefix}t xml:space="preserve">{text}</{prefix}t>'
+        return f'<{prefix}c r="{place}" t="inlineStr"><{prefix}is>{inner}</{prefix}is></{prefix}c>'
+    return f'<{prefix}c r="{place}"><{prefix}v>{value!r}</{prefix}v></{prefix}c>'
+
+
+def _same(part: ZipInfo, size: int) -> ZipInfo:
+    """Return a new entry of a ZIP archive like another one, of some bytes."""
+    made = ZipInfo(part.filename, part.date_time)
+    made.compress_type, made.external_attr = part.compress_type, part.external_attr
+    made.file_size = size
+    return made
+
+
+def _check_columns(columns: int) -> None:
+    if columns > COLUMNS:
+        raise OutputError(f"A sheet cannot hold more than {COLUMNS:,} columns.", HINT)
 
 
 def _check_rows(rows: int) -> None:
@@ -220,18 +323,6 @@ def _length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if len(text) > CHARACTERS // 2 else 0
 
 
-def _cell_value(found: Cell, source: XlsxReader | XlsxBatch) -> Any:
-    match found.kind:
-        case "number":
-            return _Number(found.text, source.values.format_of(found))
-        case "bool":
-            return found.text == "1"
-        case "error":
-            return _Error(found.text)
-        case _:
-            return found.text
-
-
 def _cut(value: Any) -> str:
     """Return the start of a text that is too long; of a list, the first items that fit as JSON."""
     if isinstance(value, str):
@@ -241,9 +332,10 @@ def _cut(value: Any) -> str:
     return text
 
 
-def _exact(text: str) -> _Number | str:
-    """Return a number as a number if a cell holds it exactly, else as text."""
-    return _Number(text) if Decimal(text) == Decimal(repr(float(text))) else text
+def _exact(text: str) -> float | str:
+    """Return a number as a number if a cell holds it exactly, with 16 digits, else as text."""
+    value = float(text)
+    return value if Decimal(f"{value:.16G}") == Decimal(text) else text
 
 
 def _original(batch: Batch) -> list[Sequence[Any]]:
@@ -257,39 +349,29 @@ def _values(name: str, column: pa.Array) -> Sequence[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind, types = column.type, pa.types
-    if types.is_boolean(kind):
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return list(column.to_pylist())
-    if types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None):
-        return _dates(name, column)
     texts = arrow_cells(name, column)
-    if types.is_integer(kind):
-        return [_Number(text) if _fits(text) else text or None for text in texts]
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return [_exact(text) if _is_finite(text) else text or None for text in texts]
-    return [text or None for text in texts]
+    convert: Callable[[str], Any] = str
+    if types.is_date(kind):
+        convert = _day
+    elif types.is_timestamp(kind) and kind.tz is None:
+        convert = _moment
+    elif types.is_decimal(kind):
+        convert = _exact
+    return [convert(text) if text else None for text in texts]
 
 
-def _fits(text: str) -> bool:
-    return bool(text) and abs(int(text)) <= WHOLE
+def _day(text: str) -> date | str:
+    moment = _moment(text)
+    return moment if isinstance(moment, str) else moment.date()
 
 
-def _is_finite(text: str) -> bool:
-    return bool(text) and text not in ("nan", "inf", "-inf")
-
-
-def _dates(name: str, column: pa.Array) -> Sequence[Any]:
-    """Return dates and times as numbers; as text before March 1900, or finer than milliseconds."""
-    form = DATE if pa.types.is_date(column.type) else DATETIME
-    return [_dated(text, form) if text else None for text in arrow_cells(name, column)]
-
-
-def _dated(text: str, form: str) -> _Number | str:
+def _moment(text: str) -> datetime | str:
+    """Return a time; as text before March 1900, after 9999, or finer than milliseconds."""
     try:
-        since = datetime.fromisoformat(text) - EPOCH
+        moment = datetime.fromisoformat(text)
     except ValueError:  # a year before 1 or after 9999
         return text
     finer = text.partition(".")[2][3:].strip("0")  # fromisoformat drops nanoseconds
-    if since.days < FIRST_DAY or finer:
-        return text
-    days = since.days + (since.seconds + since.microseconds / 1e6) / 86_400
-    return _Number(repr(days) if since.seconds or since.microseconds else str(since.days), form)
+    return text if finer or moment < FIRST_DATE else moment

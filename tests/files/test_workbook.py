@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from pipeline.codes import load
 from pipeline.codes.added import add
 from pipeline.errors import CodeTableError
-from pipeline.files.workbook import Limits, row_texts
+from pipeline.files.workbook import row_texts
 from tests.files.spreadsheet import PARTS, SHEET
 
 ADDED = import_module("pipeline.codes.added")
@@ -38,13 +39,7 @@ def workbook(path: Path, rows: str, more: Mapping[str, str] | None = None) -> Pa
 
 
 def read(path: Path) -> list[dict[int, str]]:
-    with path.open("rb") as file:
-        return [dict(row) for row in row_texts(file)]
-
-
-def strings(*items: str) -> dict[str, str]:
-    whole = "".join(f"<si>{item}</si>" for item in items)
-    return {"xl/sharedStrings.xml": f'<sst xmlns="{SHEET}">{whole}</sst>'}
+    return [dict(row) for row in row_texts(path)]
 
 
 def text(at: str, value: str) -> str:
@@ -52,38 +47,41 @@ def text(at: str, value: str) -> str:
 
 
 CODES = f"<row>{text('A1', 'code')}{text('B1', 'title')}</row>"
+TWINS = re.sub("(<sheet [^>]*>)", r"\1\1", PARTS["xl/workbook.xml"])
 LIFE = f"<row><c><v>10</v></c>{text('B2', 'Life')}</row>"
 
 
-def test_a_cell_in_the_last_corner_takes_no_more_room_than_another(tmp_path: Path) -> None:
-    """A reader that makes room for the extent aborts the process here, and nothing catches it."""
+def test_cells_that_reach_too_far_are_refused(tmp_path: Path) -> None:
+    """python-calamine would make room for all of it, and abort the process."""
     corner = f'<row r="1048576">{text(LAST, "here")}</row>'
     path = workbook(tmp_path / "u.xlsx", CODES + LIFE + corner)
     assert path.stat().st_size < 2_000
-    assert read(path)[-1] == {16_383: "here"}
+    with pytest.raises(
+        CodeTableError, match="its cells reach from A1 to XFD1048576, and more than"
+    ):
+        add(path)
+
+
+def test_empty_cells_and_rows_may_reach_as_far_as_a_sheet_does(tmp_path: Path) -> None:
+    corner = f'<row r="1048576"><c r="{LAST}" s="1"/></row>'
+    path = workbook(tmp_path / "u.xlsx", CODES + LIFE + corner)
     assert dict(add(path).titles) == {"10000000": "Life"}
+    far = f'<row r="1048576">{text("A1048576", "10")}{text("B1048576", "Life")}</row>'
+    assert read(workbook(path, far))[-1] == {0: "10", 1: "Life"}
 
 
-def test_cells_have_shared_own_and_calculated_texts_and_numbers(tmp_path: Path) -> None:
-    shared = strings(
-        "<t>Cats</t><rPh><t>kyatto</t></rPh>",
-        "<r><t>Live </t></r><r><t>_x0041_nimals</t></r>",
-        "<t>_xD800_</t>",
-    )
-    row = (
-        '<c t="s"><v>0</v></c><c t="s"><v>1</v></c><c r="D1"><v>10101500.0</v></c>'
-        '<c><f>1+1</f><v>2.5</v></c><c t="str"><v>said</v></c><c t="s"><v>2</v></c><c t="b"/>'
-    )
-    (found,) = read(workbook(tmp_path / "u.xlsx", f"<row>{row}</row>", shared))
-    whole = ["Cats", "Live Animals", None, "10101500", "2.5", "said", "_xD800_"]
-    assert found == {place: cell for place, cell in enumerate(whole) if cell}
+def test_codes_may_be_texts_and_numbers(tmp_path: Path) -> None:
+    row = '<c r="B1"><v>10101500.0</v></c><c><f>1+1</f><v>2.5</v></c><c t="b"><v>1</v></c>'
+    (found,) = read(workbook(tmp_path / "u.xlsx", f"<row>{row}</row>"))
+    assert found == {1: "10101500", 2: "2.5", 3: "True"}
 
 
 def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path) -> None:
     links = PARTS["xl/_rels/workbook.xml.rels"].replace(
         "worksheets/sheet1.xml", "/xl/Worksheets/other.xml"
     )
-    other = f'<worksheet xmlns="{SHEET}"><sheetData>{LIFE}</sheetData></worksheet>'
+    rows = f"<row>{text('A1', '10')}{text('B1', 'Life')}</row>"
+    other = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
     more = {"xl/_rels/workbook.xml.rels": links, "xl/worksheets/other.xml": other}
     assert read(workbook(tmp_path / "u.xlsx", CODES, more)) == [{0: "10", 1: "Life"}]
 
@@ -91,16 +89,22 @@ def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path
 @pytest.mark.parametrize(
     ("rows", "more", "said"),
     [
-        (text("XFE1", "a"), {}, "a row has more than 16,384 columns"),
-        ("<row>" + "<c/>" * 16_385 + "</row>", {}, "a row has more than 16,384 columns"),
-        (text("A0B", "a"), {}, "'A0B' is not a column"),
-        (text("A1", "a" * 32_768), {}, "a cell has more than 32,767 characters"),
-        ('<c t="s"><v>0</v></c>', {}, "there is no shared text '0'"),
-        ('<c t="s"><v>-1</v></c>', strings("<t>a</t>"), "there is no shared text '-1'"),
+        (f"<row>{text('XFE2', 'a')}</row>", {}, "row 2 has a cell in XFE too many"),
+        ("<row>" + "<c/>" * 16_385 + "</row>", {}, "row 2 has a cell in XFE too many"),
+        ("<row>" + '<c r="B2"/>' * 2 + "</row>", {}, "row 2 has a cell in B too many"),
+        (f"<row>{text('A0B', 'a')}</row>", {}, "'A0B' is not a column"),
+        (f'<row r="2">{text(LAST, "a")}</row>', {}, "row 2 has the cell XFD1048576"),
+        ('<row r="1"/>', {}, "row 1 comes after row 1"),
+        ('<row r="1048577"/>', {}, "row 1048577 comes after row 1"),
+        ('<row><c t="s"><v>0</v></c></row>', {}, "string index not found"),
+        ('<row><c t="e"><v>#SPILL!</v></c></row>', {}, "cell A2 has the error #SPILL!"),
         ("<row>", {}, "mismatched tag"),
         ("", {SHEET_NAME: '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
-        ("", {SHEET_NAME: '<?xml version="1.0" encoding="UTF-e"?><a/>'}, "unknown encoding: UTF-e"),
+        ("", {SHEET_NAME: '<?xml version="1.0" encoding="UTF-16"?><a/>'}, "the encoding UTF-16"),
+        ("", {"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
+        ("", {"XL/Workbook.xml": ""}, "two parts of the same name"),
         ("", {"xl/workbook.xml": "<workbook/>"}, "it has no sheet"),
+        ("", {"xl/workbook.xml": TWINS}, "two sheets of the same name"),
         ("", {"xl/_rels/workbook.xml.rels": "<a/>"}, "it has no sheet"),
     ],
 )
@@ -113,30 +117,19 @@ def test_a_workbook_that_no_program_writes_is_refused(
     assert said in caught.value.message
 
 
-def test_no_more_rows_are_read_than_a_sheet_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.files.sheet_xml.ROWS", 2)
-    assert read(workbook(tmp_path / "u.xlsx", "<row/>" * 2)) == [{}, {}]
-    with pytest.raises(ValueError, match="it has more than 2 rows"):
-        read(workbook(tmp_path / "u.xlsx", "<row/>" * 3))
-
-
 def test_no_more_of_a_part_is_unpacked_than_may_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(part=2**20))
-    path = workbook(tmp_path / "u.xlsx", " " * (2**20 + 1))
-    assert path.stat().st_size < 4_000
-    with pytest.raises(CodeTableError, match="has more than 1 MiB"):
-        add(path)
-    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(strings=2**10))
-    path = workbook(tmp_path / "u.xlsx", CODES, strings("<t>a</t>" * 1_000))
-    with pytest.raises(CodeTableError, match=r"xl/sharedStrings\.xml has more than"):
-        add(path)
-    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(file=100))
-    with pytest.raises(CodeTableError, match="it has more than 0 MiB"):
-        add(path)
+    bomb = workbook(tmp_path / "u.xlsx", " " * (2**26 + 1))
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(CodeTableError, match=r"sheet1\.xml would have 64 MiB"):
+        add(bomb)
+    path = workbook(tmp_path / "v.xlsx", CODES + LIFE)
+    for name, said in [("PART_BYTES", "xml"), ("INDEX_BYTES", "rels"), ("FILE_BYTES", "it")]:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"pipeline.files.workbook.{name}", 250)
+            with pytest.raises(CodeTableError, match=f"{said} has more than 0 MiB"):
+                add(path)
 
 
 def test_a_part_that_is_packed_in_another_way_is_refused(tmp_path: Path) -> None:

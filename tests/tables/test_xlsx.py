@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from datetime import date
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import pyarrow as pa
 import pytest
@@ -16,11 +18,17 @@ from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from pipeline.errors import InputError
-from pipeline.files.workbook import Workbook as Opened
-from pipeline.tables import open_reader, read_table
-from tests.files.spreadsheet import PARTS, SHEET
+from pipeline.tables import NewColumn, open_reader, open_writer, read_table
+from tests.files.spreadsheet import OFFICE, PARTS, SHEET
 from tests.tables.rewriting import folder
-from tests.tables.workbooks import calamine, cells, of_rows, rewritten, workbook
+from tests.tables.workbooks import CODE, calamine, cells, of_rows, rewritten, workbook
+
+SHEET_PART = "xl/worksheets/sheet1.xml"
+
+STRICT = "http://purl.oclc.org/ooxml"
+
+FLAT = {"_rels/.rels": PARTS["_rels/.rels"].replace("xl/workbook.xml", "workbook.xml")}
+"""The link to a workbook that is in no folder."""
 
 CELLS = (
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
@@ -28,8 +36,8 @@ CELLS = (
         ["=1+1", "+1", "@x", "_x0041_", "<r>a</r>", " a\r\n", "007", "\ufffe\0", "#N/A"]
     )
     | st.booleans()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.integers(-(2**53), 2**53)
+    | st.floats(-1e9, 1e9)
+    | st.integers(-(10**9), 10**9)
     | st.none()
 )
 
@@ -38,7 +46,7 @@ CELLS = (
 @given(
     st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=3), st.sampled_from([0, 14, "0.0 x"])
 )
-def test_every_cell_comes_back_with_its_value_type_and_format(
+def test_every_cell_comes_back_byte_for_byte_before_the_new_ones(
     rows: list[list[Any]], form: int | str
 ) -> None:
     def fill(book: Workbook, sheet: Worksheet) -> None:
@@ -55,37 +63,156 @@ def test_every_cell_comes_back_with_its_value_type_and_format(
 
     with folder() as place:
         path = workbook(place / "t.xlsx", fill)
-        before = dict(cells(path))
-        after = dict(cells(rewritten(path, place / "o.xlsx")))
-    last = max((n for n, row in before.items()), default=2)
-    for number in range(2, last + 1):
-        original = {c: x for c, x in after[number].items() if c < 3}
+        before = cells(path)
+        after = cells(rewritten(path, place / "o.xlsx"))
+        values = calamine(place / "o.xlsx")
+    for number in range(2, max(before) + 1):
+        original = {at: xml for at, xml in after[number].items() if at[0] in "BC"}
         assert original == before.get(number, {})
-        added = (
-            [("text", "code", 0), ("text", "cost", 0)]
-            if number == 2
-            else [
-                ("text", "=1+1", 0),
-                ("number", "0.1", 0),
-            ]
-        )
-        assert [after[number][3], after[number][4]] == added
+        assert values[number - 2][2:] == (["code", "cost"] if number == 2 else ["=1+1", 0.1])
 
 
-def test_numbers_keep_all_their_digits(tmp_path: Path) -> None:
-    sheet = f'<worksheet xmlns="{SHEET}"><sheetData><row><c t="str"><v>a</v></c></row>' + "".join(
-        f"<row><c><v>{number}</v></c></row>" for number in ("0.30000000000000004", "1E-7", "7.0")
+def of_xml(path: Path, rows: str, more: Mapping[str, str] | None = None, **names: str) -> Path:
+    """Write a workbook with the XML of the rows of its sheet; replace what names of parts have."""
+    sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
+    with ZipFile(path, "w") as file:
+        for name, content in {**PARTS, SHEET_PART: sheet, **(more or {})}.items():
+            for old, new in names.items():
+                name = name.replace({"slash": "/", "sheet": "sheet1"}.get(old, old), new)
+            entry = ZipInfo()
+            entry.filename = name
+            file.writestr(entry, content)
+    return path
+
+
+def text(place: str, value: str) -> str:
+    return f'<c r="{place}" t="str"><v>{value}</v></c>'
+
+
+HEADER = f'<row r="1">{text("A1", "a")}{text("B1", "b")}</row>'
+
+
+def test_a_workbook_stays_as_it_is_around_the_table(tmp_path: Path) -> None:
+    """Formats, errors, formulas, other sheets, column widths and whatever else it has."""
+
+    def fill(book: Workbook, sheet: Worksheet) -> None:
+        sheet.write_row(0, 0, ["id", "description", "error"], book.add_format({"bold": True}))
+        sheet.write_string(1, 0, "007", book.add_format({"num_format": "@"}))
+        sheet.write_string(1, 1, "Roads")
+        sheet.write_formula(1, 2, "=NA()", None, "#N/A")
+        sheet.write_blank(2, 2, None, book.add_format({"border": 1}))
+        sheet.write_blank(2, 5, None, book.add_format({"border": 1}))
+        sheet.write_formula(2, 0, "=1+1", None, 2)
+        sheet.set_column(1, 1, 60)
+        sheet.freeze_panes(1, 0)
+        other = book.add_worksheet("Notes")
+        other.write(0, 0, "kept")
+        chart = book.add_chart({"type": "pie"})
+        chart.add_series({"values": "=Notes!$A$1:$A$2"})
+        other.insert_chart("B2", chart)
+        other.hide()
+
+    path = workbook(tmp_path / "t.xlsx", fill)
+    output = rewritten(path, tmp_path / "o.xlsx")
+    before, after = ZipFile(path), ZipFile(output)
+    assert sorted(before.namelist()) == sorted(after.namelist())
+    for name in before.namelist():
+        if name != SHEET_PART:
+            assert before.read(name) == after.read(name)
+    sheet = after.read(SHEET_PART)
+    around = re.compile(rb"^.*<sheetData>|</sheetData>.*$", re.DOTALL)
+    extent = b'<dimension ref="A1:F3"/>'
+    assert around.findall(before.read(SHEET_PART).replace(extent, b"")) == around.findall(sheet)
+    assert b"spans" not in sheet
+    old, new = cells(path), cells(output)
+    assert {at: new[2][at] for at in old[2]} == old[2]
+    assert [*new[3]] == ["A3", "C3", "D3", "E3"]
+    assert [row[3:] for row in calamine(output)] == [["code", "cost"], *[["=1+1", 0.1]] * 2]
+
+
+def test_rows_of_all_spellings_get_cells(tmp_path: Path) -> None:
+    """Rows that are missing, are one tag, have a prefix, no number, or cells without a value."""
+    sheet = f"""<?xml version="1.0" encoding="UTF-8"?>
+        <x:worksheet xmlns:x="{SHEET}"><x:dimension ref="A1:A3"/><x:sheetData>
+        <x:row><x:c t="str"><x:v>a</x:v></x:c></x:row >
+        <x:row spans="1:1" s="1"/>
+        <x:row r="5"><x:c r="A5" t="inlineStr"><x:is><x:t><![CDATA[</x:row>]]></x:t></x:is></x:c>
+        <x:c r="C5"/><x:c r="D5"/></x:row><x:row r="9"/></x:sheetData></x:worksheet>"""
+    path = of_xml(tmp_path / "t.xlsx", "", {SHEET_PART: sheet})
+    output = rewritten(path, tmp_path / "o.xlsx")
+    added = [["=1+1", 0.1]] * 4
+    assert [row[1:] for row in calamine(output)] == [["code", "cost"], *added]
+    assert calamine(output)[4][0] == "</x:row>"
+    xml = ZipFile(output).read(SHEET_PART)
+    assert re.findall(rb'r="(.5)"', xml) == [b"A5", b"B5", b"C5"]
+    assert b"spans" not in xml
+    assert b"dimension" not in xml
+
+
+def test_a_sample_has_the_first_rows_and_no_order_of_calculation(tmp_path: Path) -> None:
+    formula = '<row r="3"><c r="A3"><f>1+1</f><v>2</v></c></row>'
+    links = PARTS["xl/_rels/workbook.xml.rels"]
+    chain = '<Relationship Id="rId9" Type="t/calcChain" Target="calcChain.xml"/></Relationships>'
+    more = {
+        "xl/calcChain.xml": "<calcChain/>",
+        "xl/_rels/workbook.xml.rels": links.replace("</Relationships>", chain),
+    }
+    rows = f'{HEADER}<row r="2">{text("A2", "x")}</row>{formula}<row r="4"/>'
+    reader = open_reader(of_xml(tmp_path / "t.xlsx", rows, more), ["a"])
+    output = tmp_path / "o.xlsx"
+    writer = open_writer(output, output.name, "xlsx", reader, [CODE])
+    (batch,) = (batch.head(1) for batch in reader.batches())
+    writer.write(batch, [NewColumn("code", CODE.type, ["1"])])
+    writer.close({})
+    assert calamine(output) == [["a", "b", "code"], ["x", "", "1"]]
+    assert [*cells(output)] == [1, 2, 4]
+    assert "xl/calcChain.xml" not in ZipFile(output).namelist()
+    assert ZipFile(output).read("xl/_rels/workbook.xml.rels").decode() == links
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "names", "expected"),
+    [
+        ('<c r="A2" s="" t="inlineStr"><is><t>x</t></is></c>', {}, {}, "x"),
+        ('<c r="A2" t="s"><v/></c><c r="B2"><v>1</v></c>', {}, {}, None),
+        (text("A2", "x"), {}, {"slash": "\\"}, "x"),
+        (text("A2", "x"), {}, {"sheet": "Sheet1"}, "x"),
+        (text("a2", "x"), {}, {}, "x"),
+        (text("A2", "x"), FLAT, {"xl/": ""}, "x"),
+        (text("A2", "_x0041__x000D_"), {}, {}, "A\r"),
+        ('<c r="A2" t="s"><v>0</v></c>', {}, {}, "Cats"),
+        ('<c r="A2" t="s"><v>1</v></c>', {}, {}, "Live Animals"),
+        ('<c r="A2" t="e"><f>NA()</f><v>#N/A</v></c>', {}, {}, "#N/A"),
+        ('<c r="A2" t="str"><f>A1</f><v></v></c><c r="B2"><v>1</v></c>', {}, {}, None),
+    ],
+)
+def test_what_spreadsheet_programs_read_is_read(
+    tmp_path: Path, row: str, more: dict[str, str], names: dict[str, str], expected: str | None
+) -> None:
+    strings = f"""<sst xmlns="{SHEET}"><si><t>Cats</t><rPh><t>kyatto</t></rPh></si>
+        <si><r><t xml:space="preserve">Live </t></r><r><t>Animals</t></r></si></sst>"""
+    links = PARTS["xl/_rels/workbook.xml.rels"].replace(
+        "</Relationships>",
+        f'<Relationship Id="rId2" Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/>'
+        "</Relationships>",
     )
-    with ZipFile(tmp_path / "t.xlsx", "w") as file:
-        for name, content in {
-            **PARTS,
-            "xl/worksheets/sheet1.xml": f"{sheet}</sheetData></worksheet>",
-        }.items():
-            file.writestr(name, content)
-    output = rewritten(tmp_path / "t.xlsx", tmp_path / "o.xlsx")
-    with output.open("rb") as opened, Opened(opened) as book:
-        found = [row[0].text for _, row in book.rows(book.sheets[0])]
-    assert found == ["a", "0.30000000000000004", "1E-7", "7.0"]
+    shared = {"xl/sharedStrings.xml": strings, "xl/_rels/workbook.xml.rels": links}
+    path = of_xml(
+        tmp_path / "t.xlsx", f'{HEADER}<row r="2">{row}</row>', {**shared, **more}, **names
+    )
+    assert read_table(path, "xlsx")["a"].to_pylist() == [expected]
+    after = calamine(rewritten(path, tmp_path / "o.xlsx"))
+    assert after[1] == [*calamine(path)[1][:2], "=1+1", 0.1]
+
+
+def test_strict_workbooks_are_read(tmp_path: Path) -> None:
+    path = of_xml(tmp_path / "t.xlsx", f'{HEADER}<row r="2">{text("A2", "x")}</row>')
+    strict = tmp_path / "strict.xlsx"
+    with ZipFile(path) as source, ZipFile(strict, "w") as target:
+        for name in source.namelist():
+            content = source.read(name).decode().replace(SHEET, f"{STRICT}/spreadsheetml/main")
+            target.writestr(name, content.replace(OFFICE, f"{STRICT}/officeDocument/relationships"))
+    assert read_table(strict, "xlsx")["a"].to_pylist() == ["x"]
 
 
 def test_texts_that_look_like_formulas_are_texts(tmp_path: Path) -> None:
@@ -104,7 +231,7 @@ def test_texts_that_look_like_formulas_are_texts(tmp_path: Path) -> None:
         ([True, 1], pa.string(), ["true", "1"]),
         ([date(2024, 1, 2)], pa.date32(), [date(2024, 1, 2)]),
         ([date(2024, 1, 2), 1], pa.string(), ["2024-01-02", "1"]),
-        ([date(1900, 1, 2)], pa.string(), ["2"]),
+        ([timedelta(days=1, hours=12)], pa.float64(), [1.5]),
     ],
 )
 def test_the_cells_of_a_column_decide_its_type(
@@ -113,8 +240,10 @@ def test_the_cells_of_a_column_decide_its_type(
     def fill(book: Workbook, sheet: Worksheet) -> None:
         sheet.write(0, 0, "a")
         form = book.add_format({"num_format": 'dd/mm/yy;@" m"'})
+        elapsed = book.add_format({"num_format": "[h]:mm"})
         for row, value in enumerate(values, 1):
-            sheet.write(row, 0, value, form if isinstance(value, date) else None)
+            forms = {date: form, timedelta: elapsed}
+            sheet.write(row, 0, value, forms.get(type(value)))
 
     table = read_table(workbook(tmp_path / "t.xlsx", fill), "xlsx")
     assert table.schema.field("a").type == kind
@@ -137,18 +266,22 @@ def test_dates_that_count_from_1904_stay_the_same_days(tmp_path: Path) -> None:
 def test_a_formula_without_a_value_is_an_error_that_names_the_cell(
     tmp_path: Path, cell: str
 ) -> None:
-    head = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
-    rows = f'{head}<row r="7">{cell}</row>'
-    sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
-    with ZipFile(tmp_path / "t.xlsx", "w") as file:
-        for name, content in {**PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
-            file.writestr(name, content)
+    of_xml(tmp_path / "t.xlsx", f'{HEADER}<row r="7">{cell}</row>')
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.xlsx", ["a"])
     assert caught.value.message == (
         f"{tmp_path / 't.xlsx'}, sheet 'UNSPSC', cell AB7: the formula has no stored value."
     )
     assert "save it" in caught.value.hint
+
+
+def test_a_number_that_is_no_date_by_far_is_an_error(tmp_path: Path) -> None:
+    def fill(book: Workbook, sheet: Worksheet) -> None:
+        sheet.write(0, 0, "a")
+        sheet.write_number(1, 0, -1e300, book.add_format({"num_format": 14}))
+
+    with pytest.raises(InputError, match="row 2 has a number that is out of range for a date"):
+        read_table(workbook(tmp_path / "t.xlsx", fill), "xlsx")
 
 
 def whole() -> bytes:
@@ -179,3 +312,18 @@ def test_a_broken_workbook_is_an_error_that_names_it(
         open_reader(path, ["a"])
     assert caught.value.message.startswith(str(path))
     assert message in caught.value.message
+
+
+def test_a_damaged_part_of_a_workbook_is_an_error_before_it_is_copied(tmp_path: Path) -> None:
+    whole_book = of_xml(tmp_path / "t.xlsx", HEADER, {"xl/media/image1.png": "picture"})
+    damaged = tmp_path / "d.xlsx"
+    damaged.write_bytes(whole_book.read_bytes().replace(b"picture", b"pictur3"))
+    reader = open_reader(damaged, ["a"])
+    with pytest.raises(InputError, match=r"d\.xlsx cannot be read as an Excel workbook: Bad CRC"):
+        open_writer(tmp_path / "o.xlsx", "o.xlsx", "xlsx", reader, [CODE])
+
+
+def test_a_full_disk_is_no_error_of_the_input(tmp_path: Path) -> None:
+    reader = open_reader(of_xml(tmp_path / "t.xlsx", HEADER), ["a"])
+    with pytest.raises(OSError, match="No space left"):
+        open_writer(Path("/dev/full"), "o.xlsx", "xlsx", reader, [CODE]).close({})

@@ -48,7 +48,7 @@ def test_a_table_below_a_title_is_found_and_stays_there(tmp_path: Path) -> None:
         ["code", "cost"],
         *[["=1+1", 0.1]] * 3,
     ]
-    assert dict(cells(output))[6][7] == ("error", "#DIV/0!", 0)
+    assert cells(output)[6]["H6"] == cells(tmp_path / "t.xlsx")[6]["H6"]
 
 
 def test_other_formats_get_typed_columns(tmp_path: Path) -> None:
@@ -133,6 +133,13 @@ def test_the_error_about_a_missing_column_is_about_the_sheet_with_the_table(tmp_
         "Did you mean 'Tytuł'? Use --text-column 'Tytuł'. "
         "Or name another sheet, --sheet NAME: 'Info'."
     )
+
+
+def test_a_hidden_sheet_with_the_column_is_named_in_the_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        open_reader(sheets(tmp_path / "t.xlsx"), ["hidden"], excel=ExcelOptions(header_row=2))
+    assert caught.value.hint == "The hidden sheet 'Secret' has it: --sheet 'Secret'."
+    assert "has no column 'hidden'" in caught.value.message
 
 
 def test_the_rows_between_are_rows_without_text(tmp_path: Path) -> None:

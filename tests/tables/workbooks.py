@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pyarrow as pa
 from python_calamine import load_workbook
@@ -13,7 +15,6 @@ from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from pipeline.file_options import ExcelOptions
-from pipeline.files.workbook import Workbook as Opened
 from pipeline.tables import open_reader
 from pipeline.tables.table import ARROW_USD
 from tests.tables.rewriting import rewrite
@@ -40,14 +41,13 @@ def of_rows(path: Path, *rows: Sequence[Any]) -> Path:
     return workbook(path, fill)
 
 
-def cells(path: Path) -> list[tuple[int, dict[int, tuple[str, str, object]]]]:
-    """Return the kind, the written value and the number format of all cells of the first sheet."""
-    with path.open("rb") as file, Opened(file) as book:
-        return [
-            (n, {c: (x.kind, x.text, book.formats[x.style]) for c, x in row.items()})
-            for n, row in book.rows(book.sheets[0])
-            if row
-        ]
+def cells(path: Path, part: str = "xl/worksheets/sheet1.xml") -> dict[int, dict[str, bytes]]:
+    """Return the XML of all cells of a sheet, by row and place."""
+    root = ElementTree.fromstring(ZipFile(path).read(part))
+    return {
+        int(row.attrib["r"]): {c.attrib["r"]: ElementTree.tostring(c) for c in row}
+        for row in root.iterfind(".//{*}row")
+    }
 
 
 def rewritten(path: Path, output: Path, excel: ExcelOptions | None = None) -> Path:
