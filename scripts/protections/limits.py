@@ -186,6 +186,18 @@ PROTECTIONS = (
         "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(
+        "a price that is stated twice is not believed",
+        "if isinstance(fields, Repetitive) and name in fields.repeated:",
+        "if False:",
+        "tests/paid/client/test_usual.py::test_what_states_a_price_twice_states_none",
+    ),
+    Protection(
+        "metadata that is stated twice is not read in a hurry",
+        "if body.count(b'\"metadata\"') > 1 or ESCAPED_ASCII.search(body):",
+        "if False:",
+        "tests/paid/client/test_usual.py::test_what_states_a_price_twice_states_none",
+    ),
+    Protection(
         "a price that contradicts its parts is not believed",
         "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
         "    if False:\n",

@@ -8,7 +8,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, Final
 
 from pipeline.money import ZERO, is_storable, total
-from pipeline.paid.client.values import number, printable
+from pipeline.paid.client.values import Repetitive, number, printable
 
 __all__ = ["Price", "read_price"]
 
@@ -58,12 +58,14 @@ def read_price(content: Mapping[str, Any]) -> Price:
     The metadata has a detailed form, a compact form, or both. The detailed form states the price
     as ``finalCost``, else as ``apiCost`` plus ``markupAmount``. The compact form's ``apiCost`` is
     the price if the detailed form states none; beside it, it may also be the cost without markup.
+    What is stated twice under one name cannot be used, even if both values are equal.
     """
-    metadata = _object(content, "metadata")
-    detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
-    currencies = [_currency(detailed), _currency(compact)]
-    currency = next((name for name in currencies if name.upper() != "USD"), "USD")
+    currency = "USD"
     try:
+        metadata = _object(content, "metadata")
+        detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
+        currencies = [_currency(detailed), _currency(compact)]
+        currency = next((name for name in currencies if name.upper() != "USD"), "USD")
         return Price(currency, _cost(detailed, compact))
     except _WrongError as error:
         return Price(currency, None, str(error))
@@ -105,7 +107,7 @@ def _is_base(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bo
 
 def _amount(prices: Mapping[str, Any], name: str) -> Decimal | None:
     """Return a stated amount; None if it is missing."""
-    value = prices.get(name)
+    value = _stated(prices, name)
     if value is None:
         return None
     amount = number(value.strip()) if isinstance(value, str) else value
@@ -174,10 +176,17 @@ def _quoted(value: object) -> str:
 
 
 def _currency(prices: Mapping[str, Any]) -> str:
-    currency = prices.get("currency") or "USD"
+    currency = _stated(prices, "currency") or "USD"
     return currency if currency == "USD" else printable(currency) or "unknown"
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = content.get(name)
+    value = _stated(content, name)
     return value if isinstance(value, dict) else {}
+
+
+def _stated(fields: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a name; None if it is missing."""
+    if isinstance(fields, Repetitive) and name in fields.repeated:
+        raise _WrongError(f"{name} is stated twice")
+    return fields.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final, TypeVar
@@ -14,6 +15,10 @@ __all__ = ["MAX_BODY", "UsualAnswer", "read_usual", "usual_matches"]
 
 MAX_BODY: Final = 1 << 20
 """The largest body that is read, bytes; ten matches take about two thousand."""
+
+
+ESCAPED_ASCII: Final = re.compile(rb"\\u00[2-7]")
+"""An escape that nobody needs: it may hide a name."""
 
 
 class UsualMatches(msgspec.Struct, frozen=True):
@@ -49,8 +54,11 @@ def read_usual(status: int, body: bytes) -> UsualAnswer | None:
     """Return an answer in the usual form; None if `responses` must read it.
 
     msgspec accepts only part of what `decoded` accepts. Where it reads a value differently, the
-    result is None: it has no negative zero.
+    result is None: it has no negative zero. Of several values of one name, it keeps the last
+    without a word, so that metadata must be named once at most.
     """
+    if body.count(b'"metadata"') > 1 or ESCAPED_ASCII.search(body):
+        return None
     return _read(_answer, status, body)
 
 

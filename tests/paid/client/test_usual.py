@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
 
@@ -16,6 +17,7 @@ from pipeline.paid.client import responses
 from pipeline.paid.client.outcomes import Answered, Outcome, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.usual import MAX_BODY, read_usual, usual_matches
+from pipeline.paid.client.values import decoded
 from pipeline.service.http.bodies import success
 from pipeline.service.matching.pricing import price
 
@@ -148,3 +150,41 @@ def test_a_free_answer_costs_zero() -> None:
     outcome = read_response(200, {}, body)
     assert repr(outcome) == repr(slowly(200, body))
     assert isinstance(outcome, Answered) and outcome.cost_usd == ZERO
+
+
+STATED = '{"costBreakdown":{"finalCost":0.0001,"currency":"USD"},"cost":{"apiCost":0.0001}}'
+AGAIN = {
+    "finalCost": ('"finalCost":0.0001', '"finalCost":0.0001,"finalCost":0.0001'),
+    "apiCost": ('"apiCost":0.0001', '"apiCost":0.0009,"apiCost":0.0001'),
+    "currency": ('"currency":"USD"', '"currency":"EUR","currency":"USD"'),
+    "cost": ('"cost":', '"cost":{"apiCost":0.2},"cost":'),
+    "costBreakdown": ('"costBreakdown":', '"costBreakdown":null,"costBreakdown":'),
+    "metadata": (STATED, f'{STATED},"metadata":{STATED}'),
+}
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("name", [*AGAIN])
+def test_what_states_a_price_twice_states_none(name: str, escaped: bool) -> None:
+    """An escape spells a name in another way."""
+    again = STATED.replace(*AGAIN[name]) if name != "metadata" else AGAIN[name][1]
+    body = f'{{"success":true,"data":[{ITEM}],"metadata":{again}}}'
+    if escaped:
+        before, _, after = body.rpartition(f'"{name}"')
+        body = rf'{before}"\u{ord(name[0]):04x}{name[1:]}"{after}'
+        assert json.loads(body)["metadata"]
+    for outcome in (read_response(200, {}, body.encode()), slowly(200, body.encode())):
+        assert isinstance(outcome, WrongPrice)
+        assert outcome.reason == f"{name} is stated twice"
+        assert isinstance(outcome.ended, Answered)
+
+
+def test_other_names_may_be_stated_twice() -> None:
+    body = f'{{"success":true,"note":1,"note":2,"data":[{ITEM}],"metadata":{STATED}}}'.encode()
+    for outcome in (read_response(200, {}, body), slowly(200, body)):
+        assert isinstance(outcome, Answered) and outcome.cost_usd == Decimal("0.0001")
+
+
+def test_a_large_object_with_a_name_twice_is_read_in_a_moment() -> None:
+    names = ",".join(f'"n{number}":0' for number in range(50_000))
+    assert len(decoded(f'{{{names},"n0":1}}')) == 50_000
