@@ -80,7 +80,7 @@ class EarlierRuns:
         attempts = [replace(attempt, settled_at=attempt.ended_at(now)) for attempt in attempts]
         lesson = lesson and lesson.by_clock(now)
         self.usage.replace(attempts, lesson)
-        pause = lesson.paused_until - now if lesson else 0.0
+        pause = self._pause(lesson, now) if lesson else 0.0
         if pause > 0:
             log.warning(_pause_message(pause, service.ignore_pause))
         if service.ignore_pause:
@@ -97,7 +97,12 @@ class EarlierRuns:
         """Return how many seconds remain of a pause that the service asked earlier runs for."""
         lesson = None if self.service.ignore_pause else self._last_lesson()
         now = time.time()
-        return max(0.0, lesson.by_clock(now).paused_until - now) if lesson else 0.0
+        return max(0.0, self._pause(lesson.by_clock(now), now)) if lesson else 0.0
+
+    def _pause(self, lesson: Lesson, now: float) -> float:
+        """Return how many seconds remain of a lesson's pause; negative if it is over."""
+        left = self.usage.pause_left(lesson)
+        return lesson.paused_until - now if left is None else left
 
     def seconds_needed(self, calls: int) -> float:
         """Return how many seconds some calls take at the limit, with the slots that are taken."""

@@ -5,6 +5,19 @@ from __future__ import annotations
 from .protection import Protection
 
 PROTECTIONS = (
+    Protection(
+        "a run with a wrong clock does not forget a pause",
+        "        if self.first_learned_at <= now:\n",
+        "        if False:\n",
+        "tests/paid/test_one_limit.py::test_a_run_with_a_wrong_clock_forgets_no_pause",
+    ),
+    Protection(
+        "a pause is measured by a clock that nobody sets",
+        "return lesson.paused_until - now if left is None else left",
+        "return lesson.paused_until - now",
+        "tests/paid/test_one_limit.py::"
+        "test_until_the_machine_restarts_no_wrong_clock_changes_a_pause",
+    ),
     # The budget.
     Protection(
         "what is under way is reserved",

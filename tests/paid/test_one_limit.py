@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipeline.files.directories import machine_folder
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import CallOpen, Journal, KeyUsage, Ledger, Restraint
+from pipeline.paid.ledger import CallOpen, Journal, KeyUsage, Ledger, Restraint, key_usage
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from pipeline.rate import Rate
@@ -55,6 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     clock.now = NOW
     monkeypatch.setattr(resuming, "time", SimpleNamespace(time=clock))
+    monkeypatch.setattr(key_usage, "boot_clock", lambda: ("", 0.0))
     return clock
 
 
@@ -139,6 +140,72 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
         assert all(wait <= 0 for wait in waits(first, usage)[0])
         assert waits(first, usage)[1] == 0
         assert "in the future" not in caplog.text
+
+
+HOUR = 3_600.0
+
+
+def refused(path: Path, clock: Clock, usage: KeyUsage) -> Ledger:
+    """Return a ledger whose service asked for a pause of two hours."""
+    ledger = Ledger(path, BASE_URL, clock)
+    journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, usage)
+    finish(journal, send(journal), FREE, Restraint(7, 2 * HOUR))
+    return ledger
+
+
+@pytest.mark.parametrize("wrong_by", [-9999 * DAY, -DAY, -HOUR, DAY])
+def test_a_run_with_a_wrong_clock_forgets_no_pause(
+    tmp_path: Path, clock: Clock, usage: KeyUsage, wrong_by: float
+) -> None:
+    with closing(refused(tmp_path / "ledger.db", clock, usage)) as ledger:
+        clock.now += 600 + wrong_by
+        for _ in range(2):
+            waits(ledger, usage)
+        clock.now += 600 - wrong_by
+        assert waits(ledger, usage)[1] == pytest.approx(2 * HOUR - 1200, abs=1)
+        clock.now += 2 * HOUR
+        assert waits(ledger, usage)[1] == 0
+
+
+def test_a_pause_that_a_clock_ahead_noted_is_kept_once(
+    tmp_path: Path, clock: Clock, usage: KeyUsage
+) -> None:
+    clock.now += DAY
+    with closing(refused(tmp_path / "ledger.db", clock, usage)) as ledger:
+        clock.now -= DAY
+        assert waits(ledger, usage)[1] == pytest.approx(2 * HOUR, abs=1)
+        for later in (HOUR, HOUR, DAY - 2 * HOUR):
+            left = waits(ledger, usage)[1]
+            clock.now += later
+            assert waits(ledger, usage)[1] == pytest.approx(max(0, left - later), abs=1)
+
+
+@pytest.mark.parametrize("wrong_by", [-DAY, 3 * HOUR, DAY])
+def test_until_the_machine_restarts_no_wrong_clock_changes_a_pause(
+    tmp_path: Path,
+    clock: Clock,
+    usage: KeyUsage,
+    wrong_by: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    boot = ("one", 500.0)
+    monkeypatch.setattr(key_usage, "boot_clock", lambda: boot)
+    with closing(refused(tmp_path / "ledger.db", clock, usage)) as ledger:
+        clock.now += wrong_by
+        boot = ("one", 500.0 + HOUR)
+        assert waits(ledger, usage)[1] == pytest.approx(HOUR, abs=1)
+        assert EarlierRuns(ledger, usage, SERVICE).pause_left() == pytest.approx(HOUR, abs=1)
+        boot = ("one", 500.0 + 2 * HOUR)
+        assert waits(ledger, usage)[1] == 0
+        boot = ("two", 10.0)
+        clock.now += HOUR - wrong_by
+        assert waits(ledger, usage)[1] == pytest.approx(HOUR, abs=1)
+
+
+def test_this_machine_has_a_clock_that_nobody_sets() -> None:
+    boot, now = key_usage.boot_clock()
+    assert now <= key_usage.boot_clock()[1]
+    assert bool(boot) == key_usage.BOOT_ID.exists()
 
 
 def test_a_clock_that_was_behind_for_one_run_frees_no_slot(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -26,15 +27,28 @@ SCHEMA = (
     "state TEXT, PRIMARY KEY (number, sent_at)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS lesson (one INTEGER PRIMARY KEY CHECK (one = 1), slots INTEGER, "
     "paused_until REAL, learned_at REAL, first_learned_at REAL)",
+    "CREATE TABLE IF NOT EXISTS pause (one INTEGER PRIMARY KEY CHECK (one = 1), boot TEXT, "
+    "until REAL, first_learned_at REAL)",
 )
 READ = "SELECT sent_at, settled_at, state, number FROM attempts"
 LESSON = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
 LEARN = "INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)"
+PAUSE = "INSERT OR REPLACE INTO pause VALUES (1, ?, ?, ?)"
+PAUSED = "SELECT boot, until, first_learned_at FROM pause"
 NOTE = "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)"
 END = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
 FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
 
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
 log = logging.getLogger(__name__)
+
+
+def boot_clock() -> tuple[str, float]:
+    """Return which start of the machine this is, "" if unknown, and the seconds since then."""
+    with suppress(OSError, AttributeError):  # only Linux has both
+        return BOOT_ID.read_text("ascii").strip(), time.clock_gettime(time.CLOCK_BOOTTIME)
+    return "", 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +95,21 @@ class Lesson:
     first_learned_at: float
 
     def by_clock(self, now: float) -> Lesson:
-        """Return it with times that are possible now: a clock set back lengthens no pause."""
-        if self.learned_at <= now:
-            return self
+        """Return it with times that are possible now.
+
+        A lesson from the future begins now, once: the clock was ahead then, or is behind now. If it
+        was behind, the lesson's own times count again as soon as they are past.
+        """
         pause = self.paused_until - self.learned_at
-        return replace(self, paused_until=now + pause, learned_at=now)
+        if self.learned_at > now:
+            return replace(self, paused_until=now + pause, learned_at=now)
+        if self.paused_until <= now < self.first_learned_at:  # it does not begin once more
+            return replace(self, paused_until=self.learned_at)
+        if self.first_learned_at <= now:
+            return replace(
+                self, paused_until=self.first_learned_at + pause, learned_at=self.first_learned_at
+            )
+        return self
 
 
 class Note(NamedTuple):
@@ -138,6 +162,17 @@ class KeyUsage:
         """Return what the last refusal taught; None without one."""
         return next((Lesson(*row) for row in self._rows(LESSON) if _are_numbers(*row)), None)
 
+    def pause_left(self, lesson: Lesson) -> float | None:
+        """Return the rest of a lesson's pause in seconds, which may be negative; None: unknown.
+
+        It is measured by a clock that nobody sets, and known until the machine is restarted.
+        """
+        boot, now = boot_clock()
+        for of_boot, until, first_learned_at in self._rows(PAUSED):
+            if boot and (of_boot, first_learned_at) == (boot, lesson.first_learned_at):
+                return float(until) - now
+        return None
+
     def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None) -> None:
         """Replace everything in the file."""
         if (connection := self._connection) is None:
@@ -165,6 +200,9 @@ class KeyUsage:
             connection.executemany(FORGET, unsent)
             if lesson is not None:
                 connection.execute(LEARN, astuple(lesson))
+                boot, now = boot_clock()
+                until = now + lesson.paused_until - lesson.learned_at
+                connection.execute(PAUSE, (boot, until, lesson.first_learned_at))
             self._notes += len(notes)
             if self._notes > NOTES_BETWEEN_CLEANINGS:
                 self._notes = 0
