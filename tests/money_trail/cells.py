@@ -37,7 +37,7 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
         for system in SYSTEMS:
             call = (system, text)
             paid = [one.cost_usd for one in calls[call] if one.job == job and one.state != "free"]
-            expected = _expected(calls[call], best.get(call, ("", "")), job)
+            expected = _expected(text, calls[call], best.get(call, ("", "")), job)
             found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
             cell = row[f"{system}_cost_usd"]
             cost = Decimal(cell) if cell else None
@@ -64,10 +64,12 @@ def _best_matches(texts: list[str]) -> dict[tuple[System, str], tuple[str, str]]
     }
 
 
-def _expected(attempts: Sequence[Attempt], best: tuple[str, str], job: int) -> tuple[str, str, str]:
+def _expected(
+    text: str, attempts: Sequence[Attempt], best: tuple[str, str], job: int
+) -> tuple[str, str, str]:
     """Return the status, code and title, in the output of a job, of a call attempted so."""
     if not attempts:
-        return ("empty", "", "")
+        return ("HTTP_503" if text else "empty", "", "")  # its system was left out
     last = attempts[-1]
     if last.state == "answered":
         return ("ok" if best[0] else "no_match", *best)

@@ -68,7 +68,7 @@ class Plan:
 
     def script(self) -> Script:
         """Return the faults."""
-        return soak_script(self.seed, self.calls, self.timeout)
+        return soak_script(self.seed, self.calls, self.timeout, self.rate)
 
 
 @dataclass
@@ -80,23 +80,20 @@ class Night:
         folder: where everything is.
         kills: when the run was killed, seconds since 1970.
         exits: how each run ended.
+        outputs: the complete tables, one of each job.
     """
 
     plan: Plan
     folder: Path
     kills: list[float] = field(default_factory=list)
     exits: list[int] = field(default_factory=list)
+    outputs: list[Path] = field(default_factory=list)
     _key: str = field(default="", repr=False)
 
     @property
     def source(self) -> Path:
         """The table."""
         return self.folder / "tenders.csv"
-
-    @property
-    def outputs(self) -> tuple[Path, Path]:
-        """What comes of it, first and the second time."""
-        return self.folder / "first.csv", self.folder / "second.csv"
 
     @property
     def _out(self) -> Path:
@@ -115,8 +112,8 @@ class Night:
     def pass_by(self) -> None:
         """Let it happen, until the table is complete, and complete once more.
 
-        The second job finds every answer in the ledger and buys only what failed for the first
-        one; what was lost too often stays held.
+        A job that left out a system is followed by another one. The last job finds every answer
+        in the ledger and buys only what failed before; what was lost too often stays held.
 
         Raises:
             AssertionError: a run ended as none may, or never completed.
@@ -125,10 +122,13 @@ class Night:
         chance = Random(f"kills/{self.plan.seed}")
         due = sorted(chance.sample(range(self.plan.last_kill), self.plan.kills))
         with self._serving() as address, closing(Record(self.service)) as record:
-            for output in self.outputs:
+            whole = 0
+            while whole < 2:
                 self._complete(address, record, due, chance)
-                self._out.rename(output)
-                _manifest(self._out).rename(_manifest(output))
+                self.outputs.append(self.folder / f"out-{len(self.outputs)}.csv")
+                self._out.rename(self.outputs[-1])
+                _manifest(self._out).rename(_manifest(self.outputs[-1]))
+                whole += "left out of this run" not in self.last_words()
 
     def _complete(self, address: str, record: Record, due: Sequence[int], chance: Random) -> None:
         """Give the same command until the table is complete; kill it whenever that is due."""

@@ -7,12 +7,14 @@ from itertools import islice
 from math import ceil
 from random import Random
 
+from pipeline.rate import Rate
 from pipeline.service.chaos.kinds import (
     FORMS,
     Cut,
     Drip,
     DropAfter,
     DropBefore,
+    Duplicate,
     Error,
     Fault,
     Form,
@@ -32,13 +34,14 @@ PARKING: tuple[Form, ...] = ("absurd-cost", "currency", "nan", "negative-cost")
 """Forms of garbage after which a run parks: a few do in a long night, none in a short one."""
 
 
-def soak_script(seed: int, calls: int, timeout: float) -> Script:
-    """Deal faults to about one request in ten.
+def soak_script(seed: int, calls: int, timeout: float, rate: Rate) -> Script:
+    """Deal faults to about one request in ten; psc is down for a third of the time.
 
     Args:
         seed: decides which.
         calls: how many calls there are; every one takes a request at least.
         timeout: how long the client waits for an answer, seconds.
+        rate: the limit; each time, psc is down for one of three windows.
     """
     common: list[tuple[float, Fault]] = [
         (10, DropBefore()),
@@ -54,6 +57,7 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
         (4, Gateway(status=504)),
         (3, Redirect()),
         (10, IdleClose(jitter=0.2)),
+        (10, Duplicate()),
     ]
     common += [(1, Garbage(form=form)) for form in FORMS if form not in PARKING]
     parking: list[tuple[float, Fault]] = [(0.1, Garbage(form=form)) for form in PARKING]
@@ -75,7 +79,12 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
     # At a place of two faults, the first one strikes: no refusal might be left.
     free = [place for place in range(2 * calls // 3, calls) if place not in taken]
     dealt += _dealt(late, free, chance)
-    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))
+    window = rate.window
+    down: list[Fault] = [
+        Error(status=503, envelope=False, systems=("psc",), after=start, until=start + window)
+        for start in (window * number for number in range(2, 30 * calls // rate.slots + 30, 3))
+    ]
+    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt, *down))
 
 
 def _dealt(wanted: list[tuple[int, Fault]], among: Sequence[int], chance: Random) -> list[Fault]:

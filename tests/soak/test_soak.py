@@ -32,8 +32,9 @@ def test_a_night_of_faults_and_kills_loses_nothing_and_pays_for_nothing_twice(
 
 
 def test_the_same_seed_gives_the_same_faults_by_way_of_a_file(tmp_path: Path) -> None:
-    script = soak_script(7, 240, 2.0)
+    rate = Rate(60, 4.0)
+    script = soak_script(7, 240, 2.0, rate)
     path = tmp_path / "night.toml"
     path.write_text(toml(script), "utf-8")
-    assert read_script(path) == script == soak_script(7, 240, 2.0)
-    assert script != soak_script(8, 240, 2.0)
+    assert read_script(path) == script == soak_script(7, 240, 2.0, rate)
+    assert script != soak_script(8, 240, 2.0, rate)

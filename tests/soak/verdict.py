@@ -135,7 +135,7 @@ def table_is_whole(night: Night, output: Output) -> list[str]:
 def _figures(
     night: Night, service: Service, attempts: list[Attempt], outputs: list[Output]
 ) -> Verdict:
-    first, second = (
+    first, *_, second = (
         Counter(row[f"{system}_status"] for row in output.rows for system in SYSTEMS)
         for output in outputs
     )

@@ -56,6 +56,10 @@ class DroppableConnections(BoundedHttp):
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
             self.transport.abort()
 
+    def write(self, data: bytes) -> None:
+        """Send bytes that belong to no response."""
+        self.transport.write(data)
+
     def close(self) -> None:
         """Close it once everything written is sent, even in the middle of a response."""
         self.transport.close()
@@ -161,6 +165,16 @@ class Exchange:
         for place in range(len(response.body)):
             await asyncio.sleep(seconds / len(response.body))
             await self._body(response.body[place : place + 1], more=True)
+        await self._body(b"", more=False)
+
+    async def duplicate(self, response: Response, fault: str) -> None:
+        """Send an answer twice."""
+        self.record.answered(self.number, fault, response.status, response.billed_usd)
+        await self.send(response.start)
+        await self._body(response.body, more=True)
+        head = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        copy = head % (response.status, len(response.body)) + response.body
+        connection_of(self.scope).write(copy)
         await self._body(b"", more=False)
 
     async def cut(self, response: Response, fault: str) -> None:

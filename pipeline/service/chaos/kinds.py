@@ -16,6 +16,7 @@ __all__ = [
     "Drip",
     "DropAfter",
     "DropBefore",
+    "Duplicate",
     "Error",
     "Fault",
     "Form",
@@ -150,6 +151,12 @@ class Drip(When):
     seconds: Annotated[Seconds, Field(gt=0)]
 
 
+class Duplicate(When):
+    """The answer is sent once more behind itself: on a kept connection, it looks like the next."""
+
+    kind: Literal["duplicate"] = "duplicate"
+
+
 class Refuse(When):
     """429, whether or not the limit was reached; nothing is billed.
 
@@ -235,6 +242,7 @@ Fault: TypeAlias = (
     | Cut
     | Stall
     | Drip
+    | Duplicate
     | Refuse
     | Error
     | Gateway

@@ -108,6 +108,8 @@ async def _after(
             await exchange.cut(response, fault.kind)
         case kinds.Drip(seconds=seconds):
             await exchange.drip(response, fault.kind, seconds)
+        case kinds.Duplicate():
+            await exchange.duplicate(response, fault.kind)
         case kinds.Gateway(status=status):
             await exchange.answer(Response(status, PAGE, HTML), fault.kind)
         case kinds.Garbage(form=form):

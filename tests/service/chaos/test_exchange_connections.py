@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.service.chaos.kinds import Cut, Drip, DropAfter, DropBefore, IdleClose, Latency, Stall
+from pipeline.service.chaos.kinds import (
+    Cut,
+    Drip,
+    DropAfter,
+    DropBefore,
+    Duplicate,
+    IdleClose,
+    Latency,
+    Stall,
+)
 from tests.service.chaos.nights import match, night
 from tests.service.sockets import BODY, CALL
 
@@ -84,6 +93,19 @@ def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -
         assert response.read1(1) == b"{"
         connection.close()
         assert len(server.billed()) == 1
+
+
+def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_path: Path) -> None:
+    with night(tmp_path, Duplicate()) as server, server.connection() as connection:
+        connection.connect()
+        request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY
+        connection.sock.sendall(request)
+        received = b""
+        while received.count(b'"success"') < 2:
+            received += (more := connection.sock.recv(65_536))
+            assert more, received
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("duplicate", *server.billed())
 
 
 def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
