@@ -71,7 +71,7 @@ class CsvOptions:
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
-            message = "There is no header (--no-header), but a row of it (--header-row)."
+            message = "--no-header and --header-row exclude each other."
             check(self.header, message, "Leave out one of them.")
 
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pipeline.cli.service_extra import is_there, on_data, service_extra, service_folder
+from pipeline.cli.service_extra import (
+    accounts_command,
+    is_there,
+    on_data,
+    service_extra,
+    service_folder,
+)
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:  # its packages are an extra
@@ -78,7 +84,7 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
     if not make and not is_there(folder / FILE):
         raise SettingsError(
             f"There are no accounts in {folder}.",
-            "Open one: tender-pipeline accounts open; or give the right folder: --data DIR.",
+            f"Open one: {accounts_command('open', folder)}; or give the right folder: --data DIR.",
         )
     with closing(Accounts(folder)) as accounts:
         try:
@@ -97,7 +103,8 @@ def known(accounts: Accounts, name: str) -> Account:
     if account is None:
         raise SettingsError(
             f"There is no account {name!r}.",
-            "Give its number or e-mail address; list all: tender-pipeline accounts list.",
+            "Give its number or e-mail address; list all: "
+            f"{accounts_command('list', accounts.folder)}.",
         )
     return account
 
@@ -108,7 +115,8 @@ def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
     Raises:
         SettingsError: the account has no such key, or it is revoked.
     """
-    see = f"See the numbers of its keys: tender-pipeline accounts show {account.account_id}."
+    show = accounts_command(f"show {account.account_id}", accounts.folder)
+    see = f"See the numbers of its keys: {show}."
     from pipeline.service.accounts import row_number
 
     number = row_number(key_id)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from shlex import quote
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import click
 
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 
-__all__ = ["is_there", "on_data", "service_extra", "service_folder"]
+__all__ = ["accounts_command", "is_there", "on_data", "service_extra", "service_folder"]
 
 # The variable is the same for `serve` and `accounts`, whose prefixes differ.
 on_data = click.option(
@@ -39,8 +46,26 @@ def service_extra() -> Iterator[None]:
     except ImportError as error:
         raise SettingsError(
             f"The service needs the package {error.name}, which is not installed.",
-            "Install it: pip install 'tender-pipeline[service]'.",
+            f"Install it: {_install('service')}.",
         ) from error
+
+
+def accounts_command(words: str, folder: Path) -> str:
+    """Return a command of ``accounts`` for a person, which finds the same accounts."""
+    where = "" if folder == service_folder(None) else f" --data {quote(str(folder))}"
+    return f"tender-pipeline accounts {words}{where}"
+
+
+def _install(extra: str) -> str:
+    """Return the command that installs an extra of this package from where it came."""
+    name, text = "tender-pipeline", None
+    with suppress(PackageNotFoundError):
+        text = distribution(name).read_text("direct_url.json")  # an index leaves none (PEP 610)
+    origin: dict[str, Any] = json.loads(text) if text else {"url": ""}
+    url = urlsplit(origin["url"])
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    what = f"{url2pathname(url.path)}[{extra}]" if url.scheme == "file" else f"{name}[{extra}]"
+    return f"{quote(sys.executable)} -m pip install {editable}{quote(what)}"
 
 
 def is_there(path: Path) -> bool:

@@ -33,6 +33,7 @@ from pipeline.cli.output.accounts import (
 )
 from pipeline.cli.output.console import say
 from pipeline.cli.output.verification import counted, print_problems
+from pipeline.cli.service_extra import accounts_command
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
@@ -80,7 +81,7 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
         if (taken := accounts.find(email)) is not None:
             raise SettingsError(
                 f"{email} already has account {taken.account_id}.",
-                f"See it: tender-pipeline accounts show {taken.account_id}.",
+                f"See it: {accounts_command(f'show {taken.account_id}', accounts.folder)}.",
             )
         from pipeline.service.accounts.accounts import FIRST_KEY
 
@@ -202,7 +203,8 @@ def set_password(accounts: Accounts, name: str) -> int:
     if account.email is None:
         raise SettingsError(
             f"Account {account.account_id} has no e-mail address, so it has no login.",
-            "Open one with an address: tender-pipeline accounts open --email ADDRESS.",
+            "Open one with an address: "
+            f"{accounts_command('open --email ADDRESS', accounts.folder)}.",
         )
     accounts.set_password(account.account_id, new_password())
     say(f"account {account.account_id}: password changed, all sessions ended")

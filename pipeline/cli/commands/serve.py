@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pipeline.answers import Matcher
 from pipeline.cli.output.console import say
-from pipeline.cli.service_extra import is_there, on_data, service_extra, service_folder
+from pipeline.cli.service_extra import (
+    accounts_command,
+    is_there,
+    on_data,
+    service_extra,
+    service_folder,
+)
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import SettingsError
 from pipeline.rate import parse_rate
@@ -133,7 +138,7 @@ def _serve(
     )
     with listening(options.host, options.port) as listener:
         _warm_up(matchers.values())
-        lines = [f"Serving on {address(listener)}", *_about(accounts, options), *notes]
+        lines = [f"Serving on {address(listener)}", *_about(accounts), *notes]
         say("\n".join(lines))
         server.run([listener])
     return INTERRUPTED if server.force_exit else 0
@@ -160,13 +165,12 @@ def _serve_with_faults(accounts: Accounts, options: _Options, faults: Path) -> i
     return code
 
 
-def _about(accounts: Accounts, options: _Options) -> list[str]:
+def _about(accounts: Accounts) -> list[str]:
     """Return where the accounts are and, if there are none yet, how to open one."""
     where = f"Accounts: {accounts.folder}"
     if accounts.all():
         return [where]
-    here = "" if options.data is None else _named(accounts.folder)
-    command = f"tender-pipeline accounts open{here}"
+    command = accounts_command("open", accounts.folder)
     return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
 
 
@@ -183,10 +187,6 @@ def _check_folder(folder: Path) -> None:
     if not is_there(folder):
         raise SettingsError(
             f"The folder {folder} does not exist.",
-            f"Open an account in it: tender-pipeline accounts open{_named(folder)}; "
+            f"Open an account in it: {accounts_command('open', folder)}; "
             "or give the right folder: --data DIR.",
         )
-
-
-def _named(folder: Path) -> str:
-    return f" --data {quote(str(folder))}"

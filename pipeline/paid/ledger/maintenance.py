@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
@@ -134,7 +135,7 @@ def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
         return found[0], found[1]
     raise SettingsError(
         f"There is no open job {number} in {snapshot.path}.",
-        "List the open jobs: tender-pipeline ledger jobs.",
+        f"List the open jobs: tender-pipeline ledger jobs --ledger {quote(str(snapshot.path))}.",
     )
 
 

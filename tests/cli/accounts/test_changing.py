@@ -68,11 +68,11 @@ def test_a_key_is_named_by_its_number_and_must_be_in_use(command: Command, capsy
             assert command(name, *arguments) == 2
             heard = capsys.readouterr()
             assert said in heard.err
-            assert f"accounts show {arguments[0]}." in heard.err
+            assert f"accounts show {arguments[0]} --data " in heard.err
             assert key not in heard.err + heard.out
 
 
 def test_an_account_without_a_login_gets_no_password(command: Command, capsys: Capture) -> None:
     command("open")
     assert command("set-password", 1, stdin=PASSWORD.encode()) == 2
-    assert "accounts open --email ADDRESS." in capsys.readouterr().err
+    assert "accounts open --email ADDRESS --data " in capsys.readouterr().err

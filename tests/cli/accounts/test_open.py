@@ -147,7 +147,7 @@ def test_an_address_is_not_given_a_second_account_nor_asked_for_a_password(
     assert command("open", "--email", "ADA@example.com") == 2
     said = capsys.readouterr().err
     assert "ADA@example.com already has account 1." in said
-    assert "accounts show 1." in said
+    assert "accounts show 1 --data " in said
     with opened(tmp_path) as accounts:
         assert len(accounts.all()) == 1
 
