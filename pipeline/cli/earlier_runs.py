@@ -69,17 +69,17 @@ class EarlierRuns:
         """Return what the open job of the file has cost; it may have bought before it failed."""
         if self._terms.service is None:
             return ZERO
-        from pipeline.paid import leftover
+        from pipeline.paid import purchase
 
-        return leftover.spent_on(self._terms.service, self._identity)
+        return purchase.spent_on(self._terms.service, self._identity)
 
     def close_finished(self, done: Manifest) -> bool:
         """Close the job of the file, which is done; see `leftover.close_finished`."""
         if self._terms.service is None:
             return False
-        from pipeline.paid import leftover
+        from pipeline.paid import purchase
 
-        return leftover.close_finished(self._terms.service, self._identity, _paid(done))
+        return purchase.close_finished(self._terms.service, self._identity, _paid(done))
 
     @property
     def _identity(self) -> str:

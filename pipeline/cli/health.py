@@ -27,7 +27,7 @@ from pipeline.versions import VERSIONS
 if TYPE_CHECKING:  # imported only if they are needed
     from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
-    from pipeline.paid.ledger.open_jobs import OpenJob
+    from pipeline.paid.ledger.totals import OpenJob
 
 __all__ = [
     "Finding",
@@ -166,7 +166,7 @@ def _engine(system: System) -> Finding:
 
 
 def _ledger(path: Path, workers: int | None) -> Finding:
-    from pipeline.paid.ledger.place import check_writable
+    from pipeline.paid.ledger.database import check_writable
 
     found = _ledger_file(path)
     if workers is None or found.verdict != "ok":
@@ -185,9 +185,9 @@ def _ledger(path: Path, workers: int | None) -> Finding:
 
 def _ledger_file(path: Path) -> Finding:
     from pipeline.paid.ledger.checks import usable
+    from pipeline.paid.ledger.database import check_not_gone
     from pipeline.paid.ledger.mark import HighWaterMark
-    from pipeline.paid.ledger.open_jobs import open_jobs
-    from pipeline.paid.ledger.place import check_not_gone
+    from pipeline.paid.ledger.totals import open_jobs
 
     if not path.exists():
         check_not_gone(path)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from pipeline.money import ZERO, plain, times, total
-from pipeline.paid.allowance import Period
+from pipeline.paid.limits import Period
 from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 

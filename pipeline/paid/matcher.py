@@ -18,8 +18,7 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.usual import usual_matches
+from pipeline.paid.client.responses import read_response, usual_matches
 from pipeline.paid.ledger import Cost, Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.remembered import Remembered

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
-from pipeline.paid.allowance import Allowance
-from pipeline.paid.budget import Budget
+from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
 from pipeline.paid.result import CostLimitReached, Parked
 from pipeline.rate import duration

@@ -14,10 +14,14 @@ from pipeline.paid.client.outcomes import (
     Charged,
     Ended,
     InsufficientBalance,
+    Lost,
+    NotSent,
     Outcome,
     Passing,
     RateLimited,
+    Received,
     Refused,
+    Reply,
     Stray,
     Unauthorized,
     Unconfirmed,
@@ -25,7 +29,6 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger import AttemptEnd, CallEnded, CallOpen, PassingState
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -15,20 +16,113 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.money import ZERO
 from pipeline.paid import parking
-from pipeline.paid.backoff import BackOffs
 from pipeline.paid.bought import Bought, Order
-from pipeline.paid.budget import MAX_PRICE, Budget
-from pipeline.paid.client.replies import NotSent
+from pipeline.paid.client.outcomes import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.paid.ledger import Call, Journal
+from pipeline.paid.ledger import Call, Journal, Restraint
+from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import Judgement, judge
 from pipeline.paid.result import Parked
-from pipeline.paid.turns import Turns
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["FAILURES_IN_A_ROW", "Pool"]
+__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool", "Turns"]
+
+
+class Turns:
+    """The slots of a pool.
+
+    Args:
+        throttle: keeps the rate limit.
+
+    Attributes:
+        unreached: how many of the latest attempts in a row were not sent.
+    """
+
+    def __init__(self, throttle: Throttle) -> None:
+        self.unreached = 0
+        self._throttle = throttle
+        self._waits: set[asyncio.Timeout] = set()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End all waits, now and later: a slot may be hours away."""
+        self._stopped = True
+        for wait in self._waits:
+            wait.reschedule(0)
+
+    async def slot(self, to_spread: Callable[[], int]) -> Slot | None:
+        """Wait for a slot; None if the run stops before there is one.
+
+        Args:
+            to_spread: how many calls to spread over time; see `Throttle.slot`.
+        """
+        if self._stopped:
+            return None
+        if slot := self._throttle.unlimited():
+            return slot
+        try:
+            async with asyncio.timeout(None) as wait:
+                self._waits.add(wait)
+                try:
+                    return await self._throttle.slot(to_spread)
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            return None
+
+    def end(self, slot: Slot, judgement: Judgement, not_sent: bool) -> Restraint | None:
+        """Report how an attempt ended; return what the next run must know about a refusal."""
+        self.unreached = self.unreached + 1 if not_sent else 0
+        if not_sent:
+            slot.unsent()
+        elif judgement.next == "limited":
+            slot.refused(judgement.wait)
+            return Restraint(self._throttle.slots, self._throttle.pause_left)
+        elif judgement.next != "lost" or judgement.end.status is not None:
+            slot.answered()  # else the end of the slot's block counts it as lost
+        return None
+
+
+FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
+"""Seconds after the first failure; doubled after each further one, up to the longest."""
+
+
+class BackOffs:
+    """The waits of a pool's workers."""
+
+    def __init__(self) -> None:
+        self._ends: list[float] = []
+
+    async def wait(self, stopping: asyncio.Event, tries: int, asked: float | None = None) -> None:
+        """Wait after a number of failed tries, with jitter.
+
+        Args:
+            stopping: ends the wait early.
+            tries: how many have failed.
+            asked: the least seconds to wait, if the service says.
+        """
+        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
+        jittered = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        pause = max(jittered, asked or 0.0)
+        end = asyncio.get_running_loop().time() + pause
+        self._ends.append(end)
+        try:
+            async with asyncio.timeout_at(end):
+                await stopping.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._ends.remove(end)
+
+    @property
+    def next_try(self) -> float | None:
+        """How many seconds remain of the wait that ends first; None if no worker waits."""
+        if not self._ends:
+            return None
+        return max(0.0, min(self._ends) - asyncio.get_running_loop().time())
+
 
 TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""

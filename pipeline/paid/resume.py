@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from pipeline.money import ZERO, difference
-from pipeline.paid.allowance import Allowance
-from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.estimate import Limited
 from pipeline.paid.ledger import Job, KeyUsage, Ledger, Lesson, PastAttempt
+from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate, duration
 

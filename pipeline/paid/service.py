@@ -16,12 +16,11 @@ from pipeline.checks import check_choice, check_flag, whole_number
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
-from pipeline.paid.allowance import Period
-from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
 from pipeline.paid.ledger.checks import usable
 from pipeline.paid.ledger.totals import read_books
+from pipeline.paid.limits import MAX_PRICE, Period
 from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE

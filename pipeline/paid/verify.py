@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from pipeline.money import plain
-from pipeline.paid.client.replies import Received
+from pipeline.paid.client.outcomes import Received
 from pipeline.paid.ledger import CallEnded
 from pipeline.paid.ledger.calls import LASTING
 from pipeline.paid.ledger.checks import (

@@ -23,7 +23,7 @@ PROTECTIONS = (
         "what is under way is reserved",
         "needed = total([self._reserved, amount])",
         "needed = amount",
-        "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+        "tests/paid/test_limits.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
     ),
     Protection(
         "the limit of several files counts what earlier runs paid for later files",
@@ -41,7 +41,7 @@ PROTECTIONS = (
         "the limit of a day counts what other jobs spent",
         "allowance.charge(spent.confirmed, spent.at_risk)",
         "pass",
-        "tests/paid/test_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
+        "tests/paid/test_limits_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
     ),
     Protection(
         "a clock that was behind for one run frees no slot",
@@ -53,33 +53,33 @@ PROTECTIONS = (
         "a clock that ran ahead for a while does not free the limit of a day",
         "        if not self.began_at.timestamp() <= self._now() < self.ends_at.timestamp():\n",
         "        if self._now() >= self.ends_at.timestamp():\n",
-        "tests/paid/test_allowance.py"
+        "tests/paid/test_limits_allowance.py"
         "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
     ),
     Protection(
         "a clock that was behind for a while does not free the limit of a day",
         "latest = max([self.began_at, *self._spent])",
         "latest = self.began_at",
-        "tests/paid/test_allowance.py"
+        "tests/paid/test_limits_allowance.py"
         "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
     ),
     Protection(
         "the limit of a day counts what this job spends",
         "each.charge(confirmed, at_risk)",
         "pass",
-        "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
+        "tests/paid/test_limits_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
     ),
     Protection(
         "the limit of a day counts what may have been billed",
         "each.charge(confirmed, at_risk)",
         "each.charge(confirmed)",
-        "tests/paid/test_allowance.py::test_what_may_have_been_billed_counts",
+        "tests/paid/test_limits_allowance.py::test_what_may_have_been_billed_counts",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",
         "    return max(highest or ZERO, TYPICAL_HIGH)\n",
         "    return highest or TYPICAL_HIGH\n",
-        "tests/paid/test_budget.py::"
+        "tests/paid/test_limits.py::"
         "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
     ),
     Protection(
@@ -92,13 +92,13 @@ PROTECTIONS = (
         "one that is dearer than its reservation lets nobody through",
         "self._overrun = self._overrun or confirmed > reserved",
         "self._overrun = False",
-        "tests/paid/test_budget.py::test_an_overrun_lets_nobody_through_until_everything_has_ended",
+        "tests/paid/test_limits.py::test_an_overrun_lets_nobody_through_until_everything_has_ended",
     ),
     Protection(
         "an unknown price keeps its reservation",
         "self.at_risk = total([self.at_risk, at_risk])",
         "pass",
-        "tests/paid/test_budget.py::test_an_unknown_price_keeps_its_reservation",
+        "tests/paid/test_limits.py::test_an_unknown_price_keeps_its_reservation",
     ),
     Protection(
         "responses that cannot be read are not bought without end",
@@ -150,7 +150,7 @@ PROTECTIONS = (
         "an attempt is settled once",
         'state = \'billed\' AND resolved_at IS NULL)\n"""\n\nWHICH',
         'state = \'billed\')\n"""\n\nWHICH',
-        "tests/paid/ledger/test_settling.py::test_a_call_that_billed_errors_hold_is_bought_again",
+        "tests/paid/ledger/test_maintenance_settling.py::test_a_call_that_billed_errors_hold_is_bought_again",
     ),
     Protection(
         "a refusal that was paid is paid once more at most",
@@ -202,13 +202,13 @@ PROTECTIONS = (
         "a price that is stated twice is not believed",
         "if isinstance(fields, Repetitive) and name in fields.repeated:",
         "if False:",
-        "tests/paid/client/test_usual.py::test_what_states_a_price_twice_states_none",
+        "tests/paid/client/test_responses_usual.py::test_what_states_a_price_twice_states_none",
     ),
     Protection(
         "metadata that is stated twice is not read in a hurry",
         "if body.count(b'\"metadata\"') > 1 or ESCAPED_ASCII.search(body):",
         "if False:",
-        "tests/paid/client/test_usual.py::test_what_states_a_price_twice_states_none",
+        "tests/paid/client/test_responses_usual.py::test_what_states_a_price_twice_states_none",
     ),
     Protection(
         "a price that contradicts its parts is not believed",
@@ -272,7 +272,7 @@ PROTECTIONS = (
         "the next run reserves what an error cost",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL\n",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'\n",
-        "tests/paid/ledger/test_settling.py::"
+        "tests/paid/ledger/test_maintenance_settling.py::"
         "test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not",
     ),
 )

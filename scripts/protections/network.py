@@ -32,13 +32,13 @@ PROTECTIONS = (
         "an empty line before a response does not lose it",
         r'self._got = self._got.lstrip(b"\r\n")',
         "pass",
-        "tests/paid/client/test_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
+        "tests/paid/client/test_transport_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
         "bare line feeds end the head of a response",
         r're.compile(rb"\n\r?\n")',
         r're.compile(rb"\r\n\r\n")',
-        "tests/paid/client/test_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
+        "tests/paid/client/test_transport_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
         "an error of one worker does not cancel the calls of others",

@@ -96,20 +96,20 @@ PROTECTIONS = (
         "time in which the process was stopped does not count towards a timeout",
         "self._ran += self._beat if passed > self._beat + STOPPED else passed",
         "self._ran += passed",
-        "tests/paid/client/test_deadlines.py",
+        "tests/paid/client/test_client_deadlines.py",
     ),
     Protection(
         "what arrived while the process was stopped is read before it is given up",
         "        limit = _Limit(self._open)\n",
         "        limit = _Limit(self._open)\n"
         "        asyncio.get_running_loop().call_later(self._seconds, limit.expire)\n",
-        "tests/paid/client/test_deadlines.py",
+        "tests/paid/client/test_client_deadlines.py",
     ),
     Protection(
         "calls under way are not spread out once more",
         "return self._remaining - self._under_way",
         "return self._remaining",
-        "tests/paid/test_tracking.py::test_a_job_that_fits_into_the_limit_is_not_spread",
+        "tests/paid/test_progress.py::test_a_job_that_fits_into_the_limit_is_not_spread",
     ),
     Protection(
         "one buyer for each key",
@@ -292,7 +292,7 @@ PROTECTIONS = (
         "what was bought since the estimate is not bought again",
         "if digest not in answered and lost",
         "if lost",
-        "tests/paid/test_orders.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
+        "tests/paid/test_purchase_orders.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
     ),
     Protection(
         "money in the ledger is an amount or an error",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pipeline.paid.budget import TYPICAL_HIGH, TYPICAL_LOW
+from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.rate import AUTHENTICATED
 from tests.docs.pages import page, rows
 

@@ -19,9 +19,9 @@ from pipeline.cli.run_options import PRESETS
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
-from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH
-from pipeline.paid.client.replies import Failure
-from pipeline.paid.ledger.attempts import STATES
+from pipeline.paid.client.outcomes import Failure
+from pipeline.paid.ledger.totals import STATES
+from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH
 from pipeline.paid.result import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.paid import backoff
+from pipeline.paid import pool
 from pipeline.paid.ledger import Job, Ledger
 from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
@@ -27,7 +27,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(autouse=True)
 def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)
+    monkeypatch.setattr(pool, "FIRST_BACKOFF", 0.0)
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_purchases_one_after_another_wait_once_and_share_the_rate_limit() -> Non
 
 def test_the_demo_limit_says_that_no_key_is_set(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
-    demo, keyed = (PaidService("https://a.example", key, ledger=ledger) for key in ("", "key"))
+    demo, keyed = (PaidService("https://a.example", key, ledger=ledger) for key in (None, "key"))
     assert "60 s (without a key, at most 10/hour); " in described(demo, estimate(7))
     assert "60 s (at most 100/min); " in described(keyed, estimate(7))
     (all_files,) = described_files(demo, {}, estimate(7))

@@ -15,7 +15,8 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved, unwritten
+from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved
+from pipeline.paid.ledger import journal as journal_module
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
@@ -114,7 +115,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
 def test_answers_wait_in_memory_until_there_is_room(
     job: Job, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unwritten, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(journal_module, "FIRST_PAUSE_S", 0.0)
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
@@ -180,8 +181,8 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
 
 
 def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unwritten, "FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(journal_module, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.0)
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
@@ -199,7 +200,7 @@ def test_the_reserve_is_given_up_before_anybody_waits(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.0)
     release = Reserve.release
 
     async def main(reserve: Reserve) -> None:

@@ -14,7 +14,7 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import unwritten
+from pipeline.paid.ledger import journal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Paid
@@ -92,7 +92,7 @@ def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
 def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
     tmp_path: Path, service: Service, pages: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(journal, "PATIENCE_S", 0.0)
 
     def fill(purchase: Purchase) -> None:
         noted = purchase.noted

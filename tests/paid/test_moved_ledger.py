@@ -184,7 +184,7 @@ def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
     with closing(Ledger(folder / "ledger.db", "http://service.example")) as ledger:
         shutil.rmtree(folder)
         monkeypatch.setattr(
-            "pipeline.paid.ledger.place.machine_folder", lambda: tmp_path / "nowhere"
+            "pipeline.paid.ledger.database.machine_folder", lambda: tmp_path / "nowhere"
         )
         with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
             ledger.check_place()

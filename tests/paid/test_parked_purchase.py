@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid import pool
-from pipeline.paid.budget import TYPICAL_HIGH
+from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.rate import DEMO, Rate
 from tests.paid.command_line import NO_SUCH_TEXT
 from tests.paid.purchases import TEXTS, check_money

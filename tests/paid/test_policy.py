@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.money import ZERO
-from pipeline.paid.budget import Budget
-from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
+from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
+from pipeline.paid.limits import Budget
 from pipeline.paid.parking import what_the_account_lacks
 from pipeline.paid.policy import judge
 

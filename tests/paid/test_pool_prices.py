@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.money import plain, total
-from pipeline.paid.budget import TYPICAL_HIGH, TYPICAL_LOW, dearest
 from pipeline.paid.ledger import Job, Ledger
+from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW, dearest
 from pipeline.paid.pool import TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import BASE_URL

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from pipeline.paid import backoff
+from pipeline.paid import pool as pool_module
 from pipeline.paid.ledger import Counting, Job, Ledger
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
@@ -105,7 +105,7 @@ def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
 def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 1.0)
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
     server = ModelServer(["detailed", *["wait 0"] * 99])
     pool = buy(server, job, numbered(2))
     assert pool.parked is not None

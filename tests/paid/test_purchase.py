@@ -19,9 +19,9 @@ from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
 from pipeline.money import plain
-from pipeline.paid.budget import TYPICAL_HIGH
-from pipeline.paid.ledger.open_jobs import open_jobs
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.totals import open_jobs
+from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.paid.purchase import Purchase
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.bodies import METADATA

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.paid.client.replies import Reply
+from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.ledger import Call, Ledger
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import ModelServer, buy, numbered

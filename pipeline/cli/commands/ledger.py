@@ -39,21 +39,19 @@ from pipeline.cli.output.ledger import (
 from pipeline.cli.output.verification import counted, print_problems
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
-from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
-from pipeline.paid.ledger.attempts import attempts as find_attempts
 from pipeline.paid.ledger.checks import odd_times, usable
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
+    Verdict,
     close_by_hand,
     prunable,
     prune_by_hand,
     settle_by_hand,
 )
-from pipeline.paid.ledger.open_jobs import open_jobs
-from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import read_books
+from pipeline.paid.ledger.totals import STATES, Picked, Wanted, open_jobs, read_books
+from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.quoting import how_many
 

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 from pipeline.cli.output.times import iso, utc
 from pipeline.money import plain
-from pipeline.paid.ledger.attempts import Attempt
-from pipeline.paid.ledger.open_jobs import OpenJob
-from pipeline.paid.ledger.totals import Books, PriceRange, Spent, Tally
+from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
 from pipeline.paid.result import IN_MEMORY
 from pipeline.quoting import how_many
 from pipeline.text_table import aligned

@@ -12,8 +12,7 @@ from pipeline.paid.ledger.calls import (
     text_digest,
     text_digests,
 )
-from pipeline.paid.ledger.counting import CallCount, Counting
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal, Restraint
 from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, PastAttempt
 from pipeline.paid.ledger.ledger import Ledger, Prices

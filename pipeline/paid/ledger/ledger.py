@@ -12,9 +12,8 @@ from uuid import uuid4
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.paid.ledger.checks import check_usable
-from pipeline.paid.ledger.counting import Counting
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
 from pipeline.paid.ledger.mark import HighWaterMark, Mark, OutputMark
 from pipeline.paid.ledger.room import check_room

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.files.paths import is_file_at
-from pipeline.paid.ledger.place import folder_of_locks
+from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.rate import duration
 
 __all__ = ["Lock", "buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]

@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.database import ADVICE, ANOTHER, CACHE_KIB, PATIENCE_S, translated
-from pipeline.paid.ledger.place import check_not_gone
+from pipeline.paid.ledger.database import (
+    ADVICE,
+    ANOTHER,
+    CACHE_KIB,
+    PATIENCE_S,
+    check_not_gone,
+    translated,
+)
 from pipeline.paid.ledger.schema import version_of
 
 __all__ = ["Snapshot"]

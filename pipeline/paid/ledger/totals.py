@@ -9,24 +9,36 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import islice, repeat
-from typing import TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, total
-from pipeline.paid.ledger.calls import LASTING
+from pipeline.paid.ledger.calls import LASTING, State
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.locks import is_worked_on
+from pipeline.paid.ledger.schema import OPEN_JOB
 from pipeline.paid.ledger.snapshot import Snapshot
 
 __all__ = [
+    "STATES",
+    "Attempt",
     "Books",
+    "JobNote",
+    "OpenJob",
+    "Picked",
     "PriceRange",
     "Spent",
     "Tally",
+    "Wanted",
     "amount",
+    "attempts",
     "job_tally",
+    "open_jobs",
     "read_books",
     "tally_of",
 ]
+
 
 K = TypeVar("K", bound=Hashable)
 
@@ -227,3 +239,193 @@ def _date(day: int) -> str:
         return date.fromordinal(EPOCH + day).isoformat()
     except (ValueError, OverflowError):
         return "no date"
+
+
+Wanted: TypeAlias = State | Literal["failed"]
+"""A state; or failed: every attempt that failed and was the last one of its call."""
+
+STATES: tuple[Wanted, ...] = (
+    "failed",
+    "unconfirmed",
+    "billed",
+    "answered",
+    "pruned",
+    "refused",
+    "unreadable",
+    "free",
+    "sent",
+)
+
+LISTED_ATTEMPTS = """
+    SELECT attempt_id, job_id, endpoint, system, digest, account, sent_at, settled_at,
+        state, error, status, cost_usd, reserved_usd
+    FROM attempts JOIN jobs USING (job_id)
+"""
+
+FAILED = """
+    state IN ('refused', 'unreadable', 'free') AND NOT EXISTS (
+        SELECT 1 FROM attempts AS later JOIN jobs AS theirs USING (job_id)
+        WHERE later.digest = attempts.digest AND later.system = attempts.system
+        AND theirs.endpoint = jobs.endpoint AND later.attempt_id > attempts.attempt_id
+    )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request.
+
+    Attributes:
+        number: its number in the ledger.
+        job: the number of its job.
+        base_url: the canonical base URL.
+        system: the system asked about.
+        digest: the SHA-256 of the text sent.
+        key_fingerprint: names the key.
+        sent_at: when it was sent, seconds since 1970.
+        settled_at: when its end was recorded; None while it is under way.
+        state: its state.
+        error: the error type; None for an answer.
+        status: the HTTP status; None without a response.
+        cost_usd: its cost, US dollars; None if unknown, or nothing.
+        reserved_usd: the most that it was expected to cost.
+    """
+
+    number: int
+    job: int
+    base_url: str
+    system: System
+    digest: bytes
+    key_fingerprint: str
+    sent_at: float
+    settled_at: float | None
+    state: State
+    error: str | None
+    status: int | None
+    cost_usd: Decimal | None
+    reserved_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Which attempts to list; an empty or None criterion selects all.
+
+    Attributes:
+        states: their states.
+        systems: the systems asked about.
+        since: the earliest time of sending, seconds since 1970.
+    """
+
+    states: Sequence[Wanted] = ()
+    systems: Sequence[System] = ()
+    since: float | None = None
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """Return the criteria as SQL, with the values of its parameters."""
+        parts: list[str] = []
+        values: list[Any] = []
+        if self.systems:
+            parts.append(f"system IN ({_marks(self.systems)})")
+            values += self.systems
+        if self.since is not None:
+            parts.append("sent_at >= ?")
+            values.append(self.since)
+        if self.states:
+            plain = [state for state in self.states if state != "failed"]
+            any_of = [f"state IN ({_marks(plain)})"] if plain else []
+            if "failed" in self.states:
+                any_of.append(FAILED)
+            parts.append(f"({' OR '.join(any_of)})")
+            values += plain
+        return " AND ".join(parts) or "TRUE", values
+
+
+def attempts(snapshot: Snapshot, picked: Picked, most: int) -> Iterator[Attempt]:
+    """Yield the picked attempts, the latest first, at most ``most`` of them."""
+    condition, values = picked.condition()
+    query = f"{LISTED_ATTEMPTS} WHERE {condition} ORDER BY attempt_id DESC LIMIT ?"
+    for *facts, cost, reserved in snapshot.rows(query, *values, most):
+        facts += [None if cost is None else amount(cost), amount(reserved)]
+        yield Attempt(*facts)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+OPEN_JOBS = f"""
+    SELECT job_id, endpoint, identity, opened_at,
+        (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id),
+        (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id)
+    FROM jobs WHERE {OPEN_JOB} ORDER BY job_id
+"""  # noqa: S608 - a constant
+
+NOTES = "SELECT job_id, input, output, table_rows, stopped, stopped_at FROM job_notes"
+
+NOTES_SINCE = 3
+"""The version of the ledger that has notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobNote:
+    """What a run noted about its job.
+
+    Attributes:
+        source: the path of the input, or what it is.
+        output: the path of the output, or what it is.
+        rows: the rows of the table.
+        stopped: why the last run stopped before its end; None if it is under way, or was killed.
+        stopped_at: when, seconds since 1970.
+    """
+
+    source: str
+    output: str
+    rows: int
+    stopped: str | None
+    stopped_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """A job whose output is not in place: parked, killed, or under way.
+
+    Attributes:
+        number: its number in the ledger.
+        base_url: where it buys.
+        opened_at: when it was first started, seconds since 1970.
+        calls: the distinct calls of its table planned so far.
+        last_sent_at: when its last attempt was sent, seconds since 1970; None before the first.
+        cost: what it has cost so far.
+        running: whether a run is working on it.
+        note: what its last run noted; None if a version without notes opened it.
+    """
+
+    number: int
+    base_url: str
+    opened_at: float
+    calls: int
+    last_sent_at: float | None
+    cost: Tally
+    running: bool
+    note: JobNote | None
+
+
+def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
+    """Return the jobs whose output is not in place."""
+    rows = snapshot.rows(NOTES) if snapshot.version >= NOTES_SINCE else ()
+    notes = {number: JobNote(*note) for number, *note in rows}
+    return [
+        OpenJob(
+            number,
+            base_url,
+            opened_at,
+            calls,
+            last_sent_at,
+            job_tally(snapshot, number),
+            is_worked_on(snapshot.path, base_url, identity),
+            notes.get(number),
+        )
+        for number, base_url, identity, opened_at, calls, last_sent_at in list(
+            snapshot.rows(OPEN_JOBS)
+        )
+    ]

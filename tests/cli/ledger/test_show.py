@@ -9,8 +9,7 @@ from pathlib import Path
 from pipeline.cli.output.ledger import job_lines
 from pipeline.money import plain
 from pipeline.paid.ledger import Journal, Ledger, job_lock
-from pipeline.paid.ledger.open_jobs import OpenJob
-from pipeline.paid.ledger.totals import Tally
+from pipeline.paid.ledger.totals import OpenJob, Tally
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Reply
+from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.urls import BaseUrl
 
 KEY = "sk_live_0123456789abcdef"

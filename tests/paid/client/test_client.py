@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Lost, NotSent, Received
+from pipeline.paid.client.outcomes import Lost, NotSent, Received
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     KEY,

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.outcomes import Unreadable
-from pipeline.paid.client.replies import Lost, Received
+from pipeline.paid.client.outcomes import Lost, Received, Unreadable
 from pipeline.paid.client.responses import MAX_BODY, read_response
 from tests.paid.client.scripted_server import KEY, OK, Exchange, Script, answers, attempt, serving
 

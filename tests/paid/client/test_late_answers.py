@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Received, Reply
+from pipeline.paid.client.outcomes import Received, Reply
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import KEY, Exchange, Script, serving
 

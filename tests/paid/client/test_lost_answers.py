@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Lost, Received
+from pipeline.paid.client.outcomes import Lost, Received
 from pipeline.paid.client.urls import BaseUrl
 from pipeline.paid.policy import judge
 from tests.paid.client.scripted_server import (

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import trustme
 
-from pipeline.paid.client.replies import NotSent, Received
+from pipeline.paid.client.outcomes import NotSent, Received
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     Exchange,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from pipeline.paid.client.replies import NotSent, Received
+from pipeline.paid.client.outcomes import NotSent, Received
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import KEY, Exchange, answers, attempt, serving
 

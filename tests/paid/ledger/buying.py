@@ -17,7 +17,7 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Restraint,
-    settling,
+    maintenance,
     text_digest,
 )
 from pipeline.paid.ledger.database import Database
@@ -67,10 +67,10 @@ def buy(journal: Journal, how: AttemptEnd = ANSWERED, call: Call = ROAD) -> int:
     return attempt
 
 
-def settle(path: Path, verdicts: Mapping[int, settling.Verdict]) -> None:
+def settle(path: Path, verdicts: Mapping[int, maintenance.Verdict]) -> None:
     """Record what attempts were billed in a ledger, whatever locks are held."""
     with closing(Database(path)) as database:
-        settling.settle(database, verdicts, now=2_000.0)
+        maintenance.settle(database, verdicts, now=2_000.0)
 
 
 def note(job: Job, *texts: str) -> int:

@@ -17,7 +17,7 @@ from pipeline.paid.ledger import (
     text_digest,
 )
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.counting import OPEN_CALLS, Counting
+from pipeline.paid.ledger.job import OPEN_CALLS, Counting
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,

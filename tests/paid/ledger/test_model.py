@@ -27,7 +27,7 @@ from pipeline.paid.ledger import (
     Ledger,
     text_digest,
 )
-from pipeline.paid.ledger.settling import Verdict
+from pipeline.paid.ledger.maintenance import Verdict
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, finish, settle
 
 SYSTEMS: tuple[System, ...] = ("cpv", "psc")

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from pipeline.paid.client.decompression import decompressed
+from pipeline.paid.client.client import decompressed
 
 BODY = b'{"success": true, "data": []}' * 9
 MOST = 1 << 20

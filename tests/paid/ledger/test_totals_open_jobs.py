@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.paid.ledger import Job, Journal, Ledger, job_lock
-from pipeline.paid.ledger.open_jobs import JobNote, open_jobs
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.totals import JobNote, open_jobs
 from tests.paid.ledger.buying import BASE_URL, PRICE, Clock, buy, note
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")

@@ -14,15 +14,15 @@ from typing import Any, cast
 import pytest
 
 from pipeline.answers import System
-from pipeline.paid import backoff
+from pipeline.paid import pool as pool_module
 from pipeline.paid.bought import Bought, Order
-from pipeline.paid.budget import Budget
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import NotSent, Reply
+from pipeline.paid.client.outcomes import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal
+from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool
-from pipeline.paid.tracking import shown_while
+from pipeline.paid.progress import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
@@ -159,7 +159,7 @@ DOWN = re.compile(
 def test_a_service_that_is_down_is_shown_as_down_with_the_next_try(
     job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
     display, _ = buy(Down([]), job, 5, stop_after=200)
     shown = [found for note in display.notes if (found := DOWN.fullmatch(note))]
     assert len(shown) > 60
@@ -175,7 +175,7 @@ def test_a_service_that_is_down_is_shown_as_down_with_the_next_try(
 def test_the_first_failures_show_the_next_try_too(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
     display, _ = buy(Down([]), job, 5, stop_after=10)
     shown = r"0 of 5 rows, 0 USD, next try in \d s: Connect.*Connection refused"
     assert re.fullmatch(shown, display.notes[0])
@@ -184,7 +184,7 @@ def test_the_first_failures_show_the_next_try_too(
 def test_the_next_try_after_refusals_needs_no_cause(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
     display, _ = buy(ModelServer(["wait 0"] * 4), job, 5)
     shown = [note for note in display.notes if "next try" in note]
     assert shown
@@ -206,7 +206,7 @@ def test_the_rate_is_shown_while_calls_are_answered(job: Job) -> None:
 def test_a_service_that_answers_again_is_logged(
     job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 4.0)
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 4.0)
     caplog.set_level("INFO")
     display, _ = buy(ModelServer(["not sent"] * 4), job, 3)
     assert "The service answers again." in caplog.messages

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.paid.client.redaction import SHORTEST_SECRET, Redaction
+from pipeline.paid.client.client import SHORTEST_SECRET, Redaction
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST_SECRET)
 

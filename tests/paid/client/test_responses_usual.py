@@ -15,9 +15,8 @@ from pipeline.answers import Match
 from pipeline.money import ZERO
 from pipeline.paid.client import responses
 from pipeline.paid.client.outcomes import Answered, Outcome, WrongCurrency, WrongPrice
-from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.usual import MAX_BODY, read_usual, usual_matches
-from pipeline.paid.client.values import decoded
+from pipeline.paid.client.prices import decoded
+from pipeline.paid.client.responses import MAX_BODY, read_response, read_usual, usual_matches
 from pipeline.service.http.bodies import success
 from pipeline.service.matching.pricing import price
 

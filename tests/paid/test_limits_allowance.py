@@ -22,13 +22,12 @@ from hypothesis import strategies as st
 
 from pipeline.answers import System
 from pipeline.money import ZERO, plain
-from pipeline.paid.allowance import Allowance, Period
-from pipeline.paid.budget import TYPICAL_HIGH, Budget
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Reply
+from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.paid.ledger.totals import tally_of
+from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget, Period
 from pipeline.paid.pool import Pool
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from pipeline.paid.client.client import Client
-from pipeline.paid.client.deadlines import Deadlines
-from pipeline.paid.client.replies import Lost, Received, Reply
+from pipeline.paid.client.client import Client, Deadlines
+from pipeline.paid.client.outcomes import Lost, Received, Reply
 from pipeline.paid.client.urls import canonical
 from tests.paid.client.virtual_time import VirtualTimeLoop, run
 

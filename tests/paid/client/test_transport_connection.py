@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.replies import Received
+from pipeline.paid.client.outcomes import Received
 from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
 
 pytestmark = pytest.mark.anyio

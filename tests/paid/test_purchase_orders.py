@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.paid.bought import Order
-from pipeline.paid.ledger import Call, Job, Journal, counting, text_digest
-from pipeline.paid.orders import Orders
+from pipeline.paid.ledger import Call, Job, Journal, text_digest
+from pipeline.paid.ledger import job as job_module
+from pipeline.paid.purchase import Orders
 from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
@@ -70,7 +71,7 @@ def test_only_what_is_missing_is_looked_up_again(
 def test_it_is_the_same_with_more_calls_than_are_listed(
     job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(counting, "MOST_LISTED", most)
+    monkeypatch.setattr(job_module, "MOST_LISTED", most)
     noted(job, journal)
     counts = job.calls()
     assert (counts["cpv"].rows is None) == (most < len(TO_BUY))
@@ -115,5 +116,5 @@ def test_what_failed_before_comes_last(
     later = [("dam", 8, 1), ("bridge", 2, 2)]
     assert sorted(ordered(Orders(job, ["cpv"]))[2:]) == sorted(later)
     assert ordered(Orders(job, ["cpv"]))[:2] == TO_BUY[1:3]
-    monkeypatch.setattr("pipeline.paid.orders.MOST_LATER", 0)
+    monkeypatch.setattr("pipeline.paid.purchase.MOST_LATER", 0)
     assert ordered(Orders(job, ["cpv"])) == TO_BUY

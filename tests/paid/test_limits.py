@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.paid.budget import TYPICAL_HIGH, Budget
+from pipeline.paid.limits import TYPICAL_HIGH, Budget
 from tests.paid.client.virtual_time import run
 
 ZERO = Decimal(0)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid.ledger import AttemptEnd, Call, Journal, Ledger
-from pipeline.paid.ledger.attempts import STATES, Attempt, Picked, Wanted, attempts
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.totals import STATES, Attempt, Picked, Wanted, attempts
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,

@@ -20,7 +20,7 @@ from pipeline.paid.ledger import (
     Prices,
     Tally,
 )
-from pipeline.paid.ledger.settling import Verdict
+from pipeline.paid.ledger.maintenance import Verdict
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pipeline.money import plain
-from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool
 from pipeline.quoting import how_many
 from pipeline.rate import duration
