@@ -28,7 +28,7 @@ from pipeline.quoting import listed, quoted
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import encodable, join_texts
+from pipeline.tables.texts import encodable, has_all, join_texts
 
 __all__ = ["WHOLE", "XlsxBatch", "XlsxReader", "as_input_error"]
 
@@ -205,7 +205,7 @@ def _find_table(
     wanted = set(text_columns)
     best: _Table | None = None
     for table in _tables(book, sheets, wanted, options):
-        if wanted and wanted <= table.names:
+        if wanted and has_all(table.names, wanted):
             return table
         if best is None or len(table.names) > len(best.names):
             best = table
@@ -252,7 +252,7 @@ def _header_row(top: Mapping[int, Row], wanted: set[str]) -> int:
 
     Without such a row, it is the first one with the most texts.
     """
-    named = (number for number, row in top.items() if wanted and wanted <= _names(row))
+    named = (number for number, row in top.items() if wanted and has_all(_names(row), wanted))
     return next(named, 0) or max(top, key=lambda number: _texts(top[number]), default=0)
 
 

@@ -291,6 +291,19 @@ def test_labelled_tables_are_warned_of_too(command: Command, capsys: Capture) ->
         assert warned[0].filename == __file__
 
 
+def test_the_header_of_a_sheet_is_found_by_such_names_below_titles(tmp_path: Path) -> None:
+    rows = [
+        ["Tenders", "of", "the", "year"],
+        ["nr ", "Art der\nLeistung", "", ""],
+        [1, "Desks", "", ""],
+    ]
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path, engine="xlsxwriter") as book:
+        pd.DataFrame(rows).to_excel(book, header=False, index=False)
+    found = pipeline.plan(path, systems="psc", text_columns="Art der Leistung")
+    assert (found.rows, found.empty) == (1, 0)
+
+
 def test_a_null_is_not_bought(command: Command, capsys: Capture) -> None:
     Path("t.csv").write_text("description\nNULL\nn/a\nBridges\n")
     capsys.readouterr()
