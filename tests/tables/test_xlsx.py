@@ -33,7 +33,7 @@ FLAT = {"_rels/.rels": PARTS["_rels/.rels"].replace("xl/workbook.xml", "workbook
 CELLS = (
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
     | st.sampled_from(
-        ["=1+1", "+1", "@x", "_x0041_", "<r>a</r>", " a\r\n", "007", "\ufffe\0", "#N/A"]
+        ["=1+1", "+1", "@x", "_x0041_", "<t>a</t>", " a\r\n", "007", "\ufffe\0", "#N/A"]
     )
     | st.booleans()
     | st.floats(-1e9, 1e9)
