@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -165,7 +164,9 @@ class Budget:
         self._reserved = ZERO
         self._in_flight = 0
         self._overrun = False
-        self._changed = asyncio.Event()
+        from asyncio import Event  # a plan, which imports this, needs no event loop
+
+        self._changed = Event()
 
     @property
     def spent(self) -> Decimal:
