@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.codes.added import add
+from pipeline.codes.unspsc_file import add
 from pipeline.engine import ranker
 from pipeline.engine.model.folder import SHIPPED
 from pipeline.versions import VERSIONS

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.codes import load, remove
-from pipeline.codes.added import add
 from pipeline.codes.shipped import shipped
+from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from tests.files.spreadsheet import Cell, write_xlsx
 

@@ -13,8 +13,8 @@ import pytest
 
 from pipeline.answers import Matched, System
 from pipeline.codes import cpv_titles, load, remove, retirements
-from pipeline.codes.added import add
 from pipeline.codes.shipped import shipped
+from pipeline.codes.unspsc_file import add
 from pipeline.engine import Engine, ranker
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "codes"

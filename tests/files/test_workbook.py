@@ -11,12 +11,12 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 import pytest
 
 from pipeline.codes import load
-from pipeline.codes.added import add
+from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from pipeline.files.workbook import row_texts
 from tests.files.spreadsheet import PARTS, SHEET
 
-ADDED = import_module("pipeline.codes.added")
+ADDED = import_module("pipeline.codes.unspsc_file")
 """The module; its package has a function of that name."""
 
 LAST = "XFD1048576"

@@ -143,7 +143,7 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
     """Use the official UNSPSC table in FILE, .xlsx, .csv or .csv.gz, for all your runs."""
-    from pipeline.codes.added import add  # the other commands read no workbook
+    from pipeline.codes.unspsc_file import add  # the other commands read no workbook
 
     say("\n".join(_about(add(file))))
 

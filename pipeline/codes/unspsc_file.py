@@ -1,0 +1,170 @@
+"""Adds the code table in the official UNSPSC file, which a user has downloaded."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.codes.added import path_of, read
+from pipeline.codes.normalization import normalized
+from pipeline.codes.table import CodeTable
+from pipeline.errors import CodeTableError
+from pipeline.files.regular import open_regular
+from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
+from pipeline.files.workbook import row_texts
+from pipeline.quoting import quoted
+
+__all__ = ["add"]
+
+Cells: TypeAlias = Mapping[int, str]
+"""The non-empty cells of a row, by the number of their column, from 0."""
+
+HEADER_WITHIN = 20
+"""Rows in which to look for the column names: the official spreadsheet has a notice above them."""
+
+DELIMITERS = ",;\t"
+
+CSV_BYTES = 256 * 2**20
+CODES = 1_000_000
+"""Limits for a CSV file, uncompressed, and for the number of codes: several times the official
+file."""
+
+LEVELS = ("segment", "family", "class", "commodity")
+
+HINT = (
+    "Give the official UNSPSC spreadsheet, or a CSV file with the columns Segment, Segment Title, "
+    "Family, Family Title, Class, Class Title, Commodity, Commodity Title, or just Code and Title."
+)
+
+UNREADABLE = (*NO_WORKBOOK, csv.Error)
+"""What reading raises for a file that is damaged, encrypted, too large or of another kind."""
+
+
+class _Columns(NamedTuple):
+    code: int
+    title: int
+
+
+def add(file: Path) -> CodeTable:
+    """Read the official UNSPSC file, save its table in the user's data folder and return it.
+
+    Raises:
+        CodeTableError: the file cannot be read, has no UNSPSC codes, or cannot be saved.
+    """
+    titles = _titles(file)
+    if not titles:
+        raise CodeTableError(f"{file} holds no UNSPSC codes.", HINT)
+    table = pa.table({"code": sorted(titles), "title": [titles[code] for code in sorted(titles)]})
+    about = {"edition": f"added {datetime.now(UTC):%Y-%m-%d}", "source": f"your file {file.name}"}
+    path = path_of("unspsc")
+    try:
+        _keep(table.replace_schema_metadata(about), path)
+    except OSError as error:
+        raise CodeTableError(
+            f"The table cannot be saved: {error}.",
+            f"Check the free space and the permissions of {path.parent}.",
+        ) from error
+    return read(path, path.stat().st_mtime_ns)
+
+
+def _keep(table: pa.Table, path: Path) -> None:
+    """Write a temporary file, then move it into place: the old table serves until then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # two processes may do this at once
+    try:
+        pq.write_table(table, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _titles(file: Path) -> dict[str, str]:
+    rows = _rows(file)
+    top = list(islice(rows, HEADER_WITHIN))
+    for number, row in enumerate(top):
+        if columns := _columns(row):
+            return _gathered(_codes(chain(top[number + 1 :], rows), columns))
+    raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
+
+
+def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    titles: dict[str, str] = {}
+    for code, title in codes:
+        titles[code] = title
+        if len(titles) > CODES:
+            raise CodeTableError(f"The file has more than {CODES:,} codes.", HINT)
+    return titles
+
+
+def _columns(row: Cells) -> list[_Columns]:
+    """Return the columns of codes and titles; nothing if this row does not name them."""
+    names: dict[str, int] = {}
+    for place, cell in row.items():
+        names.setdefault(_text(cell).casefold(), place)
+    if all(level in names for level in LEVELS):
+        return [
+            _Columns(names[level], names[f"{level} title"])
+            for level in LEVELS
+            if f"{level} title" in names
+        ]
+    if "code" in names and "title" in names:
+        return [_Columns(names["code"], names["title"])]
+    return []
+
+
+def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        for at in columns:
+            code, title = _text(row.get(at.code, "")), _text(row.get(at.title, ""))
+            if code and title:
+                full = normalized("unspsc", code)
+                if full is None:
+                    raise CodeTableError(f"{quoted(code)} is not a UNSPSC code.", HINT)
+                yield full, title
+
+
+def _text(cell: str) -> str:
+    return " ".join(cell.split())
+
+
+def _rows(file: Path) -> Iterator[Cells]:
+    try:
+        if file.name.lower().endswith((".csv", ".csv.gz")):
+            with open_regular(file) as content:
+                yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
+        else:
+            yield from row_texts(file)
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
+
+
+def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
+    source = gzip.GzipFile(fileobj=content) if packed else content
+    whole = source.read(CSV_BYTES + 1)
+    if len(whole) > CSV_BYTES:
+        raise ValueError(f"it has more than {CSV_BYTES >> 20} MiB")
+    text = io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="")
+    delimiter = _delimiter(text)
+    text.seek(0)
+    for row in csv.reader(text, delimiter=delimiter):
+        yield dict(enumerate(row))
+
+
+def _delimiter(text: TextIO) -> str:
+    """Return the delimiter that yields known column names; Excel's depends on the country."""
+    top = list(islice(text, HEADER_WITHIN))
+    for delimiter in DELIMITERS:
+        if any(_columns(dict(enumerate(row))) for row in csv.reader(top, delimiter=delimiter)):
+            return delimiter
+    return ","
