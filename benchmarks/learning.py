@@ -31,8 +31,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
-from pipeline.evaluation.depths import EXACT, STATED, Depth
-from pipeline.evaluation.metrics import Share
+from pipeline.evaluation.metrics import EXACT, STATED, Depth, Share
 from pipeline.evaluation.significance import Difference
 
 __all__: list[str] = []

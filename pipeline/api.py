@@ -16,7 +16,7 @@ from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
 from pipeline.classification.cloud_sink import manifests_at
 from pipeline.classification.columns import never_ok
-from pipeline.classification.free import Free
+from pipeline.classification.job import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import AnySink, Data, Source, open_table

@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.classification.file_sink import FileSink
-from pipeline.classification.file_writer import FileWriter, temporary_writer
+from pipeline.classification.file_sink import FileSink, FileWriter, temporary_writer
 from pipeline.classification.provenance import (
     STARTED,
     ExistingFile,

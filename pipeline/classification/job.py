@@ -2,25 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from pipeline.classification.columns import check_free
-from pipeline.classification.free import Free
+from pipeline.answers import Matcher
+from pipeline.classification.columns import check_free, new_fields
+from pipeline.classification.manifest import manifest
 from pipeline.classification.plan import Plan
 from pipeline.classification.sink import Sink
 from pipeline.classification.source import Source
-from pipeline.classification.stages import SILENT, Reporter, Stages, ignore
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
+from pipeline.classification.write import Observe, Tally, write
+from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.errors import LedgerError, PipelineError
+from pipeline.files.paths import AnyPath, resolved
+from pipeline.money import plain
+from pipeline.paid.estimate import Estimate
+from pipeline.paid.result import IN_MEMORY, Parked
+from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
-from pipeline.tables import Batch, checked
+from pipeline.tables import Batch, check_unchanged, checked
 
 if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
 
-__all__ = ["Reporter", "plan", "run"]
+__all__ = ["SILENT", "Free", "Reporter", "Stages", "ignore", "plan", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A matcher that needs no purchase, such as the embedded engine.
+
+    Attributes:
+        matcher: answers the texts.
+        decisions: what people decided about texts; it replaces their answers.
+
+    It has the methods of `pipeline.paid.purchase.Purchase` that the stages of a job call.
+    """
+
+    matcher: Matcher
+    decisions: Decisions = NO_DECISIONS
+    base_url: None = field(default=None, init=False)
+    mark: None = field(default=None, init=False)
+
+    def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
+        """Return the batches; there are no calls to record."""
+        return batches
+
+    def estimate(self) -> Estimate:
+        """Return an estimate of zero calls."""
+        return Estimate.free()
+
+    def describe(self, source: str, output: str, rows: int) -> None:
+        """Note nothing; there is no ledger."""
+
+    def buy(
+        self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
+    ) -> None:
+        """Buy nothing."""
+
+    def paid(self) -> None:
+        """Return None: there are no payments."""
+
+    def close_job(self) -> None:
+        """Note nothing; there is no ledger."""
+
+
+log = logging.getLogger(__name__)
+
+CHANGED = "The input changed while it was being read; no output was written."
+
+KEPT = " What was bought is kept and is not paid for again."
+"""What a job that ends without a summary says of its answers."""
+
+
+def ignore(*_: object) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Reports a job's progress and warnings to its caller.
+
+    Attributes:
+        progress: shows how many rows have been written.
+        warn: receives a warning about the table, before anything is bought.
+        observe: receives each batch that is written, and its answers.
+        record: receives the manifest once the output is in place.
+    """
+
+    progress: Progress = silent
+    warn: Callable[[str], None] = ignore
+    observe: Observe = ignore
+    record: Callable[[Mapping[str, Any]], None] = ignore
+
+
+SILENT = Reporter()
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of a job; the attributes are the arguments of `job.run`, which joins them."""
+
+    source: Source
+    sink: Sink
+    settings: Settings
+    purchase: Purchase | Free
+    reporter: Reporter
+    started: float = field(default_factory=time.monotonic)
+
+    def check_writable(self) -> None:
+        """Refuse what would fail at the end, before any work is done."""
+        check_free(self.source.reader.schema.names, self.settings)
+        self.sink.check()
+        if self.sink.keeps_partial and not isinstance(self.purchase, Free):
+            self.sink.partial.check()
+
+    def describe(self, rows: int) -> None:
+        """Note the table for the list of open jobs."""
+        self.purchase.describe(_named(self.source.path), _named(self.sink.path), rows)
+
+    @contextmanager
+    def accounting(self) -> Iterator[None]:
+        """Log what the job has paid if an error or an interrupt ends it: it has no summary then.
+
+        After an error, the ledger is also named beside the output, which may not be written.
+        """
+        try:
+            yield
+        except BaseException as error:
+            is_kept = not isinstance(error, LedgerError)  # which says what became of the answers
+            with suppress(LedgerError):  # the error that ends the job is more important
+                if (paid := self.purchase.paid()) and paid.attempts:
+                    log.warning("%s%s", paid.so_far, KEPT if is_kept else "")
+            if is_kept and isinstance(error, PipelineError):
+                self.note_ledger()
+            raise
+
+    def buy(self, estimate: Estimate) -> Parked | None:
+        """Buy the missing answers; return why that stopped before its end, if it did."""
+        if not estimate.to_buy:
+            return None
+        with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
+            draft.writer.abort()  # do not buy answers that cannot be written
+        batches = self.source.batches(self.settings.limit_rows)
+        return self.purchase.buy(batches, estimate, self.note_ledger)
+
+    def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
+        """Write the table with its codes, and put it in place with its manifest."""
+        source, settings, purchase = self.source, self.settings, self.purchase
+        with place.draft(source.reader, new_fields(settings)) as draft:
+            with self.reporter.progress(planned.rows) as advance:
+                tally = write(
+                    source.batches(settings.limit_rows),
+                    purchase.matcher,
+                    draft.writer,
+                    settings,
+                    advance,
+                    self.reporter.observe,
+                    purchase.decisions,
+                )
+            check_unchanged(source.reader, CHANGED)
+            summary = self._summary(tally, parked, place.path, draft.writer.replaced_characters)
+            draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
+            record = manifest(source, settings, planned, summary, purchase.base_url, purchase.mark)
+            draft.commit(record)
+        self.reporter.record(record)
+        return summary
+
+    def note_ledger(self) -> None:
+        """Name the ledger beside the output, by which a later run misses it.
+
+        That comes before most of the money is spent: a run that is killed cannot do it any more.
+        """
+        purchase = self.purchase
+        try:
+            if (paid := purchase.paid()) and paid.attempts and (mark := purchase.mark):
+                self.sink.note(mark.while_parked(purchase.base_url))
+        except PipelineError as error:  # why the run parked is more important
+            log.warning("The manifest does not name the ledger: %s", error.message)
+
+    def close(self) -> None:
+        """Note that the complete table is in place, which makes an incomplete one outdated."""
+        self.purchase.close_job()
+        if not isinstance(self.purchase, Free):
+            self.sink.partial.discard()
+
+    def stopped(self, parked: Parked) -> Summary:
+        """Return what a job has done that writes no table."""
+        self.note_ledger()
+        return self._summary(Tally.of(self.settings.systems), parked)
+
+    def _summary(
+        self, tally: Tally, parked: Parked | None, output: AnyPath | None = None, replaced: int = 0
+    ) -> Summary:
+        paid = self.purchase.paid()
+        return Summary(
+            rows=tally.rows,
+            systems=tally.systems,
+            cost_usd=paid.confirmed_usd if paid else tally.cost_usd,
+            seconds=time.monotonic() - self.started,
+            output=output,
+            replaced_characters=replaced,
+            to_check=tally.to_check,
+            paid=paid,
+            parked=parked,
+        )
+
+
+def _named(path: AnyPath | None) -> str:
+    """Return where a table is, for the list of open jobs."""
+    if path is None:
+        return IN_MEMORY
+    return "standard input" if str(path) == "-" else str(resolved(path))
 
 
 def run(

@@ -17,25 +17,72 @@ from pipeline.checks import same_argument
 from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.matches import explained, long_table, places_of
-from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
+from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import AnySink, Frame, Source
-from pipeline.classification.stored import InFile, InMemory
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath
 from pipeline.python_messages import reworded
 from pipeline.settings import Settings, parse_systems
-from pipeline.tables import ArrowReader
+from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl
 
     from pipeline.classification.views import View
 
-__all__ = ["Result", "result_of"]
+__all__ = ["InFile", "InMemory", "Result", "result_of"]
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """An enriched table in memory."""
+
+    table: pa.Table
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the table as an Arrow stream.
+
+        Its batches are slices of the reader's table, and each would bring all of that table along.
+        """
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as stream:
+            stream.write_table(self.table)
+        return _unpickled, (sink.getvalue(),)
+
+    def read(self) -> pa.Table:
+        """Return the table."""
+        return self.table
+
+
+@dataclass(frozen=True)
+class InFile:
+    """An enriched table in a file, with the options to read it with.
+
+    Attributes:
+        known: a column that it has, which shows where its column names are.
+    """
+
+    path: AnyPath
+    format: Format
+    csv: CsvOptions
+    excel: ExcelOptions
+    known: str
+
+    def read(self) -> pa.Table:
+        """Return the table."""
+        wanted = [self.known] if self.format == "csv" and self.csv.header else []
+        with local_table(self.path, Storage()) as (path, _):
+            return read_table(path, self.format, self.csv, self.excel, wanted)
+
+
+def _unpickled(stream: pa.Buffer) -> InMemory:
+    return InMemory(pa.ipc.open_stream(stream).read_all())
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import pyarrow as pa
 
-from pipeline.classification.arrow_streams import streamed
 from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.memory_sink import MemorySink
+from pipeline.classification.sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
-from pipeline.classification.text_lists import listed_texts, texts_in
+from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import Files, check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity
-from pipeline.quoting import cut
+from pipeline.python_messages import warn_in_python
+from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
 
@@ -35,7 +35,38 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     from pipeline.classification.pandas_frames import PandasFrame
     from pipeline.classification.polars_frames import PolarsFrame
 
-__all__ = ["AnySink", "Data", "Frame", "Source", "open_table"]
+__all__ = ["AnySink", "Data", "Frame", "Source", "open_table", "streamed"]
+
+
+FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
+
+
+def streamed(data: Any) -> pa.Table:
+    """Return the table that an object offers with Arrow's C stream.
+
+    Raises:
+        SettingsError: it has no such stream.
+        InputError: Arrow cannot read it.
+    """
+    of_spark = type(data).__module__.startswith("pyspark.")
+    if not hasattr(data, "__arrow_c_stream__"):
+        kind = type(data).__qualname__
+        hint = FOR_SPARK if of_spark else MAY_BE
+        raise SettingsError(f"data is of the type {kind}, not a table.", hint)
+    try:
+        table = pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f"Arrow cannot read the table: {readable(str(error), 200)}.",
+            FOR_SPARK if of_spark else "Turn it into a pandas frame or a pyarrow table first.",
+        ) from error
+    if isinstance(data, pa.RecordBatchReader) and not table.num_rows:
+        warn_in_python(
+            "The reader has no rows. If something has read it before, pass a table: "
+            "table = reader.read_all()."
+        )
+    return table
+
 
 AnySink: TypeAlias = FileSink | CloudSink | MemorySink
 

@@ -2,25 +2,127 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache, partial
 from math import isfinite
 from typing import TypeAlias, TypeGuard, TypeVar
 
-from pipeline.answers import BatchAnswers, Matcher, System, answered
+from msgspec.structs import replace
+
+from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System, answered
 from pipeline.bands import Band, band, bounded
-from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
-from pipeline.classification.rollup import roll_ups
+from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns, PerAnswer
 from pipeline.classification.summary import SystemSummary
-from pipeline.classification.titles import translations
+from pipeline.codes import CodeTable, find_code, load, titles_in
+from pipeline.codes.table import parent, stem
 from pipeline.decisions import NO_DECISIONS, Decisions, decided
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
 
-__all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
+__all__ = [
+    "SETTLED",
+    "Observe",
+    "RollUp",
+    "Tally",
+    "classified",
+    "roll_ups",
+    "translations",
+    "write",
+]
+
+
+LINES_KEPT = 100_000
+"""Codes whose ancestors are cached; an answer names twenty codes."""
+
+DIGITS = 6
+"""Decimal places of a sum; without rounding, .5 + .3 is less than .8."""
+
+
+def roll_ups(settings: Settings) -> Mapping[System, PerAnswer[Answer | None]]:
+    """Return what rolls up the answers of each system; nothing unless the settings ask for it."""
+    systems = settings.systems
+    if settings.roll_up is None:
+        return {}
+    rolls = {system: RollUp(load(system), settings.roll_up) for system in systems}
+    return {system: PerAnswer(roll.answer, len(systems)) for system, roll in rolls.items()}
+
+
+class RollUp:
+    """Rolls up the answers of one system.
+
+    A code's confidence is the sum over the listed matches at or below it, capped at 1.
+
+    A code is sure from the confidence ``sure`` on.
+    """
+
+    def __init__(self, table: CodeTable, sure: float) -> None:
+        self._table = table
+        self._sure = sure
+        self._line = lru_cache(LINES_KEPT)(self._uncached_line)
+
+    def answer(self, answer: Answer | None) -> Answer | None:
+        """Insert the deepest confident code before the matches, if the first match is not.
+
+        If no code is confident enough, even at the top level, the answer does not change.
+        """
+        if not isinstance(answer, Matched) or not answer.matches:
+            return answer
+        if answer.matches[0].confidence >= self._sure:
+            return answer
+        deepest = self._deepest(answer.matches)
+        if deepest is None:
+            return answer
+        rest = (match for match in answer.matches if match.code != deepest.code)
+        return replace(answer, matches=(deepest, *rest))
+
+    def _deepest(self, matches: Sequence[Match]) -> Match | None:
+        sums: dict[str, float] = defaultdict(float)
+        for match in matches:
+            for code in self._line(match.code):
+                sums[code] += max(0.0, match.confidence)
+        sums = {code: min(1.0, round(total, DIGITS)) for code, total in sums.items()}
+        sure = [code for code, total in sums.items() if total >= self._sure]
+        if not sure:
+            return None
+        deepest = max(sure, key=lambda code: (self._depth(code), sums[code]))
+        return Match(deepest, self._table.titles[deepest], sums[deepest])
+
+    def _depth(self, code: str) -> int:
+        return len(stem(self._table.system, code))
+
+    def _uncached_line(self, written: str) -> tuple[str, ...]:
+        """Return a code and its ancestors; only the ancestors if the table lacks the code."""
+        code = find_code(self._table, written) or written.strip().upper()
+        if code not in self._table:
+            code = parent(self._table.system, code, self._table.titles)
+        line = [code, *self._table.ancestors(code)] if code else []
+        return tuple(each for each in line if self._table.titles[each])
+
+
+def translations(settings: Settings) -> Mapping[System, PerAnswer[Answer | None]]:
+    """Return what translates the titles of CPV codes; nothing if the settings want English ones.
+
+    The other systems have English titles only.
+    """
+    if settings.language == "en" or "cpv" not in settings.systems:
+        return {}
+    return {"cpv": PerAnswer(partial(_translated, titles_in(settings.language)))}
+
+
+def _translated(titles: Mapping[str, str], answer: Answer | None) -> Answer | None:
+    if not isinstance(answer, Matched):
+        return answer
+    return replace(answer, matches=tuple(_titled(titles, match) for match in answer.matches))
+
+
+def _titled(titles: Mapping[str, str], match: Match) -> Match:
+    """Return a match with the official title, or as it is if the CPV lacks its code."""
+    return replace(match, title=titles.get(match.code.strip()[:8], match.title))
+
 
 Observe: TypeAlias = Callable[[Batch, BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""

@@ -15,7 +15,7 @@ from pipeline.answers import BatchAnswers
 from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.free import Free
+from pipeline.classification.job import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import other_input
 from pipeline.classification.sink import default_output

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.classification.file_writer import FileWriter, temporary_writer
+from pipeline.classification.file_sink import FileWriter, temporary_writer
 from pipeline.classification.sink import Draft
 from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError

@@ -1,8 +1,16 @@
 """What people decided about the codes of texts: the file format, merging, and applying them."""
 
 from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, decided, label_table
-from pipeline.decisions.decision import Choice, Decision, Key, Verdict, text_key
-from pipeline.decisions.file import DecisionFile, DecisionLog, read_decisions
+from pipeline.decisions.decision import (
+    Choice,
+    Decision,
+    DecisionFile,
+    DecisionLog,
+    Key,
+    Verdict,
+    read_decisions,
+    text_key,
+)
 from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, decisions_in, merged
 
 __all__ = [

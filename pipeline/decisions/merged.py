@@ -11,8 +11,7 @@ from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.decisions.decision import Decision, Key, text_key
-from pipeline.decisions.file import DecisionFile, read_decisions
+from pipeline.decisions.decision import Decision, DecisionFile, Key, read_decisions, text_key
 from pipeline.errors import SettingsError
 from pipeline.quoting import readable
 

@@ -11,8 +11,16 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.depths import STATED, Depth, broad
-from pipeline.evaluation.metrics import DepthFigures, Figures, GroupFigures, Share, shown_depths
+from pipeline.evaluation.metrics import (
+    STATED,
+    Depth,
+    DepthFigures,
+    Figures,
+    GroupFigures,
+    Share,
+    broad,
+    shown_depths,
+)
 from pipeline.evaluation.phrases import caveat, only_stated, verdict
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference

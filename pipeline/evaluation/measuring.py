@@ -14,19 +14,24 @@ from pipeline.codes import CodeTable, normalized
 from pipeline.codes.table import LEVELS, cut, full_code, level
 from pipeline.decisions import Verdict
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.depths import ACCEPTED, EXACT, STATED, Depth, broad, is_bare
 from pipeline.evaluation.metrics import (
+    ACCEPTED,
+    EXACT,
+    STATED,
     TOPS,
     Bin,
+    Depth,
     DepthFigures,
     Figures,
     GroupFigures,
     Headline,
     Pair,
     Point,
+    Scores,
     Share,
+    broad,
+    is_bare,
 )
-from pipeline.evaluation.scores import Scores
 
 __all__ = ["figures", "headline"]
 

@@ -2,30 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import sqrt
+from sys import intern
+from typing import Literal
 
-from pipeline.bands import Band
+from pipeline.answers import Answer, Matched, System
+from pipeline.bands import Band, band
 from pipeline.charts import FEWEST, Taken
-from pipeline.decisions import Verdict
-from pipeline.evaluation.depths import ACCEPTED, EXACT, STATED, Depth
+from pipeline.classification.columns import status
+from pipeline.codes import normalized
+from pipeline.codes.table import cut, levels_above, stem
+from pipeline.decisions import Decision, Verdict
+from pipeline.settings import MAX_TOP
 
 __all__ = [
+    "ACCEPTED",
+    "EXACT",
     "SOURCE_ROWS",
+    "STATED",
     "TOPS",
     "Bin",
+    "Depth",
     "DepthFigures",
     "Figures",
     "GroupFigures",
     "Headline",
     "Pair",
     "Point",
+    "Scores",
     "Share",
     "Z",
+    "broad",
+    "depths",
+    "is_bare",
+    "measured_depth",
     "shown_depths",
     "shown_pairs",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much of a code must be right.
+
+    Attributes:
+        name: its name in reports and in the JSON.
+        digits: how many leading digits count: a number, ``all``, or as many as the label states.
+    """
+
+    name: str
+    digits: int | Literal["all", "stated"]
+
+    def rank(self, system: System, truth: str, answers: Sequence[str]) -> int:
+        """Return the rank of the first answer that is right to this depth, from 1; 0 if none is."""
+        if not truth:
+            return 0
+        if self.digits == "all":
+            return answers.index(truth) + 1 if truth in answers else 0
+        digits = len(stem(system, truth)) if self.digits == "stated" else self.digits
+        wanted = cut(system, truth, digits)
+        for place, answer in enumerate(answers, start=1):
+            if cut(system, answer, digits) == wanted:
+                return place
+        return 0
+
+
+ACCEPTED = Depth("accepted", "all")
+"""Any code that people accept is right; `pipeline.decisions.Decision.verdict` says which."""
+
+EXACT = Depth("full code", "all")
+STATED = Depth("as far as stated", "stated")
+"""A label 45000000 states a division: any code of division 45 is right."""
+
+
+def depths(system: System) -> Sequence[Depth]:
+    """Return the depths that are measured, from the whole code up to the first level."""
+    levels = [Depth(name, digits) for digits, name in levels_above(system).items()]
+    return [EXACT, STATED, *reversed(levels)]
+
+
+def broad(system: System) -> Depth:
+    """Return the level of two digits: division, group, segment or sector."""
+    return next(depth for depth in depths(system) if depth.digits == 2)
+
+
+def is_bare(system: System, code: str) -> bool:
+    """Return whether a code is no deeper than a division, group, segment or sector."""
+    return len(stem(system, code)) <= 2
+
+
+def measured_depth(system: System, labels: Iterable[str]) -> Depth:
+    """Return to what depth a code must be right to count as right: the full code.
+
+    If no label is deeper than a division (segment, ...), nobody knows the full codes, and answers
+    are right as far as the labels state.
+    """
+    return STATED if all(is_bare(system, label) for label in labels) else EXACT
+
+
+@dataclass(slots=True)
+class Scores:
+    """A candidate's answers compared with the labels, row by row.
+
+    Attributes:
+        system: whose codes they are.
+        ranks: for each depth, the one that says what is right first, the rank of the first match
+            that is right to that depth, from 1; 0 where none of the first ten is.
+        confidence: of the best match, from 0 to 1; 0 without one.
+        bands: the band of the best match; "" without one.
+        odd_confidences: best matches whose confidence is no fraction; it is clipped to 0 or 1.
+        statuses: how many rows have each status, as in the output of ``run``.
+        labels: the code that the table states.
+        best: the code of the best match; "" without one.
+        languages: the row's language; "" where the table names none.
+        sources: the row's source; "" where the table names none.
+        titles: the candidate's titles for the codes in `best`.
+        verdicts: what people decided about the best match; empty for a labelled table.
+    """
+
+    system: System
+    ranks: dict[Depth, array[int]] = field(init=False)
+    confidence: array[float] = field(default_factory=lambda: array("d"))
+    bands: list[Band | Literal[""]] = field(default_factory=list)
+    odd_confidences: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    labels: list[str] = field(default_factory=list)
+    best: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ranks = {depth: array("B") for depth in depths(self.system)}
+
+    @property
+    def measured(self) -> Depth:
+        """To what depth a code must be right to count as right."""
+        return ACCEPTED if self.verdicts else measured_depth(self.system, self.labels)
+
+    def add(
+        self,
+        answers: Sequence[Answer | None],
+        labels: Sequence[str],
+        languages: Sequence[str],
+        sources: Sequence[str],
+        decided: Sequence[Decision | None] = (),
+    ) -> None:
+        """Add the answers of some rows, with the decision about each if there are any."""
+        if decided and ACCEPTED not in self.ranks:
+            self.ranks = {ACCEPTED: array("B"), **self.ranks}
+        known = decided or [None] * len(labels)
+        for answer, label, decision in zip(answers, labels, known, strict=True):
+            self.statuses[status(answer, 0.0)] += 1
+            self._add(answer, label, decision)
+        # One string object for each distinct value: a row then takes one pointer.
+        self.labels += map(intern, labels)
+        self.languages += map(intern, languages)
+        self.sources += map(intern, sources)
+
+    def _add(self, answer: Answer | None, label: str, decision: Decision | None) -> None:
+        matches = answer.matches[:MAX_TOP] if isinstance(answer, Matched) else ()
+        codes = [normalized(self.system, match.code) or match.code for match in matches]
+        if ACCEPTED in self.ranks:
+            verdicts = [decision.verdict(code) if decision else "unjudged" for code in codes]
+            self.verdicts.append(verdicts[0] if verdicts else "wrong")
+            rank = verdicts.index("accepted") + 1 if "accepted" in verdicts else 0
+            self.ranks[ACCEPTED].append(rank)
+        for depth in depths(self.system):
+            self.ranks[depth].append(depth.rank(self.system, label, codes))
+        confidence = matches[0].confidence if matches else 0.0
+        self.bands.append(band(self.system, confidence) if matches else "")
+        self.odd_confidences += not 0.0 <= confidence <= 1.0
+        self.confidence.append(min(1.0, max(0.0, confidence)))
+        self.best.append(intern(codes[0]) if codes else "")
+        if codes:
+            self.titles.setdefault(codes[0], matches[0].title)
+
 
 TOPS = (1, 5, 10)
 
@@ -175,7 +332,7 @@ class Figures:
     Attributes:
         rows: how many there are.
         measured: to what depth a code must be right to count as right, in all figures that name no
-            depth: see `pipeline.evaluation.depths.measured_depth`.
+            depth: see `pipeline.evaluation.metrics.measured_depth`.
         headline: the figures that come first; None for PSC and NAICS.
         unanswered: the rows without a code.
         statuses: how many rows have each status, as in the output of ``run``.

@@ -16,7 +16,7 @@ from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total

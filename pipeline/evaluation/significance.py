@@ -10,9 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.depths import ACCEPTED, STATED, Depth
-from pipeline.evaluation.metrics import TOPS, Share, Z
-from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.metrics import ACCEPTED, STATED, TOPS, Depth, Scores, Share, Z
 
 __all__ = ["Comparison", "Difference", "Flips", "compare"]
 

@@ -17,8 +17,8 @@ from pipeline.classification.provenance import TOOL
 from pipeline.codes import CodeTable, normalized
 from pipeline.errors import OutputError
 from pipeline.evaluation.dataset import LabelledBatch
-from pipeline.evaluation.depths import STATED
 from pipeline.evaluation.findings import Findings
+from pipeline.evaluation.metrics import STATED
 from pipeline.evaluation.settings import OWN_COLUMNS
 from pipeline.tables import ArrowReader, NewColumn, output_format_of
 

@@ -25,7 +25,7 @@ from pipeline.classification.summary import NOT_FAILED, Summary, remedy
 from pipeline.classification.write import SETTLED
 from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above
-from pipeline.files.marked_file import MarkedFile
+from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared

@@ -90,7 +90,7 @@ def open_reader(
     _check_file(path)
     match format_of(path, input_format):
         case "parquet":
-            from pipeline.tables.parquet_reader import ParquetReader
+            from pipeline.tables.parquet import ParquetReader
 
             return ParquetReader(path, text_columns)
         case "jsonl":
@@ -137,8 +137,7 @@ def open_writer(
     """
     match output_format:
         case "parquet":
-            from pipeline.tables.parquet_reader import ParquetReader
-            from pipeline.tables.parquet_writer import ParquetWriter
+            from pipeline.tables.parquet import ParquetReader, ParquetWriter
 
             _refuse_compression(name, "Parquet", ".parquet")
             compression = reader.compression if isinstance(reader, ParquetReader) else ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.free import Free
+from pipeline.classification.job import Free
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.file_options import CsvOptions, Format

@@ -12,9 +12,9 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification import job
-from pipeline.classification.free import Free
-from pipeline.classification.memory_sink import MemorySink
+from pipeline.classification.job import Free
 from pipeline.classification.provenance import manifest_path
+from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import Source
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import Settings

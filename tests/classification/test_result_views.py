@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.stored import InMemory
+from pipeline.classification.result import InMemory
 from pipeline.classification.summary import SystemSummary
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid, Parked

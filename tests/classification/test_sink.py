@@ -12,7 +12,7 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
 from pipeline.errors import OutputError
 from pipeline.tables import open_reader
-from pipeline.tables.parquet_writer import ParquetWriter
+from pipeline.tables.parquet import ParquetWriter
 from tests.classification.jobs import run, write_csv
 
 

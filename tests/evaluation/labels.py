@@ -13,7 +13,7 @@ from pipeline.evaluation.dataset import Labelled, LeftOut, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import compare
 from pipeline.tables import ArrowReader

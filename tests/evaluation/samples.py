@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.metrics import Scores
 from tests.evaluation.labels import REFUSED, answer, scored
 
 

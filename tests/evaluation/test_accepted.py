@@ -12,7 +12,7 @@ import pipeline
 from pipeline.codes import load
 from pipeline.decisions import Decision
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.metrics import Scores
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.evaluation.labels import answer, evaluation
 

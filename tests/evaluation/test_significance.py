@@ -5,7 +5,7 @@ from math import comb
 
 import pytest
 
-from pipeline.evaluation.depths import EXACT, STATED
+from pipeline.evaluation.metrics import EXACT, STATED
 from pipeline.evaluation.significance import Comparison, Difference, Flips, compare
 from tests.evaluation.labels import answer, scored
 from tests.evaluation.samples import subject

@@ -12,9 +12,8 @@ import pyarrow.fs
 import pytest
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.files.cloud import Storage
+from pipeline.files.cloud import Storage, explained
 from pipeline.files.paths import CloudPath, as_path
-from pipeline.files.stores import explained
 
 
 @pytest.mark.parametrize(

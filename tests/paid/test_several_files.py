@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.classification import provenance, stages
+from pipeline.classification import job, provenance
 from pipeline.cli import earlier_runs, file_jobs
 from pipeline.errors import OutputError
 from pipeline.money import plain
@@ -115,7 +115,7 @@ def test_what_a_failed_file_has_cost_counts_towards_the_limit(
         raise OutputError("The disk is full.", "Free some space.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "write", full)
+        patch.setattr(job, "write", full)
         code, figures = folder.run("--max-cost", "0.00016")
     assert (code, states(figures)) == (5, ["failed", "stopped"])
     assert len(service.asked) == 1

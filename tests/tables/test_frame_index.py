@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, Reader, Writer, open_reader
 from pipeline.tables.arrow import with_metadata
-from pipeline.tables.parquet_writer import ParquetWriter
+from pipeline.tables.parquet import ParquetWriter
 from tests.tables.rewriting import CODE
 
 INDEXES = [pd.RangeIndex(10, 0, -2, name="id"), pd.RangeIndex(5), pd.RangeIndex(7, 12)]

@@ -107,7 +107,7 @@ def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path, opened: list[I
     ("ending", "step"),
     [
         (".csv", "pipeline.tables.csv_reader.detect"),
-        (".parquet", "pipeline.tables.parquet_reader._compression"),
+        (".parquet", "pipeline.tables.parquet._compression"),
     ],
 )
 def test_the_fingerprint_of_the_opened_table_is_taken_before_anything_is_read(

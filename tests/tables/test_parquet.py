@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables import open_reader
-from pipeline.tables.parquet_writer import ROW_GROUP_ROWS
+from pipeline.tables.parquet import ROW_GROUP_ROWS
 from pipeline.tables.table import ARROW_USD
 from tests.tables.arrow_tables import arrow_tables
 from tests.tables.rewriting import CODE, folder, rewrite
@@ -60,8 +60,8 @@ def test_columns_types_and_metadata_of_every_kind_come_back(
     table: pa.Table, codec: str, group: int, version: str, batch_rows: int, held_rows: int
 ) -> None:
     with folder() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tables.parquet_reader.BATCH_ROWS", batch_rows)
-        patch.setattr("pipeline.tables.parquet_writer.ROW_GROUP_ROWS", held_rows)
+        patch.setattr("pipeline.tables.parquet.BATCH_ROWS", batch_rows)
+        patch.setattr("pipeline.tables.parquet.ROW_GROUP_ROWS", held_rows)
         path = place / "in.parquet"
         pq.write_table(table, path, row_group_size=group, compression=codec, version=version)
         original = pq.read_table(path)
@@ -189,7 +189,7 @@ def test_row_groups_have_a_bounded_number_of_rows(tmp_path: Path) -> None:
 def test_row_groups_have_a_bounded_number_of_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.parquet_writer.ROW_GROUP_BYTES", 100_000)
+    monkeypatch.setattr("pipeline.tables.parquet.ROW_GROUP_BYTES", 100_000)
     monkeypatch.setattr("pipeline.tables.csv_records.BATCH_ROWS", 1)
     (tmp_path / "in.csv").write_text("a,b\n" + f"1,{'x' * 60_000}\n" * 5)
     reader = open_reader(tmp_path / "in.csv", ())

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.tables import open_reader, read_table
-from pipeline.tables.parquet_reader import ParquetReader
+from pipeline.tables.parquet import ParquetReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
 

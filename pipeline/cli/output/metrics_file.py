@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.cli.output.metrics import METRICS, MeasuredRun
 from pipeline.errors import OutputError
-from pipeline.files.marked_file import MarkedFile
+from pipeline.files.atomic import MarkedFile
 from pipeline.files.regular import read_text
 
 __all__ = ["MetricsFile"]

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
-from pipeline.classification.rollup import RollUp, roll_ups
+from pipeline.classification.write import RollUp, roll_ups
 from pipeline.codes import load
 from pipeline.settings import Settings
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables import open_reader
-from pipeline.tables.int96 import int96_columns
+from pipeline.tables.parquet import int96_columns
 from tests.tables.rewriting import CODE, folder, rewrite
 
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -41,7 +41,7 @@ def in_nanos(column: pa.ChunkedArray) -> list[int | None]:
 def test_dates_that_nanoseconds_cannot_hold_come_back(
     tmp_path: Path, batch_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.parquet_reader.BATCH_ROWS", batch_rows)
+    monkeypatch.setattr("pipeline.tables.parquet.BATCH_ROWS", batch_rows)
     table = pa.table({"t": pa.array(FAR, pa.timestamp("us"))})
     back = rewritten(tmp_path / "in.parquet", table)
     assert back.schema.field("t").type == pa.timestamp("us")

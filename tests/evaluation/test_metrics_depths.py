@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, depths, measured_depth
+from pipeline.evaluation.metrics import EXACT, STATED, Depth, broad, depths, measured_depth
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from pipeline.answers import Explained, Failed, Match, Matched, Pending
-from pipeline.classification.titles import translations
+from pipeline.classification.write import translations
 from pipeline.settings import Settings
 
 ROADS = Match("45233140", "Roadworks", 0.9)

@@ -6,8 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import Answer, Failed, Match, Matched, Pending
-from pipeline.classification.columns import Columns
-from pipeline.classification.per_answer import TRIAL_BYTES, PerAnswer
+from pipeline.classification.columns import TRIAL_BYTES, Columns, PerAnswer
 from pipeline.classification.write import Tally
 from pipeline.settings import Settings
 
@@ -38,7 +37,7 @@ def test_the_rows_that_share_an_answer_share_its_result() -> None:
 def test_results_are_forgotten_before_they_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pipeline.classification.per_answer.MOST_BYTES", 1)
+    monkeypatch.setattr("pipeline.classification.columns.MOST_BYTES", 1)
     function = Counted()
     results = PerAnswer(function)
     one = matched()

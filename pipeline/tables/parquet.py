@@ -1,0 +1,324 @@
+"""Reads Parquet in batches, with all that is needed to write it unchanged."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import InputError, OutputError
+from pipeline.files.regular import open_regular
+from pipeline.quoting import quoted
+from pipeline.tables.arrow import (
+    ArrowBatch,
+    appended,
+    bounded,
+    check_fields,
+    find_text_columns,
+    with_columns,
+    with_metadata,
+)
+from pipeline.tables.cells import leaves
+from pipeline.tables.streams import FileReader, refuse_other_contents
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
+
+__all__ = ["ARROW_SCHEMA", "ParquetReader", "ParquetWriter", "Unit", "exact_unit", "int96_columns"]
+
+
+Unit: TypeAlias = Literal["s", "us", "ns"]
+
+OpenAs: TypeAlias = Callable[[Unit], AbstractContextManager[pq.ParquetFile]]
+
+
+def int96_columns(schema: pq.ParquetSchema) -> list[str]:
+    """Return the paths of the leaf columns of type INT96."""
+    columns = (schema.column(place) for place in range(len(schema)))
+    return [column.path for column in columns if column.physical_type == "INT96"]
+
+
+def exact_unit(path: Path, open_as: OpenAs, columns: Sequence[str], batch_rows: int) -> Unit:
+    """Return the unit that keeps all values of INT96 columns.
+
+    ``open_as`` opens the file, reading INT96 in a unit.
+
+    Raises:
+        InputError: no unit keeps them all.
+    """
+    changed: dict[Unit, set[str]] = {"ns": set(), "us": set()}
+    with ExitStack() as stack:
+        units: tuple[Unit, ...] = ("ns", "us", "s")
+        files = [stack.enter_context(open_as(unit)) for unit in units]
+        streams = [
+            file.iter_batches(batch_rows, columns=columns, use_threads=False) for file in files
+        ]
+        for batches in zip(*streams, strict=True):
+            for name, *arrays in _int96_leaves(*batches):
+                for unit in _changed_by(*arrays):
+                    changed[unit].add(name)
+    for unit, names in changed.items():
+        if not names:
+            return unit
+    raise _inexact(path, changed)
+
+
+def _int96_leaves(*batches: pa.RecordBatch) -> Iterator[tuple[str, pa.Array, pa.Array, pa.Array]]:
+    """Yield column names with the values of each INT96 leaf in each unit."""
+    for name, *columns in zip(batches[0].schema.names, *batches, strict=True):
+        for ns, us, s in zip(*map(leaves, columns), strict=True):
+            if ns.type != us.type:  # other leaves of a struct may have any type
+                yield name, ns, us, s
+
+
+def _changed_by(ns: pa.Array, us: pa.Array, s: pa.Array) -> Iterator[Unit]:
+    """Yield the units in which some value differs from that in the file.
+
+    Seconds never wrap (a day has 32 bits), so they show whether microseconds wrapped. If those did
+    not, nanoseconds are right if without their last three digits they equal the microseconds. And
+    microseconds lost nothing if, times 1,000, they equal the nanoseconds, wrapped or not: both wrap
+    alike, and less than one microsecond can be lost.
+    """
+    in_ns, in_us, in_s = (
+        unit.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False) for unit in (ns, us, s)
+    )
+    whole = np.array_equal(in_us // 1_000_000, in_s)
+    if not (whole and np.array_equal(in_ns // 1_000, in_us)):
+        yield "ns"
+    if not (whole and np.array_equal(in_us * 1_000, in_ns)):
+        yield "us"
+
+
+def _inexact(path: Path, changed: dict[Unit, set[str]]) -> InputError:
+    names = ", ".join(repr(name) for name in sorted(changed["ns"] | changed["us"]))
+    return InputError(
+        f"{path}: the INT96 timestamps of {names} fit neither in nanoseconds, which "
+        "reach from 1677 to 2262, nor without loss in microseconds.",
+        "Write the file again with timestamps in INT64, or drop the column.",
+    )
+
+
+ARROW_SCHEMA = b"ARROW:schema"
+"""The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
+
+UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What reading a damaged file raises; the last, if the name of a column is not UTF-8."""
+
+
+class ParquetReader(FileReader):
+    """A Parquet file.
+
+    INT96 timestamps are read as INT64, in a unit that keeps their values; see `int96`.
+
+    Attributes:
+        schema: the columns, with the file's key-value metadata.
+        compression: the codec of each leaf column, in order; empty for a file without rows.
+    """
+
+    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+        super().__init__(path)
+        with _opened(path) as file:
+            _check_columns(file)
+            self.compression = _compression(file.metadata)
+            self._batch_rows = _batch_rows(file.metadata)
+            self.schema: pa.Schema = _schema(file)
+            old_timestamps = int96_columns(file.schema)
+        self._unit: Unit = "ns"
+        if old_timestamps:
+            self._unit = exact_unit(path, partial(_opened, path), old_timestamps, self._batch_rows)
+            with _opened(path, self._unit) as file:
+                self.schema = _schema(file)
+        self._text_columns = find_text_columns(self.schema, text_columns, path)
+
+    def batches(self) -> Iterator[ArrowBatch]:
+        """Read the file from its beginning; see `Reader.batches`."""
+        with _opened(self._path, self._unit) as file:
+            stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
+            yield from bounded(stream, self.schema, self._text_columns)
+        check_fields(self._text_columns, self.schema.names, self._path)
+
+
+@contextmanager
+def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
+    """Open a file, and translate Arrow's errors while it is read.
+
+    Python opens it, since Arrow accepts only UTF-8 names.
+    """
+    try:
+        with (
+            open_regular(path) as source,
+            pq.ParquetFile(source, coerce_int96_timestamp_unit=unit) as file,
+        ):
+            yield file
+    except UNREADABLE as error:
+        refuse_other_contents(path, "Parquet")
+        raise _damaged(path, error) from error
+
+
+def _check_columns(file: pq.ParquetFile) -> None:
+    """Read one row of every column before asking the footer about them.
+
+    An encrypted or damaged column raises an error here; there, it would abort the process.
+    """
+    if file.metadata.num_row_groups:
+        next(file.iter_batches(1, row_groups=[0], use_threads=False), None)
+
+
+def _schema(file: pq.ParquetFile) -> pa.Schema:
+    """Return the columns with the file's key-value metadata.
+
+    Arrow itself returns the file's entries only if no Arrow schema is stored in them.
+    """
+    schema = file.schema_arrow
+    entries = {**(schema.metadata or {}), **(file.metadata.metadata or {})}
+    entries.pop(ARROW_SCHEMA, None)
+    return schema.with_metadata(entries or None)
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0].rstrip(".")
+    encrypted = "crypt" in reason
+    return InputError(
+        f"{path} cannot be read as Parquet: {reason}.",
+        "The file is encrypted: write it again without encryption."
+        if encrypted
+        else "Check that the file is complete; if it is CSV, use --input-format csv.",
+    )
+
+
+def _compression(metadata: pq.FileMetaData) -> tuple[str, ...]:
+    if not metadata.num_row_groups:
+        return ()
+    group = metadata.row_group(0)
+    names = (group.column(place).compression for place in range(group.num_columns))
+    return tuple("NONE" if name == "UNCOMPRESSED" else name for name in names)
+
+
+def _batch_rows(metadata: pq.FileMetaData) -> int:
+    """Return the rows per batch, fewer if rows are huge."""
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    widest = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=1.0)
+    return int(min(BATCH_ROWS, max(1, BATCH_CHARS // max(1.0, widest))))
+
+
+ROW_GROUP_ROWS = 64 * 1024
+ROW_GROUP_BYTES = 64 * 1024 * 1024
+
+MOST_COLUMNS = 999_999
+"""Readers refuse a footer with a million schema elements, of which the root is one."""
+
+DEFAULT_COMPRESSION = "zstd"
+
+REFUSALS = (pa.ArrowNotImplementedError, pa.ArrowInvalid)
+
+HINT_TYPE = "Drop the column, or write CSV: --output-format csv."
+
+
+class ParquetWriter:
+    """Writes a Parquet file in row groups of bounded size.
+
+    It keeps the codec of each original leaf column; new columns get the most frequent one.
+
+    Raises:
+        OutputError: Parquet does not support a column's type, or there are too many columns.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        schema: pa.Schema,
+        new_fields: Sequence[pa.Field],
+        compression: Sequence[str],
+    ) -> None:
+        self.replaced_characters = 0
+        self._schema = with_columns(schema, new_fields)
+        self._held: list[pa.RecordBatch] = []
+        self._rows = 0
+        if len(self._schema) > MOST_COLUMNS:
+            raise OutputError(
+                f"{len(self._schema):,} columns are more than a Parquet file can hold.",
+                "Write CSV: --output-format csv.",
+            )
+        codecs = _codecs(self._schema, compression)
+        with ExitStack() as stack:
+            # Python opens the file, since Arrow accepts only UTF-8 names.
+            file = stack.enter_context(path.open("wb"))
+            self._writer = pq.ParquetWriter(file, self._schema, compression=codecs, version="2.6")
+            stack.callback(self._writer.close)
+            self._closing = stack.pop_all()
+
+    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
+        """Write the batch's original columns followed by the new ones."""
+        self._held.append(appended(batch, columns, self._schema))
+        rows = sum(held.num_rows for held in self._held)
+        if rows >= ROW_GROUP_ROWS or sum(held.nbytes for held in self._held) >= ROW_GROUP_BYTES:
+            self._flush()
+
+    def close(self, metadata: dict[str, str]) -> None:
+        """Write the remaining rows and the footer, with the metadata."""
+        self._flush()
+        entries = with_metadata(self._schema.metadata, metadata, self._rows)
+        if entries != (self._schema.metadata or {}):
+            # The Arrow schema in the footer has the input's entries, which Arrow prefers to new
+            # ones with the same name.
+            schema = self._schema.with_metadata(entries)
+            stored = {ARROW_SCHEMA: base64.b64encode(schema.serialize())}
+            self._writer.add_key_value_metadata({**entries, **stored})
+        self._closing.close()
+
+    def abort(self) -> None:
+        """Close the file."""
+        self._held.clear()
+        self._closing.close()
+
+    def _flush(self) -> None:
+        if self._held:
+            self._rows += sum(held.num_rows for held in self._held)
+            try:
+                self._writer.write_table(pa.Table.from_batches(self._held, schema=self._schema))
+            except REFUSALS as error:
+                raise _refused("A column", error) from error
+            self._held.clear()
+
+
+def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
+    """Return the codec of every leaf column by its path in the output.
+
+    Its path in the input may differ: older writers named the values of lists differently.
+    """
+    usual = Counter(kept).most_common(1)[0][0] if kept else DEFAULT_COMPRESSION
+    leaves = pq.ParquetFile(pa.BufferReader(_without_rows(schema))).schema
+    paths = [leaves.column(place).path for place in range(len(leaves))]
+    return dict(zip_longest(paths, kept, fillvalue=usual))
+
+
+def _without_rows(schema: pa.Schema) -> pa.Buffer:
+    """Return a Parquet file with these columns and no row groups.
+
+    Arrow cannot make an empty table with extension types within structs.
+
+    Raises:
+        OutputError: Parquet does not support a column's type.
+    """
+    file = pa.BufferOutputStream()
+    try:
+        pq.ParquetWriter(file, schema).close()
+    except REFUSALS as error:
+        if len(schema) == 1:
+            raise _refused(f"The column {quoted(schema.names[0])}", error) from error
+        for field in schema:
+            _without_rows(pa.schema([field]))
+        raise _refused("A column", error) from error
+    return file.getvalue()
+
+
+def _refused(what: str, error: Exception) -> OutputError:
+    reason = str(error).splitlines()[0].rstrip(".")
+    return OutputError(f"{what} cannot be written as Parquet: {reason}.", HINT_TYPE)
