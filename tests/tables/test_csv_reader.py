@@ -210,7 +210,7 @@ def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) 
     path.write_bytes(b"R\xe9sum\xe9\nb\n1\n")
     with pytest.raises(InputError, match="what is above the column names is not utf-8"):
         CsvReader(path, ["b"], CsvOptions(header_row=2))
-    with pytest.raises(SettingsError, match="There is no header"):
+    with pytest.raises(SettingsError, match="exclude each other"):
         CsvOptions(header=False, header_row=1)
 
 
