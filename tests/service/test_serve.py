@@ -237,7 +237,7 @@ def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pipeline.service.app", None)
     with pytest.raises(SettingsError) as refusal:
         serve.main([], standalone_mode=False)
-    assert "tender-pipeline[service]" in refusal.value.hint
+    assert "[service]" in refusal.value.hint
 
 
 def test_the_metadata_forms_are_those_of_the_service() -> None:
