@@ -184,7 +184,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
         (["--model", "nowhere"], "nowhere does not exist"),
         (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
-        (["--suspects", "labelled.csv"], "is the input"),
+        (["--suspects", "labelled.csv"], "--suspects and LABELLED are the same file"),
         (["--suspects", "mine"], "does not show the format of the table"),
         (["--suspects", "mine"], "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet.\n"),
         (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),

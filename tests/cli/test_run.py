@@ -151,7 +151,10 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
         (["run", "tenders.csv", "--text-column", "Descripton"], "Did you mean 'description'?"),
         (["run", "tenders.csv", "--systems", "cpv,ted"], "Choose from cpv, psc, unspsc, naics"),
         (["run", "tenders.csv", "--top", "99"], "from 1 to 10"),
-        (["run", "tenders.csv", "--output", "tenders.csv", "--overwrite"], "is the input"),
+        (
+            ["run", "tenders.csv", "--output", "tenders.csv", "--overwrite"],
+            "--output and the input are the same file",
+        ),
         (["run", "tenders.csv", "--output", "out.xls"], "--output-format"),
         (
             ["run", "tenders.csv", "--output", "out.parquet", "--output-format", "csv"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.commands.run import destinations, run
+from pipeline.cli.commands.run import check_files_apart, destinations, run
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.output.console import say
@@ -81,6 +81,7 @@ def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
     from pipeline.cli.terms import Terms
 
     try:
+        check_files_apart(options)
         service = Terms.of(options).service if sound else options.service()
     except PipelineError as error:
         yield Finding("settings", "error", error.message, error.hint)

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -186,6 +187,11 @@ def evaluate(**values: Any) -> int:
     options = _Options(**values)
     check_given(options.labelled, options.decisions, options.system)
     source = options.labelled or options.decisions[0]
+    kept = [("LABELLED", options.labelled), ("--model", options.model_folder)]
+    kept += [("--decisions", path) for path in options.decisions]
+    kept += [("--api-key-file", options.api_key_file)]
+    written = {"--report": options.report, "--suspects": options.suspects}
+    check_apart(written, kept, options.ledger)
     settings = replace(options.evaluation, decisions=decisions_in(options.decisions, warn))
     if options.report is not None:
         page_file(options.report).check(options.overwrite)

@@ -15,6 +15,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import (
+    check_apart,
     confirm_pruning,
     ledger_place,
     moment,
@@ -228,6 +229,7 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
 
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
+    check_apart({"FILE": file}, (), path)
     with usable(ledger_place(path)) as snapshot:
         count = export(snapshot, file, bodies, overwrite)
     say(f"{how_many(count, 'attempt')}: {file}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.classification.provenance import read_manifest
+from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LocalPath, singular_or_plural
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.repeated import repeated_run
@@ -102,6 +103,8 @@ def review(
     others = [read_decisions(path) for path in merge]
     table = open_enriched(output, text_columns, column_prefix)
     place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
+    check_apart({"--decisions": place}, kept, None)
     with closing(Queue(table)) as queue, DecisionLog(place) as log:
         _warn([log.before, *others])
         browser = None if no_browser else _with_window()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,8 +20,9 @@ from pipeline.errors import PipelineError, SettingsError
 
 if TYPE_CHECKING:  # --help needs no figures
     from pipeline.cli.output.metrics import Destination
+    from pipeline.files.paths import AnyPath
 
-__all__ = ["destinations", "plan", "run"]
+__all__ = ["check_files_apart", "destinations", "plan", "run"]
 
 
 GROUPS = {
@@ -171,6 +174,47 @@ def destinations(options: RunOptions) -> Iterator[Destination]:
         yield Telemetry.from_environment()
 
 
+def check_files_apart(options: RunOptions) -> None:
+    """Check that the files to write are none to keep, whose loss would cost money or work.
+
+    Raises:
+        SettingsError: one is.
+    """
+    from pipeline.classification.sink import partial_path  # --help needs none of it
+    from pipeline.cli.ledger_options import check_apart
+
+    inputs = [path for path in options.input_paths if str(path) != "-"]
+    output = None if options.to_standard_output else options.output
+    if output is None and not options.to_standard_output and len(inputs) == 1:
+        output = _default_output(options, inputs[0])
+    written: dict[str, AnyPath | None] = {
+        "--report": options.report,
+        "--metrics-file": options.metrics_file,
+    }
+    if output is not None and not (isinstance(output, Path) and output.is_dir()):
+        written |= {
+            "--output": output,
+            "the manifest of --output": output.with_name(f"{output.name}.manifest.json"),
+            "the output of --partial": partial_path(cast("Path", output)),  # or of a CloudPath
+        }
+    kept: list[tuple[str, AnyPath | None]] = [("the input", path) for path in inputs]
+    kept += [("--decisions", Path(path)) for path in options.decisions]
+    kept += [("--model", Path(path)) for path in options.models]
+    kept.append(("--api-key-file", options.api_key_file))
+    check_apart(written, kept, options.ledger)
+
+
+def _default_output(options: RunOptions, given: AnyPath) -> AnyPath | None:
+    from pipeline.classification.sink import default_output
+    from pipeline.tables import format_of
+
+    with suppress(OSError, PipelineError):  # what is wrong with the input is said when it is read
+        if isinstance(given, Path) and given.is_file():
+            found = format_of(given, options.input_format)
+            return default_output(given, found, options.output_format or found, options.limit_rows)
+    return None
+
+
 def _plan_command(**values: Any) -> int:
     with leaving_at_once():
         from pipeline.cli.many import plan_all
@@ -190,6 +234,7 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
         warn(unknown)
     confirm_found_file(click.get_current_context())
     note_found_file(click.get_current_context())
+    check_files_apart(options)
     return options
 
 

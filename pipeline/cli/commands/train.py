@@ -12,6 +12,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
     READING,
@@ -105,6 +106,9 @@ def train(**values: Any) -> int:
     """
     log_to_stderr()
     options = _Options(**values)
+    kept = [("HISTORY", options.history), ("--recipe", options.recipe)]
+    kept += [("--decisions", path) for path in options.decisions]
+    check_apart({"--output": options.output}, kept, None)
     found = _trained(options)
     as_text = model_summary(found.figures, found.path)
     say(json.dumps(found.figures) if options.as_json else as_text)

@@ -1,0 +1,90 @@
+"""A file to write is never one that the command reads or keeps, by whichever name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.app import app
+
+KEPT = ("in.csv", "ledger.html", "ledger.html-wal", "key.html", "d.html", "s.html")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in KEPT:
+        (tmp_path / name).write_text("description\nroad works\n")
+    (tmp_path / "s.html").write_text('ledger = "ledger.html"\napi-key-file = "key.html"\n')
+    (tmp_path / "symbolic.html").symlink_to("ledger.html")
+    (tmp_path / "hard.html").hardlink_to("key.html")
+    return tmp_path
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(app, arguments)
+    return f"{done.output}{getattr(done.exception, 'message', '')}"
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "doctor"])
+@pytest.mark.parametrize(
+    ("option", "name", "what"),
+    [
+        ("--report", "ledger.html", "the ledger"),
+        ("--report", "ledger.html-wal", "a file of the ledger"),
+        ("--report", "../{folder}/ledger.html", "the ledger"),
+        ("--report", "symbolic.html", "the ledger"),
+        ("--report", "hard.html", "--api-key-file"),
+        ("--metrics-file", "key.html", "--api-key-file"),
+        ("--metrics-file", "d.html", "--decisions"),
+        ("--output", "s.html", "the settings file"),
+        ("--output", "ledger.html", "the ledger"),
+    ],
+)
+def test_what_a_run_keeps_is_not_written_over(
+    folder: Path, command: str, option: str, name: str, what: str
+) -> None:
+    before = {each: (folder / each).read_bytes() for each in KEPT}
+    given = ["in.csv"] if command != "doctor" else ["--systems", "naics"]
+    options = ["--config", "s.html", "--decisions", "d.html", "--overwrite", option]
+    path = name.format(folder=folder.name)
+    expected = f"{option} and {what} are the same file, which would be lost."
+    if command == "doctor":  # which also finds that d.html is no file of decisions
+        options = [*options[:2], "--overwrite", option]
+        if what == "--decisions":
+            return
+    assert expected in said(command, *given, *options, path)
+    assert {each: (folder / each).read_bytes() for each in KEPT} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--output", "o.html", "--report", "o.html"], "--output and --report are"),
+        (["--report", "o.html", "--metrics-file", "./o.html"], "--metrics-file and --report are"),
+        (["--metrics-file", "in.csv"], "--metrics-file and the input are"),
+        (["--metrics-file", "outputs/in.classified.csv"], "--output and --metrics-file are"),
+        (
+            ["--output", "o.csv", "--metrics-file", "o.csv.manifest.json"],
+            "the manifest of --output and --metrics-file are",
+        ),
+    ],
+)
+def test_no_two_files_that_a_run_writes_are_one(options: list[str], expected: str) -> None:
+    assert f"{expected} the same file" in said("run", "in.csv", *options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["evaluate", "in.csv", "--system", "cpv", "--report", "ledger.html"], "--report and the"),
+        (["evaluate", "in.csv", "--system", "cpv", "--suspects", "in.csv"], "--suspects and LAB"),
+        (["train", "in.csv", "--system", "cpv", "--output", "."], "--output and HISTORY are"),
+        (["ledger", "export", "symbolic.html"], "FILE and the ledger are"),
+    ],
+)
+def test_other_commands_write_over_nothing_either(arguments: list[str], expected: str) -> None:
+    ledger = [] if arguments[0] == "train" else ["--ledger", "ledger.html"]
+    assert expected in said(*arguments, *ledger, "--overwrite")
