@@ -33,7 +33,7 @@ class Estimate:
     Attributes:
         distinct: the distinct calls of the table.
         to_buy: the calls that the ledger cannot answer yet.
-        low_usd: their cost at the lowest price so far, or else the typical one.
+        low_usd: their cost at the lowest price so far, or else the typical one; 0 without a key.
         high_usd: their cost at the highest price so far, or the typical one if that is higher. A
             cost limit of this much is enough, unless prices rise or answers are lost.
         seconds: how long they take at the limit, including the pause.

@@ -269,6 +269,12 @@ PROTECTIONS = (
         "tests/paid/client/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
     ),
     Protection(
+        "a free demo call does not make plans with a key cheaper",
+        "(state = 'refused' OR account = 'demo')",
+        "(state = 'refused')",
+        "tests/paid/ledger/test_ledger.py::test_a_demo_call_that_was_free_says_nothing_of_prices",
+    ),
+    Protection(
         "the next run reserves what an error cost",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL\n",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'\n",

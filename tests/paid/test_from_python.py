@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
 from tests.forking import ran
@@ -80,6 +81,8 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
         demo = pipeline.PaidService(address, ledger=tmp_path / "ledger.db")
         slow = pipeline.plan(frame, systems="cpv", service=demo)
         assert "(without a key, at most 10/hour)" in str(slow)
+        assert slow.purchase.low_usd == 0
+        assert slow.purchase.high_usd == 3 * TYPICAL_HIGH
         assert service.asked == []
         pipeline.classify(frame, systems="cpv", service=terms)
         assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3

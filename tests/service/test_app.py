@@ -49,7 +49,8 @@ async def test_every_system_has_its_endpoint_and_its_lower_case_code_type(
     accounts: Accounts, system: System
 ) -> None:
     app = create_app(accounts, engine_matchers())
-    body = exact(await Caller(app).match("Supply of office chairs and desks", system))
+    caller = Caller(app, accounts.open().key)
+    body = exact(await caller.match("Supply of office chairs and desks", system))
     assert len(body["data"]) == 10
     assert {item["codeType"] for item in body["data"]} == {system}
     assert all(isinstance(item["code"], str) and item["title"] for item in body["data"])

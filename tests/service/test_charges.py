@@ -8,9 +8,12 @@ from decimal import Decimal
 import pytest
 
 from pipeline.money import total
+from pipeline.paid.client.outcomes import Answered
+from pipeline.paid.client.responses import read_response
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
+from pipeline.service.http.bodies import Metadata
 from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio
@@ -50,11 +53,35 @@ async def test_what_responses_state_is_what_the_record_says_to_the_last_digit(
     assert accounts.balance(account.account_id) + total(stated) == Decimal("5.00")
 
 
-async def test_a_demo_call_states_its_price_and_nobody_pays(accounts: Accounts) -> None:
+@pytest.mark.parametrize(
+    ("form", "stated"),
+    [
+        (
+            "detailed",
+            {
+                "costBreakdown": {
+                    "apiCost": 0,
+                    "markupPercentage": 50,
+                    "markupAmount": 0,
+                    "finalCost": 0,
+                    "currency": "USD",
+                }
+            },
+        ),
+        ("compact", {"cost": {"apiCost": 0}}),
+    ],
+)
+async def test_a_demo_call_states_the_price_0_and_nobody_pays(
+    accounts: Accounts, form: Metadata, stated: object
+) -> None:
     account = accounts.open()
-    body = exact(await Caller(create_app(accounts, SCRIPTED)).match())
-    stated = body["metadata"]["costBreakdown"]["finalCost"]
-    assert stated == ROAD_PRICE
+    response = await Caller(create_app(accounts, SCRIPTED, metadata=form)).match()
+    body = exact(response)
+    assert body["metadata"] == stated
+    assert [item.get("cost", 0) for item in body["data"]] == [0, 0]
+    read = read_response(200, {}, response.content)
+    assert isinstance(read, Answered)
+    assert read.cost_usd == 0, "a price that a run can use"
     assert accounts.statement.charges() == []
     assert accounts.balance(account.account_id) == 5
 

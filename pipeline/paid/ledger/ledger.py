@@ -35,8 +35,9 @@ OPENED = """
 PRICES = """
     SELECT DISTINCT cost_usd FROM jobs JOIN attempts USING (job_id)
     WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
-    AND NOT (state = 'refused' AND cost_usd = '0')
+    AND NOT ((state = 'refused' OR account = 'demo') AND CAST(cost_usd AS REAL) = 0)
 """
+"""What calls cost. A free refusal and a free demo call say nothing of the price of a call."""
 
 FOUND = """
     WITH found AS (

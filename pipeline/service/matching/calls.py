@@ -18,7 +18,7 @@ from pipeline.service.errors import (
 )
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.batches import Batches
-from pipeline.service.matching.pricing import Price, price
+from pipeline.service.matching.pricing import Price, free, price
 
 __all__ = ["Answered", "Calls", "Matching", "Question"]
 
@@ -137,6 +137,8 @@ class Calls:
     ) -> list[Answered]:
         """Answer the calls of one request, and charge for all of them or for none.
 
+        Without an account nothing is charged, so the price is 0: it states what is paid.
+
         Raises:
             InsufficientBalanceError: the balance does not cover the prices.
         """
@@ -145,8 +147,10 @@ class Calls:
         else:
             answering = (self._answered(system, text) for text in descriptions)
             answered = await asyncio.gather(*answering)
-        if holder is None or not answered:
-            return answered
+        if holder is None:
+            return [Answered(one.matches, free(one.matches)) for one in answered]
+        if not answered:
+            return []
         dues = [Due(holder.account_id, holder.key_id, system, one.price.final) for one in answered]
         if not await self._charging.result(dues):
             calls = "this call" if len(dues) == 1 else f"these {len(dues)} calls"

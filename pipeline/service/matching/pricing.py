@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cache
 
 from pipeline.answers import Match
+from pipeline.money import ZERO
 
 __all__ = [
     "HIGHEST",
@@ -19,6 +20,7 @@ __all__ = [
     "PER_MATCH",
     "PER_TITLE_CHARACTERS",
     "Price",
+    "free",
     "price",
 ]
 
@@ -57,6 +59,11 @@ def price(matches: Sequence[Match]) -> Price:
     """
     characters = sum(len(match.title) for match in matches)
     return _price(len(matches), min(MOST_FOR_TITLES, characters // PER_TITLE_CHARACTERS))
+
+
+def free(matches: Sequence[Match]) -> Price:
+    """Price an answer that nobody pays for: every amount is 0."""
+    return Price(ZERO, ZERO, ZERO, (ZERO,) * len(matches))
 
 
 @cache  # an answer has at most ten matches, so there are a few hundred prices

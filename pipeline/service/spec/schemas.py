@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pipeline.answers import System
 from pipeline.service.http.bodies import MAX_CHARACTERS, SUCCESS
-from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES
+from pipeline.service.matching.pricing import HIGHEST, MARKUP_PERCENTAGE, MAX_MATCHES
 from pipeline.service.spec.terms import DESCRIPTION, Failure, Form
 
 __all__ = ["CODES", "HEALTH", "NOT_BLANK", "REQUEST", "answer_schema", "failure_schema"]
@@ -45,12 +45,12 @@ def _text(description: str, **bounds: Any) -> Schema:
     return {"type": "string", "description": description, **bounds}
 
 
-def _usd(low: Decimal, high: Decimal, description: str) -> Schema:
+def _usd(high: Decimal, description: str) -> Schema:
     return {
         "type": "number",
-        "minimum": low,
+        "minimum": 0,
         "maximum": high,
-        "description": f"{description}, US dollars.",
+        "description": f"{description}, US dollars; 0 without a key.",
     }
 
 
@@ -74,16 +74,14 @@ METADATA: dict[Form, Schema] = {
         "The detailed form: the parts of the price.",
         costBreakdown=_object(
             "The price of the call.",
-            apiCost=_usd(LOWEST.base, HIGHEST.base, "The base price"),
+            apiCost=_usd(HIGHEST.base, "The base price"),
             markupPercentage={
                 "type": "integer",
                 "const": MARKUP_PERCENTAGE,
                 "description": "The markup in percent.",
             },
-            markupAmount=_usd(LOWEST.markup, HIGHEST.markup, "The markup"),
-            finalCost=_usd(
-                LOWEST.final, HIGHEST.final, "The amount charged: base price and markup"
-            ),
+            markupAmount=_usd(HIGHEST.markup, "The markup"),
+            finalCost=_usd(HIGHEST.final, "The amount charged: base price and markup"),
             currency=_text("The currency.", const="USD"),
         ),
     ),
@@ -91,7 +89,7 @@ METADATA: dict[Form, Schema] = {
         "The compact form: the price.",
         cost=_object(
             "The price of the call.",
-            apiCost=_usd(LOWEST.final, HIGHEST.final, "The amount charged"),
+            apiCost=_usd(HIGHEST.final, "The amount charged"),
         ),
     ),
 }
@@ -115,7 +113,7 @@ def answer_schema(system: System, form: Form) -> Schema:
     if form == "detailed":
         match["cost"] = {
             "type": "number",
-            "exclusiveMinimum": 0,
+            "minimum": 0,
             "maximum": HIGHEST.base,
             "description": "The match's share of the base price, US dollars. Shares add up to it.",
         }

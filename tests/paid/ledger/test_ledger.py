@@ -170,6 +170,19 @@ def test_a_refusal_that_was_free_says_nothing_of_prices(ledger: Ledger, journal:
     assert ledger.prices() == Prices(Decimal("0.0004"), Decimal("0.0004"))
 
 
+@pytest.mark.parametrize("free", ["0", "0.0", "0E-7"])
+def test_a_demo_call_that_was_free_says_nothing_of_prices(
+    ledger: Ledger, job: Job, free: str
+) -> None:
+    demo = Journal(job, "demo")
+    buy(demo, CallEnded("answered", 200, b"", Decimal(free)))
+    assert ledger.prices() is None
+    buy(demo, CallEnded("answered", 200, b"", Decimal("0.0004")))
+    assert ledger.prices() == Prices(Decimal("0.0004"), Decimal("0.0004"))
+    buy(Journal(job, FINGERPRINT), CallEnded("answered", 200, b"", Decimal(free)))
+    assert ledger.prices() == Prices(Decimal(0), Decimal("0.0004"))
+
+
 def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
     ledger: Ledger, journal: Journal, job: Job, clock: Clock
 ) -> None:

@@ -115,7 +115,7 @@ def test_an_answer_of_another_system_or_with_more_or_less_in_it_is_none(system: 
     for changed in [*without_each(body), {**body, "more": 1}]:
         assert not schema.is_valid(changed), changed
     assert not schema.is_valid({**body, "data": body["data"] * 6})
-    for name, wrong in {"code": "?", "title": "", "confidence": 1.1, "cost": 0}.items():
+    for name, wrong in {"code": "?", "title": "", "confidence": 1.1, "cost": -1}.items():
         assert not schema.is_valid({**body, "data": [{**body["data"][0], name: wrong}]})
 
 

@@ -102,7 +102,7 @@ async def test_its_examples_work_as_they_are_copied(accounts: Accounts) -> None:
     key = accounts.open().key
     environment = os.environ | {"TENDER_PIPELINE_API_KEY": key, "NO_PROXY": "*"}
     app = create_app(accounts, engine_matchers(), metadata="compact")
-    expected = exact(await Caller(app).match(DESCRIPTION))
+    expected = exact(await Caller(app, key).match(DESCRIPTION))
     with serving(app) as address:
         page = (await Caller(app).client.get(f"{address}/docs")).text
         curl, python, *_ = re.findall("<pre[^>]*><code>(.*?)</code>", page, re.DOTALL)
@@ -121,5 +121,5 @@ async def test_its_examples_work_as_they_are_copied(accounts: Accounts) -> None:
         if shutil.which("curl"):
             command = ["sh", "-c", html.unescape(curl).replace("curl ", "curl -s ", 1)]
             copied = subprocess.run(command, env=environment, capture_output=True, check=True)
-            assert copied.stdout == (await Caller(app).match(DESCRIPTION)).content
-    assert len(accounts.statement.charges()) == (2 if shutil.which("curl") else 1)
+            assert copied.stdout == (await Caller(app, key).match(DESCRIPTION)).content
+    assert len(accounts.statement.charges()) == (4 if shutil.which("curl") else 2)
