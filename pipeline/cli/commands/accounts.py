@@ -220,8 +220,12 @@ def set_password(accounts: Accounts, name: str) -> int:
 @on_accounts
 def statement(accounts: Accounts, name: str, output: Path | None, overwrite: bool) -> int:
     """Print every entry of an ACCOUNT as CSV, the oldest first; times are in UTC."""
+    from pipeline.cli.ledger_options import check_apart
     from pipeline.service.accounts import statement_csv
+    from pipeline.service.accounts.database import FILE
 
+    books = [accounts.folder / f"{FILE}{end}" for end in ("", "-wal", "-shm")]
+    check_apart({"--output": output}, [("a file of the accounts", book) for book in books], None)
     account = known(accounts, name)
     number = account.account_id
     pieces = statement_csv(accounts.statement.each(number), accounts.keys.of(number))

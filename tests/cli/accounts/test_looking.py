@@ -166,3 +166,15 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
     found = figures(capsys)
     assert (found["accounts"], found["entries"], found["problems"]) == (1, 4, 2)
     assert found["first_problems"] == out[:1]
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_a_statement_does_not_replace_the_accounts(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    assert command("open") == 0
+    place = tmp_path / "accounts" / f"service.db{ending}"
+    assert command("statement", 1, "--output", place, "--overwrite") == 2
+    assert "--output and a file of the accounts are the same file" in capsys.readouterr().err
+    with opened(tmp_path) as accounts:
+        assert accounts.balance(1) == 5
