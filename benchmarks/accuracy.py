@@ -27,7 +27,7 @@ from benchmarks.everyday import (
     descriptions,
 )
 from pipeline.answers import SYSTEMS, System
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.codes import cpv_titles
 from pipeline.engine.model import shipped_model
 
@@ -111,7 +111,7 @@ def _accepted(path: Path) -> None:
         likely = [
             any(hit[:1])
             for hit, (_, answer) in zip(hits, pairs, strict=True)
-            if answer[system] and float(str(answer[system][0]["confidence"])) >= LIKELY[system]
+            if answer[system] and float(str(answer[system][0]["confidence"])) >= OK_FROM[system]
         ]
         print(
             f"{path.stem} {system}: {first} first, {any_of_ten} among ten, of {len(hits)};",

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pipeline
 from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
 from pipeline.evaluation.metrics import EXACT, STATED, Depth, Share
@@ -145,7 +145,7 @@ def _classified(rows: pd.DataFrame, system: System, model: Path | None) -> pa.Ta
         top=5,
         models=models,
         progress=False,
-        min_confidence=LIKELY[system],  # so few decisions show no threshold of their own
+        min_confidence=OK_FROM[system],  # so few decisions show no threshold of their own
     )
     return result.table
 

@@ -6,8 +6,8 @@ RECIPE is a recipe of ``tender-pipeline train`` in a folder with its files and n
 a copy of pipeline/engine/shipped/recipe.toml. Some rows of each large source (a collection of one
 publisher) are held out. One model is trained on all other rows. Then, for each source, another is
 trained without any of its rows; the rows of one source of each system are left out together. All
-have one network, the first of the recipe, and no reranker. Both answer the rows held out, and the
-table compares them: how many first codes and how many among ten are exact, and the calibration
+have one network, the first of the recipe, and judge no codes. Both answer the rows held out, and
+the table compares them: how many first codes and how many among ten are exact, and the calibration
 error.
 """
 
@@ -110,7 +110,7 @@ def _figures(
             each.asked.to_csv(folder / each.held_back, index=False)
         settings, systems = read_recipe(folder / recipe.name)
     settings = replace(settings, networks=settings.networks[:1])
-    tasks = [replace(each.task, learns_held_back=False, sources=None) for each in systems]
+    tasks = [replace(each.task, learns_held_back=False, judged=()) for each in systems]
     trained = train(tasks, settings, lambda _: None)
     return {
         system.task.system: by_source(each, system.sources)

@@ -97,7 +97,7 @@ def classify(
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``. The default, None, is
-            measured for the embedded engine (`pipeline.bands.LIKELY`) and for a model (``ok_from``
+            measured for the embedded engine (`pipeline.bands.OK_FROM`) and for a model (``ok_from``
             of what `train` returns), and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this. If none does, it stays.

@@ -52,7 +52,7 @@ class Settings:
         text_columns: the columns whose values, joined by ". ", are the text to classify.
         top: how many matches a row gets; more than one adds ``<system>_matches``.
         min_confidence: mark a best match under this ``review``; 0 marks none, and None those under
-            the threshold of the model, which is `pipeline.bands.LIKELY` for the package's.
+            the threshold of the model, which is `pipeline.bands.OK_FROM` for the package's.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
         jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.cli.output.run import words_of
 from pipeline.codes import load
 from pipeline.settings import Settings
@@ -33,7 +33,7 @@ def test_every_row_with_a_description_gets_codes_of_all_systems_that_exist(
     for row in rows:
         for system in pipeline.SYSTEMS:
             if row["description"].strip():
-                sure = row[f"{system}_confidence"] >= LIKELY[system]
+                sure = row[f"{system}_confidence"] >= OK_FROM[system]
                 assert row[f"{system}_status"] == ("ok" if sure else "review")
                 assert load(system).titles[row[f"{system}_code"]] == row[f"{system}_title"]
                 assert 0 < row[f"{system}_confidence"] <= 1

@@ -22,7 +22,7 @@ from pipeline.answers import (
     Pending,
     System,
 )
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
@@ -160,7 +160,7 @@ def review_under(settings: Settings, system: System) -> float:
     """
     least = settings.min_confidence
     if least is None:
-        least = LIKELY[system]
+        least = OK_FROM[system]
         for folder, sha256 in settings.models.items():
             least = _ok_from(folder, sha256).get(system, least)
     return max(least, settings.roll_up or 0.0)

@@ -142,20 +142,9 @@ class Summary:
 
     @property
     def doubtful_under(self) -> float | None:
-        """The confidence under which a code is doubtful in each system that has such codes."""
-        doubtful = [name for name, each in self.systems.items() if each.bands.get("doubtful")]
-        return max((LIKELY[name] for name in doubtful), default=None)
-
-    @property
-    def also_marked(self) -> str:
-        """Which likely codes `doubtful_under` marks, too: one threshold is for all systems."""
-        under = self.doubtful_under or 0.0
-        others = [
-            name
-            for name, each in self.systems.items()
-            if LIKELY[name] < under and each.bands.get("likely")
-        ]
-        return f"likely {' and '.join(others)} codes" if others else ""
+        """The confidence under which codes are doubtful; None if none is."""
+        doubtful = any(each.bands.get("doubtful") for each in self.systems.values())
+        return LIKELY if doubtful else None
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
         """Return an error if more than this share of a system's rows with text has no match.

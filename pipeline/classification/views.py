@@ -86,7 +86,7 @@ class _Cell:
     def band(self) -> Band | None:
         """The band of the code; None without a code or if a person chose it."""
         known = self.confidence is not None and self.status != "decided"
-        return band(self.system, self.confidence or 0.0) if known else None
+        return band(self.confidence or 0.0) if known else None
 
     @property
     def share(self) -> float:

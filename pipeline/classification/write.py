@@ -147,12 +147,12 @@ class _SystemTally:
     answers: Counter[tuple[str, float | None]] = field(default_factory=Counter)
     """Rows by status and confidence that are not added up yet."""
 
-    def add_up(self, system: System) -> None:
+    def add_up(self) -> None:
         for (status, confidence), often in self.answers.items():
             self.statuses[status] += often
             if _is_known(confidence, status):
                 self.confidences[round(100 * bounded(confidence))] += often
-                self.bands[band(system, confidence)] += often
+                self.bands[band(confidence)] += often
         self.answers.clear()
 
 
@@ -208,8 +208,8 @@ class Tally:
             self._add_up()
 
     def _add_up(self) -> None:
-        for system, tally in self._systems.items():
-            tally.add_up(system)
+        for tally in self._systems.values():
+            tally.add_up()
         for statuses, often in self._row_statuses.items():
             if any(status not in SETTLED for status in statuses):
                 self._to_check += often

@@ -176,7 +176,7 @@ class Scores:
         for depth in depths(self.system):
             self.ranks[depth].append(depth.rank(self.system, label, codes))
         confidence = matches[0].confidence if matches else 0.0
-        self.bands.append(band(self.system, confidence) if matches else "")
+        self.bands.append(band(confidence) if matches else "")
         self.odd_confidences += not 0.0 <= confidence <= 1.0
         self.confidence.append(min(1.0, max(0.0, confidence)))
         self.best.append(intern(codes[0]) if codes else "")

@@ -16,7 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System, chance
-from pipeline.bands import LIKELY, MEASURED, bounded
+from pipeline.bands import LIKELY, MEASURED, SURE, bounded
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns, spoken_words
@@ -210,6 +210,8 @@ def page(
             systems=[_system(*each, calibrated, settings) for each in collected.systems.items()],
             measured=MEASURED if calibrated and settings.measured else {},
             likely=LIKELY,
+            sure=SURE,
+            useful=_useful(summary),
             unmarked=None if summary.to_check else summary.doubtful_under,
             settled=SETTLED,
             failures=list(_failures(collected)),
@@ -220,6 +222,16 @@ def page(
             excerpts=_excerpts(collected, compared, calibrated),
         )
     )
+
+
+def _useful(summary: Summary) -> str:
+    """Return which codes can be used as they are; "" if none can."""
+    names = ["decided"] if "decided" in summary.kinds else []
+    if summary.to_check:
+        names += ["ok"] * any(each.statuses.get("ok") for each in summary.systems.values())
+    elif {"sure", "likely"} & {*summary.kinds}:
+        names += ["sure", "likely"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _system(

@@ -154,7 +154,7 @@ def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
         those whose code is right to the depth of the buyer's code.
     """
     right = _stated(trained, system)
-    found = np.array([band(system, sure) for sure in trained.sure.tolist()])
+    found = np.array([band(sure) for sure in trained.sure.tolist()])
     return {
         name: {"rows": _share(found == name), "right": _share(right[found == name])}
         for name in BANDS
@@ -164,7 +164,8 @@ def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
 def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
     """Return how many first codes on the held-out rows differ from those of another model.
 
-    The previous model is the one that is replaced, or that was used without the new one.
+    The previous model is the one that is replaced, or that was used without the new one. It ranks
+    by its networks alone: judging its codes needs the texts, which are not kept.
 
     Returns:
         ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only

@@ -16,6 +16,7 @@ from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_
 from pipeline.engine.model import general_model, load_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import Dataset, Examples, Recipe, Task
+from pipeline.engine.training.judgements import read_judged
 from pipeline.errors import InputError
 from pipeline.tables import open_reader
 from pipeline.training.recipe_settings import Blended, SystemSettings, read_settings
@@ -107,7 +108,7 @@ def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepare
         remembers=settings.remembers,
         recognises=False,
         learns_held_back=settings.learns_held_back,
-        sources=np.unique(tried, return_inverse=True)[1] if settings.reranks else None,
+        judged=read_judged(folder / settings.judged) if settings.judged else (),
     )
     learned = all_sources if settings.learns_held_back else sources
     return Prepared(task, taught, tried, Counter(learned))

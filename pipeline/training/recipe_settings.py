@@ -54,7 +54,8 @@ class SystemSettings:
             texts unlike the labelled ones; 0 for not at all. See `pipeline.engine.model.crosswalk`.
         remembers: whether typical texts of each code are kept.
         learns_held_back: whether the final model also trains on the held-out files.
-        reranks: whether a reranker is trained on the held-out files.
+        judged: a file of texts whose codes an expert judged, if the model learns from them how
+            likely its codes are accepted.
     """
 
     taught: Sequence[str]
@@ -68,7 +69,7 @@ class SystemSettings:
     asks_cpv: float = 0.0
     remembers: bool = True
     learns_held_back: bool = True
-    reranks: bool = False
+    judged: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 
 import pipeline
 from pipeline.answers import SYSTEMS
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.classification.columns import never_ok, review_under
 from pipeline.engine.model import model_folder, save
 from pipeline.settings import Settings
@@ -19,8 +19,8 @@ from tests.engine.model.training_data import taught
 
 
 def test_what_is_sure_enough_is_measured_for_the_engine_and_given_for_a_service() -> None:
-    assert [review_under(Settings(), system) for system in SYSTEMS] == [*LIKELY.values()]
-    assert set(LIKELY) == set(SYSTEMS)
+    assert [review_under(Settings(), system) for system in SYSTEMS] == [*OK_FROM.values()]
+    assert set(OK_FROM) == set(SYSTEMS)
     assert review_under(Settings(min_confidence=0), "psc") == 0
     assert review_under(Settings(roll_up=0.8), "cpv") == 0.8
     assert review_under(Settings().for_service(), "psc") == 0
@@ -46,7 +46,7 @@ def test_a_learned_model_has_the_threshold_that_its_held_out_rows_showed(
     model = model_folder(tmp_path / "m")
     settings = Settings(models={str(model.path): model.sha256})
     assert review_under(settings, "cpv") == under
-    assert review_under(settings, "psc") == LIKELY["psc"]  # the package's model answers
+    assert review_under(settings, "psc") == OK_FROM["psc"]  # the package's model answers
     warnings = [*never_ok(settings)]
     assert [line.partition(":")[0] for line in warnings] == ["No cpv code will be ok"] * (
         under == inf

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import System
+from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary, SystemSummary, remedy
 from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
@@ -26,7 +27,7 @@ FIGURES = SystemSummary(
 PAID = Paid(16, Decimal("0.0016"), Decimal(0), 0, 0, Decimal(0))
 SUMMARY = Summary(17, {"cpv": FIGURES}, Decimal(0), 1.0, Path("out.csv"), to_check=12)
 SETTINGS = Settings()
-IN_TESTS = "right in tests: 9 in 10 sure, 6 in 10 likely, 2 to 3 in 10 doubtful codes"
+IN_TESTS = f"accepted in tests: {', '.join(f'{MEASURED[each]} {each}' for each in BANDS)} codes"
 UNKNOWN = Settings(engine="lexical")
 """How often the titles alone are right has not been measured."""
 
@@ -75,21 +76,11 @@ def test_of_several_files_each_has_a_review(tmp_path: Path) -> None:
 def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
     bought = replace(SUMMARY, paid=PAID, to_check=0)
     assert words_of(bought, SETTINGS).splitlines()[-2:] == [
-        "next: to mark the doubtful rows, run again with --min-confidence 0.29",
+        "next: to mark the doubtful rows, run again with --min-confidence 0.5",
         "(answers that you own are not bought again: their rows then cost 0)",
     ]
     sure: dict[System, SystemSummary] = {"cpv": replace(FIGURES, bands={"sure": 16})}
     assert "next:" not in words_of(replace(bought, systems=sure), SETTINGS)
-
-
-def test_one_threshold_for_two_systems_says_what_else_it_marks() -> None:
-    """The doubtful codes of cpv end at 0.29, those of naics at 0.43."""
-    mixed = replace(FIGURES, bands={"likely": 3, "doubtful": 2})
-    bought = replace(SUMMARY, paid=PAID, to_check=0, systems={"cpv": mixed, "naics": mixed})
-    assert words_of(bought, SETTINGS).splitlines()[-2] == (
-        "next: to mark the doubtful rows, run again with --min-confidence 0.43, which also marks "
-        "likely cpv codes"
-    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bands import LIKELY
+from pipeline.bands import OK_FROM
 from pipeline.cli.app import app
 from pipeline.settings import parse_systems
 from tests.docs.commands import parse
@@ -48,7 +48,7 @@ def test_every_recipe_says_which_codes_a_person_checks() -> None:
         (settings["systems"], settings["min-confidence"]),
         (arguments[arguments.index("--systems") + 1], float(stated)),
     ):
-        assert least == max(LIKELY[name] for name in parse_systems(systems))
+        assert least == max(OK_FROM[name] for name in parse_systems(systems))
 
 
 def test_the_page_shows_every_file() -> None:

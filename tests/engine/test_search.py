@@ -15,7 +15,7 @@ from pipeline.engine import searched
     [
         ("trees", "cpv", "03452000"),  # the title
         ("Straßenbeleuchtung", "cpv", "34993000"),  # a title in German
-        ("laptop", "unspsc", "43210000"),  # no title
+        ("laptop", "unspsc", "43211503"),  # no title
     ],
 )
 def test_the_best_code_comes_first(words: str, system: System, code: str) -> None:

@@ -36,7 +36,7 @@ SOME: dict[str, Answer | None] = {
 def _bands(answers: dict[str, Answer | None]) -> Counter[Band]:
     engine = (each for each in answers.values() if not isinstance(each, Decided))
     matches = (each.matches for each in engine if isinstance(each, Matched))
-    return Counter(band("cpv", found[0].confidence) for found in matches if found)
+    return Counter(band(found[0].confidence) for found in matches if found)
 
 
 def reported(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import Answer, Decided, Failed, Match, System
+from pipeline.bands import MEASURED
 from pipeline.errors import OutputError
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import page_file
@@ -39,18 +40,18 @@ def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> 
     text = reported(SOME)
     cells = text.split('<th scope="row">CPV</th>')[1].split("</tr>")[0]
     shown = [int(each) for each in re.findall(r'<td class="n">(\d+)</td>', cells)]
-    assert shown == [6, 15, 9, 1, 1]  # sure, likely, doubtful, none, failed
+    assert shown == [1, 14, 15, 1, 1]  # sure, likely, doubtful, none, failed
     names = re.findall(r'class="kind \w+">(\w+)<', text)
     assert names == ["sure", "likely", "doubtful", "none", "failed"]
-    assert "Likely: of 29&nbsp;% (CPV) or more." in text
-    assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
+    assert "Sure: a confidence of 95 % or more. Likely: 50 % or more." in text
+    assert f"In tests, an expert accepted {MEASURED['sure']} sure codes" in text
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     assert "In tests" not in reported(SOME, paid=paid)
 
 
 def test_it_says_first_what_to_do_now() -> None:
     first = reported(SOME).split("<section")[0]
-    assert "Use the sure and likely codes. Decide on the others" in first
+    assert "Use the ok codes. Decide on the others" in first
     assert "<code>tender-pipeline review out.csv</code>" in first
     assert "Name the column" in reported({"": None}).split("<section")[0]
     doubtful = reported({"road": matched(0.1)}).split("<section")[0]
@@ -113,7 +114,7 @@ def test_without_marks_it_says_how_to_set_them() -> None:
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     text = reported({"road": matched(0.1)}, paid=paid, min_confidence=0)
     assert "<h1>The only row is not marked for a look.</h1>" in text
-    assert "run again with <code>--min-confidence 0.29</code>: answers that you own" in text
+    assert "run again with <code>--min-confidence 0.5</code>: answers that you own" in text
     assert "the rows below" not in text
 
 

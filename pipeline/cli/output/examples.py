@@ -39,7 +39,7 @@ class Examples:
             system = next(self._systems)
             match answers[system][place]:
                 case Matched(matches=(first, *_)):
-                    kept = self._found[band(system, first.confidence)]
+                    kept = self._found[band(first.confidence)]
                     if len(kept) < MOST:
                         kept.setdefault(text, (system, first))
 

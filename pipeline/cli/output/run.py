@@ -94,7 +94,7 @@ def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
         yield "sure, likely, doubtful: by the confidence that the service states"
     elif settings.measured:
         right = [f"{MEASURED[band]} {band}" for band in BANDS]
-        yield f"right in tests: {', '.join(right)} codes"
+        yield f"accepted in tests: {', '.join(right)} codes"
 
 
 def _next(summary: Summary, page: Path | None) -> Iterator[str]:
@@ -114,8 +114,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     elif summary.to_check and isinstance(summary.output, Path):
         yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
-        also = summary.also_marked and f", which also marks {summary.also_marked}"
-        yield f"next: to mark the doubtful rows, run again with --min-confidence {under}{also}"
+        yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield OWNED
 
 

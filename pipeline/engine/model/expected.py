@@ -13,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import SYSTEMS
+from pipeline.engine.model.acceptance import TRAITS
 from pipeline.engine.model.features import BITS, BLOCKS
+from pipeline.engine.model.int4 import from_three_bytes
 from pipeline.engine.model.product_quantization import CENTRES
-from pipeline.engine.model.reranker import TRAITS
+from pipeline.engine.model.title_words import STEMS
+from pipeline.engine.model.trees import QUESTIONS
 from pipeline.engine.model.word_index import OF_EXAMPLES, OF_TITLES
 
 __all__ = [
@@ -32,7 +35,7 @@ Sizes: TypeAlias = dict[str, int]
 """Array dimensions by name; arrays that share a dimension must agree on its length."""
 
 ENCODER: Mapping[str, tuple[str, ...]] = {
-    "features": ("u4", "features"),
+    "features": ("u1", "features", "bytes of a feature"),
     "rarity": ("f2", "features"),
     "places": ("u1", "features", "parts"),
     "lengths": ("f2", "features"),
@@ -64,7 +67,7 @@ GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
 CROSSWALK: Mapping[str, tuple[str, ...]] = {"counterparts": ("i4", "codes of CPV")}
 """The same for the crosswalk of a model with a gate, if the model asks CPV."""
 
-RERANKER: Mapping[str, tuple[str, ...]] = {
+ACCEPTANCE: Mapping[str, tuple[str, ...]] = {
     "texts": ("f4", "codes"),
     "word_lengths": ("u1", "words and pairs"),
     "word_codes": ("u2 u4", "entries"),
@@ -74,12 +77,13 @@ RERANKER: Mapping[str, tuple[str, ...]] = {
     "title_codes": ("u2 u4", "entries of titles"),
     "title_values": ("u1", "entries of titles", "measures of titles"),
     "title_scales": ("f4", "measures of titles"),
-    "judge_linear": ("f4", "traits"),
-    "judge_inner": ("f4", "traits", "units"),
-    "judge_bias": ("f4", "units"),
-    "judge_outer": ("f4", "units"),
+    "tree_features": ("u1", "trees", "questions"),
+    "tree_thresholds": ("f4", "trees", "questions"),
+    "tree_leaves": ("i2", "trees", "leaves"),
+    "rare_in_titles": ("u1", "stems"),
+    "rare_in_texts": ("u1", "stems"),
 }
-"""The same for a system's reranker."""
+"""The same for what judges the best codes of a system."""
 
 LONGEST = {
     "features": BLOCKS << BITS,
@@ -94,6 +98,7 @@ LONGEST = {
     "words": BLOCKS << BITS,
     "entries": 50_000_000,
     "entries of titles": 50_000_000,
+    "stems": STEMS,
 }
 EMPTY = {"repeats", "words and pairs", "words", "entries", "entries of titles"}
 """Dimensions that may have a length of 0."""
@@ -102,7 +107,10 @@ EXACTLY = {
     "typical parts": CENTRES,
     "measures of examples": OF_EXAMPLES,
     "measures of titles": OF_TITLES,
-    "traits": TRAITS,
+    "bytes of a feature": 3,
+    "stems": STEMS,
+    "questions": QUESTIONS,
+    "leaves": 2**QUESTIONS,
 }
 UNPACKED = 2**28
 """The most numbers that an unpacked array may hold: 1 GiB."""
@@ -113,11 +121,12 @@ LARGEST = 1e6
 
 SHARES = ("trust", "spread", "unseen")
 CALIBRATION = 4
+ODDS = 3
 
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    names = (*OWN, *MEMORY, *GATE, *CROSSWALK, *RERANKER)
+    names = (*OWN, *MEMORY, *GATE, *CROSSWALK, *ACCEPTANCE)
     own = {f"{system}.{name}" for system in systems for name in names}
     return own | {f"encoder.{name}" for name in ENCODER}
 
@@ -136,6 +145,11 @@ def check_values(values: Any) -> None:
         raise ValueError(f"a calibration has {CALIBRATION} numbers")
     for number in calibration:
         _check_number("calibration", number, -LARGEST, LARGEST)
+    if "odds" in values:
+        if not isinstance(values["odds"], list) or len(values["odds"]) != ODDS:
+            raise ValueError(f"the odds of codes being accepted have {ODDS} numbers")
+        for number in values["odds"]:
+            _check_number("odds", number, -LARGEST, LARGEST)
     for name in SHARES:
         _check_number(name, values.get(name), 0, 1)
     for name in ("weight", "weight_of_cpv"):
@@ -157,7 +171,7 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
     wanted = OWN if part in SYSTEMS else ENCODER
     if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
         wanted = {**wanted, **MEMORY}
-    for extra in (GATE, CROSSWALK, RERANKER):
+    for extra in (GATE, CROSSWALK, ACCEPTANCE):
         if not extra.keys().isdisjoint(arrays):
             wanted = {**wanted, **extra}
     for name, (kinds, *sides) in wanted.items():
@@ -184,8 +198,9 @@ def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
     """
     if sizes["parts"] * sizes["columns"] > WIDEST:
         raise ValueError("its vectors are too wide")
-    _check_ascending("encoder.features", arrays["features"])
-    _check("encoder.features", arrays["features"], 0, (BLOCKS << BITS) - 1)
+    features = from_three_bytes(arrays["features"])
+    _check_ascending("encoder.features", features)
+    _check("encoder.features", features, 0, (BLOCKS << BITS) - 1)
     _check("encoder.rarity", arrays["rarity"], 1e-3, LARGEST)
     _check("encoder.lengths", arrays["lengths"], 0, LARGEST)
     _check("encoder.centres", arrays["centres"], -16, 16)
@@ -238,7 +253,10 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
         "word_scales": (0, LARGEST),
         "title_codes": (0, sizes["codes"] - 1),
         "title_scales": (0, LARGEST),
-        **{f"judge_{name}": (-LARGEST, LARGEST) for name in ("linear", "inner", "bias", "outer")},
+        "tree_features": (0, TRAITS - 1),
+        "tree_thresholds": (-LARGEST, LARGEST),
+        "rare_in_titles": (0, LARGEST),
+        "rare_in_texts": (0, LARGEST),
     }
 
 

@@ -37,7 +37,7 @@ __all__ = [
     "shipped_models",
 ]
 
-FORM = 3
+FORM = 4
 """Format version, incremented when the arrays or the feature computation change."""
 
 KIND = "tender-pipeline model"

@@ -1,4 +1,4 @@
-"""Packs weights into four bits each: two integers from -7 to 7 per byte, one scale per row."""
+"""Packs weights, two integers from -7 to 7 per byte, and features, three bytes each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
 
-__all__ = ["pack", "unpack"]
+__all__ = ["from_three_bytes", "pack", "three_bytes", "unpack"]
 
 
 def pack(rows: Floats) -> tuple[Ints, Floats]:
@@ -26,3 +26,17 @@ def unpack(packed: Ints, width: int) -> Floats:
     levels[:, 1::2] = packed >> 4
     levels -= 7
     return levels[:, :width]
+
+
+def three_bytes(numbers: Ints) -> Ints:
+    """Return whole numbers below 2**24 as bytes: numbers x 3, the lowest byte first."""
+    packed: Ints = numbers.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].copy()
+    return packed
+
+
+def from_three_bytes(packed: Ints) -> Ints:
+    """Return the numbers that `three_bytes` packed, as uint32."""
+    whole = np.zeros((len(packed), 4), np.uint8)
+    whole[:, :3] = packed
+    numbers: Ints = whole.view("<u4").ravel()
+    return numbers

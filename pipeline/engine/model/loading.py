@@ -26,10 +26,11 @@ from pipeline.engine.model.folder import (
     shipped_model,
 )
 from pipeline.engine.model.model import Model
+from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.stored import Arrays
 from pipeline.errors import SettingsError
 
-__all__ = ["check_arrays", "load_model", "opened"]
+__all__ = ["check_arrays", "general_scorers", "load_model", "opened"]
 
 log = logging.getLogger(__name__)
 
@@ -78,17 +79,38 @@ def load_model(folder: ModelFolder, system: System) -> Model:
             f"The model {folder.path} was replaced meanwhile.", "Run the command again."
         )
     values = about.values[system]
-    try:
-        encoder = _encoder(folder)
-        arrays = _own(folder, about, system, encoder)
-    except ValueError as error:
-        raise damaged(folder.path, str(error)) from error
+    arrays, own = _scorer(folder, system)
     beside = _beside(folder, about, system)
     cpv = load_model(general_model(), "cpv") if _asks_cpv(about, system) else None
     try:
-        return stored.model(system, arrays, values, encoder, beside, cpv)
+        voices = _voices(folder, about, system)
+        return stored.model(system, arrays, values, own, beside, cpv, voices)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
+
+
+@cache
+def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
+    """Return the arrays and the scorer of one system; all that ask the general one share it."""
+    try:
+        encoder = _encoder(folder)
+        arrays = _own(folder, read_about(folder.path), system, encoder)
+    except ValueError as error:
+        raise damaged(folder.path, str(error)) from error
+    return arrays, stored.scorer(arrays, encoder)
+
+
+def general_scorers(folder: ModelFolder | None = None) -> dict[System, Scorer]:
+    """Return the scorers of all systems of a general model; without one, of the package's."""
+    general = folder or general_model()
+    return {system: _scorer(general, system)[1] for system in general.systems}
+
+
+def _voices(folder: ModelFolder, about: About, system: System) -> dict[System, Scorer]:
+    """Return the general scorers, if the model judges its best codes by what they say."""
+    if f"{system}.tree_leaves" not in about.checksums:
+        return {}
+    return general_scorers(folder if about.values[system]["weight"] is None else None)
 
 
 def check_arrays(folder: ModelFolder) -> None:

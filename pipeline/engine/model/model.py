@@ -9,14 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from pipeline.answers import System
+from pipeline.engine.model.acceptance import Acceptance
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import portions
+from pipeline.engine.model.encoder import Encoded, portions
 from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
 from pipeline.engine.model.general_codes import Field, fields, made_specific
 from pipeline.engine.model.largest import highest
 from pipeline.engine.model.reading import Reading, reading
-from pipeline.engine.model.scorer import Blend, Scores, familiarity
+from pipeline.engine.model.scorer import Blend, Scorer, Scores, familiarity
 
 __all__ = ["Model"]
 
@@ -34,6 +35,8 @@ class Model:
         behind_gate: the calibration of the general model, for the texts that the gate leaves to
             it; None without a gate. ``calibration`` was fitted on texts that open the gate.
         unseen: the share of held-out examples whose code the model does not know.
+        acceptance: says how likely an expert accepts the best codes, which is then their
+            confidence; None in a model whose confidence is that of the code which a history gives.
     """
 
     system: System
@@ -43,6 +46,7 @@ class Model:
     calibration: Calibration | None = None
     behind_gate: Calibration | None = None
     unseen: float = 0.0
+    acceptance: Acceptance | None = None
 
     @property
     def codes(self) -> Texts:
@@ -70,13 +74,19 @@ class Model:
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares, with those of general codes passed on; see `Scores`."""
-        shares, known = self.scores.shares(read)
-        return made_specific(shares, self._fields), known
+        shares, known = read.kept(self.scores.shares)  # others read those of the general model
+        return made_specific(shares.copy(), self._fields), known
 
     def ranked(self, read: Reading, seen: Ints, top: int) -> tuple[Ints, Floats]:
-        """Rank the codes of texts that are already encoded and hashed; see `predict`."""
+        """Rank the codes of texts that are already encoded and hashed; see `predict`.
+
+        In training, which does not keep the texts, no codes are judged.
+        """
         # Other systems read those of CPV, too; see `pipeline.engine.model.crosswalk`.
         shares, known = read.kept(self.shares) if self.system == "cpv" else self.shares(read)
+        if self.acceptance is not None and read.texts:
+            places, best = self._judged(self.acceptance, shares, known, read, top)
+            return places[:, :top], best[:, :top]
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
@@ -85,6 +95,27 @@ class Model:
             best = np.column_stack([first, self.calibration.others(best, first)])
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
+
+    def _judged(
+        self, acceptance: Acceptance, shares: Floats, known: Floats, read: Reading, top: int
+    ) -> tuple[Ints, Floats]:
+        """Rank the best codes by how likely they are accepted, and the others after them."""
+        judged = acceptance.judged(shares, read, *self.beside_shares(read))
+        chances = judged.chances * familiarity(known)[:, None]
+        if top <= judged.places.shape[1]:
+            return judged.places, chances
+        rest = shares.copy()
+        np.put_along_axis(rest, judged.places, -1, axis=1)
+        places, others = highest(rest, top - judged.places.shape[1])
+        others = np.clip(others, 0, chances[:, -1:])
+        return np.hstack([judged.places, places]), np.hstack([chances, others])
+
+    def beside_shares(self, read: Reading) -> tuple[Encoded, Floats]:
+        """Return the texts by the model's own encoder, and how far each opens the gate."""
+        own = self.scores.own if isinstance(self.scores, Blend) else self.scores
+        if not isinstance(own, Scorer) or not isinstance(self.scores, Scorer | Blend):
+            raise TypeError(f"{type(self.scores).__name__} has no encoder of its own")
+        return read(own.encoder), self.scores.openness(read)
 
     @cached_property
     def _fields(self) -> Sequence[Field]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,9 +21,16 @@ class Reading:
     Args:
         encode: returns the texts as vectors; see `Encoder.encode`. It is called once per encoder.
         counts: what the texts contain; with it, a few of them are encoded without the others.
+        texts: the texts themselves; only those that judge codes need them.
     """
 
-    def __init__(self, encode: Callable[[Encoder], Encoded], counts: Counts | None = None) -> None:
+    def __init__(
+        self,
+        encode: Callable[[Encoder], Encoded],
+        counts: Counts | None = None,
+        texts: Sequence[str] = (),
+    ) -> None:
+        self.texts = texts
         self._encode = encode
         self._counts = counts
         self._encoded: dict[Encoder, Encoded] = {}
@@ -71,4 +78,4 @@ class Reading:
 def reading(texts: tuple[str, ...]) -> Reading:
     """Return the reading of a portion; all systems, and what explains a code, get the same one."""
     counts = count(texts)
-    return Reading(lambda encoder: encoder.encode(counts), counts)
+    return Reading(lambda encoder: encoder.encode(counts), counts, texts)

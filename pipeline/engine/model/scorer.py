@@ -14,7 +14,6 @@ from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import IntegerRows, blocks, softmax
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reading import Reading
-from pipeline.engine.model.reranker import Reranker
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 
@@ -38,11 +37,6 @@ class Scores(Protocol):
         """The codes that are scored."""
         ...
 
-    @property
-    def reranker(self) -> Reranker | None:
-        """What reorders the best codes, if anything."""
-        ...
-
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
@@ -52,7 +46,7 @@ class Scores(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
     """The trained network of one system.
 
@@ -62,7 +56,6 @@ class Scorer:
         directions: the weight vector of each code.
         prior: the bias of each code, independent of the text.
         memory: the prototypes of the codes, if any are stored.
-        reranker: reorders the best codes, if there is one.
     """
 
     encoder: Encoder
@@ -70,7 +63,6 @@ class Scorer:
     directions: IntegerRows
     prior: Floats
     memory: Memory | None = None
-    reranker: Reranker | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
@@ -81,16 +73,18 @@ class Scorer:
             softmax(shares[block])
         if self.memory is not None:
             self.memory.mix(shares, encoded.hidden, FROM_MEMORY)
-        if self.reranker is not None:
-            self.reranker.rerank(shares, encoded)
         return shares, encoded.known
+
+    def openness(self, read: Reading) -> Floats:
+        """Return 1 for each text: there is no gate."""
+        return np.ones(len(read(self.encoder).hidden))
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which the encoder knows enough words; see `Scores`."""
         return enough_words_known(self.encoder, texts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Blend:
     """The weighted mean of the scores of two models, such as a history's and the shipped one's.
 
@@ -104,8 +98,6 @@ class Blend:
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
-        reranker: reorders the best codes of the texts that ``own`` is asked about, as far as they
-            open the gate, if there is one.
     """
 
     own: Scorer
@@ -116,11 +108,10 @@ class Blend:
     codes: Texts
     places: Ints
     same_codes: bool
-    reranker: Reranker | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
-        asked, openness, own, other, known = self.parts(read)
+        asked, own, other, known = self.parts(read)
         if self.same_codes:
             shares = other
             shares[asked] += own
@@ -128,22 +119,25 @@ class Blend:
             shares = np.zeros((len(other), len(self.codes)), np.float32)
             shares[:, self.places] = other
             shares[asked, : own.shape[1]] += own
-        if self.reranker is not None:
-            reranked = shares[asked]
-            self.reranker.rerank(reranked, read.only(asked)(self.own.encoder), openness)
-            shares[asked] = reranked
         return shares, known
 
-    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats, Floats]:
+    def openness(self, read: Reading) -> Floats:
+        """Return how far each text opens the gate; 1 without a gate."""
+        if self.gate is None:
+            return self.own.openness(read)
+        return self.gate.openness(read)
+
+    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
 
         Returns:
-            The texts that ``own`` is asked about, how far each of these opens the gate (1 without
-            a gate), what ``own`` adds for them (these texts x its codes), what ``other`` adds for
-            all texts (texts x its codes), and the larger of the two known shares of all texts.
+            The texts that ``own`` is asked about, what it adds for them (these texts x its codes),
+            what ``other`` adds for all texts (texts x its codes), and the larger of the two known
+            shares of all texts.
         """
-        other, known = self.other.shares(read)
-        openness = np.ones(len(other)) if self.gate is None else self.gate.openness(read)
+        other, known = read.kept(self.other.shares)  # others read those of the general model, too
+        other = other.copy()
+        openness = self.openness(read)
         if self.crosswalk is not None:
             self.crosswalk.mix(other, openness, read)
         likely = self.weight * openness
@@ -155,7 +149,7 @@ class Blend:
         other *= (1 - weight)[:, None].astype(np.float32)
         known = known.copy()
         known[asked] = np.maximum(known[asked], known_to_own)
-        return asked, openness[asked], own, other, known
+        return asked, own, other, known
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which one of the two models knows enough words; see `Scores`.

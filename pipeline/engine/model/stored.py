@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
+from pipeline.codes import load
+from pipeline.engine.model.acceptance import Acceptance, Evidence
 from pipeline.engine.model.calibration import Calibration
+from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
 from pipeline.engine.model.gate import Gate
-from pipeline.engine.model.int4 import pack, unpack
+from pipeline.engine.model.int4 import from_three_bytes, pack, three_bytes, unpack
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.products import IntegerRows
 from pipeline.engine.model.prototypes import Memory
-from pipeline.engine.model.reranker import Judge, Lister, Reranker
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
+from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
+from pipeline.engine.model.trees import Trees
 from pipeline.engine.model.vocabulary import Vocabulary
 from pipeline.engine.model.word_index import InvertedIndex, WordIndex
 
-__all__ = ["Arrays", "encoder", "encoder_arrays", "model", "model_arrays", "model_values", "own"]
+__all__ = [
+    "Arrays",
+    "encoder",
+    "encoder_arrays",
+    "model",
+    "model_arrays",
+    "model_values",
+    "own",
+    "scorer",
+]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 INDEX = ("lengths", "codes", "values", "scales")
-JUDGE = ("linear", "inner", "bias", "outer")
+TREES = ("features", "thresholds", "leaves")
 
 
 def own(model: Model) -> Scorer:
@@ -44,7 +56,7 @@ def own(model: Model) -> Scorer:
 def encoder_arrays(encoder: Encoder) -> Arrays:
     """Return the arrays of the encoder, which the systems of a model share."""
     return {
-        "features": encoder.vocabulary.features.astype(np.uint32),
+        "features": three_bytes(encoder.vocabulary.features),
         "rarity": encoder.vocabulary.rarity.astype(np.float16),
         "places": encoder.weights.places,
         "lengths": encoder.weights.lengths,
@@ -56,7 +68,7 @@ def encoder(arrays: Arrays) -> Encoder:
     """Return an encoder from its arrays; the large ones are not copied."""
     centres = arrays["centres"].astype(np.float32)
     return Encoder(
-        Vocabulary(arrays["features"], arrays["rarity"]),
+        Vocabulary(from_three_bytes(arrays["features"]), arrays["rarity"]),
         Codebook(arrays["places"], arrays["lengths"], centres),
     )
 
@@ -82,8 +94,8 @@ def model_arrays(model: Model) -> Arrays:
             "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
-    if model.scores.reranker is not None:
-        arrays |= _reranker_arrays(model.scores.reranker)
+    if model.acceptance is not None:
+        arrays |= _acceptance_arrays(model.acceptance)
     if isinstance(model.scores, Blend) and model.scores.gate is not None:
         arrays |= {"gate": model.scores.gate.weights.astype(np.float32)}
         if model.scores.crosswalk is not None:
@@ -91,8 +103,8 @@ def model_arrays(model: Model) -> Arrays:
     return arrays
 
 
-def _reranker_arrays(reranker: Reranker) -> Arrays:
-    words, judge = reranker.lister.words, reranker.judge
+def _acceptance_arrays(acceptance: Acceptance) -> Arrays:
+    words, titles = acceptance.evidence.lister.words, acceptance.evidence.titles
     lists = {"word": words.examples, "title": words.titles}
     return {
         "texts": words.texts,
@@ -101,7 +113,9 @@ def _reranker_arrays(reranker: Reranker) -> Arrays:
             for kind, index in lists.items()
             for name in INDEX
         },
-        **{f"judge_{name}": getattr(judge, name) for name in JUDGE},
+        **{f"tree_{name}": getattr(acceptance.trees, name) for name in TREES},
+        "rare_in_titles": rarity_levels(titles.of_titles),
+        "rare_in_texts": rarity_levels(titles.of_texts),
     }
 
 
@@ -111,6 +125,7 @@ def model_values(model: Model) -> dict[str, Any]:
         raise ValueError("a model is calibrated before it is kept")
     blended = model.scores if isinstance(model.scores, Blend) else None
     walk = None if blended is None else blended.crosswalk
+    judges = model.acceptance
     return {
         "only_history": model.only_history,
         "trust": model.repeats.trust,
@@ -118,47 +133,54 @@ def model_values(model: Model) -> dict[str, Any]:
         "spread": model.calibration.spread,
         "unseen": model.unseen,
         "weight": None if blended is None else blended.weight,
-    } | ({} if walk is None else {"weight_of_cpv": walk.weight})
+        **({} if walk is None else {"weight_of_cpv": walk.weight}),
+        **({} if judges is None else {"odds": [judges.trees.start, judges.slope, judges.start]}),
+    }
 
 
-def model(
-    system: System,
-    arrays: Arrays,
-    values: Mapping[str, Any],
-    encoder: Encoder,
-    beside: Model | None,
-    cpv: Model | None,
-) -> Model:
-    """Return a model from its arrays and values; only its head and prototypes are unpacked.
-
-    Args:
-        system: the system whose codes the model predicts.
-        arrays: see `model_arrays`.
-        values: see `model_values`.
-        encoder: encodes texts as vectors.
-        beside: the shipped model, if the model is blended with it.
-        cpv: the general model of CPV, if the model asks it.
-
-    Raises:
-        ValueError: the model has a gate or a crosswalk that does not fit the shipped models.
-    """
+def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
+    """Return the scorer of one system from its arrays; its head and prototypes are unpacked."""
     directions = IntegerRows(
         arrays["directions"].astype(np.float32), arrays["direction_scales"].astype(np.float32)
     )
-    scorer = Scorer(
+    return Scorer(
         encoder,
         arrays["codes"].astype("U8"),
         directions,
         np.asarray(arrays["prior"]),
         _memory(arrays, directions.width) if "memory" in arrays else None,
     )
-    scores: Scorer | Blend = scorer
+
+
+def model(
+    system: System,
+    arrays: Arrays,
+    values: Mapping[str, Any],
+    own: Scorer,
+    beside: Model | None,
+    cpv: Model | None,
+    voices: Mapping[System, Scorer],
+) -> Model:
+    """Return a model from its arrays and values.
+
+    Args:
+        system: the system whose codes the model predicts.
+        arrays: see `model_arrays`.
+        values: see `model_values`.
+        own: the model's own scorer; see `scorer`.
+        beside: the shipped model, if the model is blended with it.
+        cpv: the general model of CPV, if the model asks it.
+        voices: the general scorers of all systems, if the model judges its best codes.
+
+    Raises:
+        ValueError: the model has a part that does not fit the shipped models.
+    """
+    scores: Scorer | Blend = own
     gate = None
     if beside is not None:
         gate = _gate(arrays, beside.scores)
         walk = _crosswalk(arrays, values, beside.scores, cpv)
-        scores = blend(scorer, beside.scores, float(values["weight"]), gate, walk)
-    scores = replace(scores, reranker=_reranker(arrays, scorer, scores))
+        scores = blend(own, beside.scores, float(values["weight"]), gate, walk)
     return Model(
         system,
         scores,
@@ -167,6 +189,7 @@ def model(
         Calibration(np.array(values["calibration"], np.float64), float(values["spread"])),
         None if beside is None or gate is None else beside.calibration,
         float(values["unseen"]),
+        _acceptance(system, arrays, values, own, scores, voices) if voices else None,
     )
 
 
@@ -198,16 +221,26 @@ def _memory(arrays: Arrays, width: int) -> Memory:
     return Memory(vectors, arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
 
 
-def _reranker(arrays: Arrays, own: Scorer, scores: Scores) -> Reranker | None:
-    if "texts" not in arrays:
-        return None
+def _acceptance(
+    system: System,
+    arrays: Arrays,
+    values: Mapping[str, Any],
+    own: Scorer,
+    scores: Scores,
+    voices: Mapping[System, Scorer],
+) -> Acceptance:
     examples, titles = (
         InvertedIndex(*(np.asarray(arrays[f"{kind}_{name}"]) for name in INDEX))
         for kind in ("word", "title")
     )
     index = WordIndex(examples, titles, np.asarray(arrays["texts"]))
-    judge = Judge(*(np.asarray(arrays[f"judge_{name}"]) for name in JUDGE))
-    return Reranker(Lister.of(index, scores.codes, own.prior), judge)
+    lister = Lister.of(index, scores.codes, own.prior)
+    rare = (RARITY_STEP * arrays[name] for name in ("rare_in_titles", "rare_in_texts"))
+    start, *line = values["odds"]
+    features, thresholds, leaves = (np.asarray(arrays[f"tree_{name}"]) for name in TREES)
+    trees = Trees(features, thresholds, leaves, start)
+    evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), voices)
+    return Acceptance(evidence, trees, *line)
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.judgements import Judgement
 from pipeline.engine.training.network import Settings
 from pipeline.engine.training.other_languages import OtherLanguages
 
@@ -43,8 +44,8 @@ class Task:
         learns_held_back: whether the finished model also trains on the held-out examples. If no
             task sets this, the evaluated model is the finished one, and training takes half the
             time.
-        sources: the number of each held-out example's source. If they are given, a reranker is
-            trained on these examples. It is measured on each source after training on the others.
+        judged: texts whose codes an expert judged, if the model learns from them how likely its
+            codes are accepted. They should be unknown to the first model.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
         others: texts that are not worded like the examples, if any. The trained model's weight in
@@ -65,7 +66,7 @@ class Task:
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
-    sources: Ints | None = None
+    judged: Sequence[Judgement] = ()
     beside: Model | None = None
     others: Examples = field(default_factory=lambda: Examples.of([], []))
     cpv: Model | None = None

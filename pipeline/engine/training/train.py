@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +12,15 @@ from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
+from pipeline.engine.model.loading import general_scorers
+from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.products import rounded
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.stored import own
 from pipeline.engine.model.vocabulary import Vocabulary, learn
+from pipeline.engine.training.acceptance import judge, lister
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
@@ -54,13 +58,28 @@ def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1
     """
     rehearsed = _fitted(tasks, recipe, False, advance, jobs)
     trials = [tried(task, scorer) for task, scorer in zip(tasks, rehearsed, strict=True)]
-    if not any(task.learns_held_back for task in tasks):
-        return trials
-    whole = _fitted(tasks, recipe, True, advance, jobs)
+    models = [trial.model for trial in trials]
+    if any(task.learns_held_back for task in tasks):
+        whole = _fitted(tasks, recipe, True, advance, jobs)
+        models = [*map(finished, tasks, whole, models)]
+    scorers = {task.system: own(model) for task, model in zip(tasks, models, strict=True)}
     return [
-        replace(trial, model=finished(task, scorer, trial.model))
-        for task, scorer, trial in zip(tasks, whole, trials, strict=True)
+        _with_acceptance(task, trial, model, scorers)
+        for task, trial, model in zip(tasks, trials, models, strict=True)
     ]
+
+
+def _with_acceptance(
+    task: Task, trial: Trained, model: Model, trained: Mapping[System, Scorer]
+) -> Trained:
+    """Return the finished model, with what judges its best codes if the task has judged texts."""
+    if not task.judged:
+        return replace(trial, model=model)
+    scorers = trained if task.beside is None else general_scorers()
+    acceptance, figures = judge(trial.model, lister(task, False, trial.model), scorers, task.judged)
+    evidence = replace(acceptance.evidence, lister=lister(task, True, model))
+    judges = replace(acceptance, evidence=evidence)
+    return replace(trial, model=replace(model, acceptance=judges), judged=figures)
 
 
 def work(tasks: Sequence[Task], recipe: Recipe) -> int:

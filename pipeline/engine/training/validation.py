@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiari
 from pipeline.engine.training.examples import Examples, reading
 from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.other_languages import best_counterparts
-from pipeline.engine.training.reranking import rerankers, with_judge
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -53,6 +52,7 @@ class Trained:
         found: the top ten codes for each held-out example, best first; padded with "".
         sure: the confidence of each example's top code.
         repeats: how many held-out examples have the same text as a training example.
+        judged: how many of its first codes an expert accepts, and the like, if it learned that.
     """
 
     model: Model
@@ -60,6 +60,7 @@ class Trained:
     found: Texts
     sure: Floats
     repeats: int
+    judged: Mapping[str, Any] = field(default_factory=dict)
 
     def right(self, top: int) -> float:
         """Return the share of examples with the right code among the first ``top``."""
@@ -83,8 +84,6 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
     """
     gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
     scores = _beside(task, scorer, trial.weight, gate)
-    if (reranker := trial.scores.reranker) is not None:
-        scores = replace(scores, reranker=with_judge(task, scores, reranker))
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -92,20 +91,15 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
 def tried(task: Task, scorer: Scorer) -> Trained:
     """Calibrate a model on the held-out examples and evaluate it on them.
 
-    If it has a reranker, the examples of a fold are answered by one that did not learn them.
-
     The scorer was trained without them.
     """
     gate = _gate(task)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
-    reranker, folds = rerankers(task, scores)
-    asked = [(rows, replace(scores, reranker=each)) for rows, each in folds]
-    scores = replace(scores, reranker=reranker)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-    best, hits, known = _by_fold(task, model, asked, _ranked)
+    best, hits, known = _answered(task, lambda each: _ranked(model, each))
     seen = evidence(best[:, 0], best[:, 1], known)
     start = None if task.beside is None else task.beside.calibration
     calibration = calibrate(seen, hits[:, 0] > 0, start)
@@ -117,30 +111,17 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         behind_gate=start if gate is not None else None,
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
-    places, confidence = _by_fold(
-        task,
-        model,
-        asked,
-        lambda tested, each: tested.ranked(reading(each), each.hashes, TOP),
-    )
+    places, confidence = _answered(task, lambda each: model.ranked(reading(each), each.hashes, TOP))
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
     return Trained(model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
 
 
-def _by_fold(
-    task: Task,
-    model: Model,
-    folds: Sequence[tuple[Bools, Scores]],
-    answer: Callable[[Model, Examples], tuple[npt.NDArray[Any], ...]],
+def _answered(
+    task: Task, answer: Callable[[Examples], tuple[npt.NDArray[Any], ...]]
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return what ``answer`` returns for the held-out examples, each fold by its scorer."""
-    found, order = [], []
-    for rows, scores in folds:
-        tested = replace(model, scores=scores)
-        found += [answer(tested, each) for each in task.held_back.where(rows).portions()]
-        order.append(np.flatnonzero(rows))
-    back = np.argsort(np.concatenate(order))
-    return tuple(np.concatenate(each)[back] for each in zip(*found, strict=True))
+    """Return what ``answer`` returns for the held-out examples."""
+    found = [answer(each) for each in task.held_back.portions()]
+    return tuple(map(np.concatenate, zip(*found, strict=True)))
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:

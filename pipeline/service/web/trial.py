@@ -60,7 +60,7 @@ def _shown(system: System, matches: Iterable[Match], language: str) -> Iterator[
             title or match.title,
             language if title else "en",
             match.confidence,
-            None if rank else band(system, match.confidence),
+            None if rank else band(match.confidence),
             _above(table, match.code, titles),
         )
 

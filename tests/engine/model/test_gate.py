@@ -74,9 +74,9 @@ def test_a_text_opens_it_as_far_alone_as_among_others() -> None:
 
 def test_behind_a_closed_gate_the_general_model_answers_alone() -> None:
     blend = gated()
-    _, _, own, other, _ = blend.parts(reading(WORDED_OTHERWISE))
+    _, own, other, _ = blend.parts(reading(WORDED_OTHERWISE))
     assert own.sum() < 0.1 * other.sum()
-    _, _, own, other, _ = blend.parts(reading(WORDED_ALIKE))
+    _, own, other, _ = blend.parts(reading(WORDED_ALIKE))
     assert own.sum(axis=1).min() > other.sum(axis=1).max()
     shares, _ = blend.shares(reading(WORDED_ALIKE))
     assert blend.codes[shares.argmax(axis=1)].tolist() == ["45240000", "45248000"]
@@ -137,7 +137,7 @@ def test_the_model_is_not_asked_about_texts_that_its_gate_stops() -> None:
     shut[0] = -10
     stopped = replace(blend, gate=Gate(blend.gate.encoder, shut))
     texts = WORDED_ALIKE
-    asked, _, own, other, _ = stopped.parts(reading(texts))
+    asked, own, other, _ = stopped.parts(reading(texts))
     assert (len(asked), len(own)) == (0, 0)
     alone, _ = general().scores.shares(reading(texts))
     assert other.tobytes() == alone.tobytes()

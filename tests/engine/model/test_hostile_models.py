@@ -187,7 +187,7 @@ SPOILT: dict[str, Spoil] = {
     # Values that no training writes, with the right checksums.
     "features not ascending": rewritten("encoder.features", lambda a: a[::-1].copy()),
     "features twice": element("encoder.features", 1, 0),
-    "features too high": element("encoder.features", -1, 2**32 - 1),
+    "features too high": element("encoder.features", -1, 255),
     "rarity NaN": element("encoder.rarity", 0, np.nan),
     "rarity nothing": element("encoder.rarity", slice(None), 0),
     "rarity negative": element("encoder.rarity", 0, -1),

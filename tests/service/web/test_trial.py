@@ -7,6 +7,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.answers import BatchAnswers, Match, Matched, Matcher, System
+from pipeline.bands import MEASURED
 from pipeline.money import plain
 from pipeline.progress import FIELDS
 from pipeline.rate import Rate
@@ -86,16 +87,16 @@ async def test_titles_are_in_the_language_with_the_codes_above_and_what_the_firs
     assert browser.form("/try")["language"] == ["de"]
     cpv, psc = (table.rows()[1:] for table in browser.page.each("table"))
     assert cpv == [
-        ["45233140", f"Straßenarbeiten {THEN.join(ABOVE_ROADS)}", "0.900 sure"],
+        ["45233140", f"Straßenarbeiten {THEN.join(ABOVE_ROADS)}", "0.900 likely"],
         ["45000000", "Bauarbeiten", "0.100"],
     ]
     assert psc == [
-        ["Y1LB", f"Roads {THEN.join(ABOVE_Y1LB)}", "0.900 sure"],
+        ["Y1LB", f"Roads {THEN.join(ABOVE_Y1LB)}", "0.900 likely"],
         ["nothing", "Signs", "0.100"],
     ]
     assert browser.response.text.count('lang="de"') == 2
     before, _, _ = browser.page.text.partition("Confidence")  # the heading of the first table
-    assert "In tests, 9 in 10 sure best codes were right, 6 in 10 likely" in before
+    assert f"In tests, an expert accepted {MEASURED['sure']} sure best codes" in before
 
 
 @pytest.mark.parametrize(

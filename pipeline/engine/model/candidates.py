@@ -1,4 +1,4 @@
-"""Reorders the best codes of a text, by more evidence than the network has."""
+"""Lists the best codes of a text, with what the networks and its words say of each."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from pipeline.engine.model.arrays import Floats, Ints, Texts
 from pipeline.engine.model.encoder import Encoded
 from pipeline.engine.model.largest import highest
-from pipeline.engine.model.products import softmax
 from pipeline.engine.model.word_index import MEASURES, WordIndex
 
-__all__ = ["CANDIDATES", "TRAITS", "Candidates", "Judge", "Lister", "Reranker"]
+__all__ = ["CANDIDATES", "TRAITS", "Candidates", "Lister"]
 
-CANDIDATES = 20
-"""How many of the best codes are reordered: the right one is among 20 for 74 to 87 % of texts."""
+CANDIDATES = 15
+"""How many of the best codes are judged: an accepted one is nearly always among
+the first ten if there is one."""
 
 PREFIXES = (2, 3, 4, 6)
 """Lengths of the code beginnings whose candidates are counted together."""
@@ -40,34 +40,6 @@ class Candidates:
     places: Ints
     shares: Floats
     traits: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Judge:
-    """A small neural network that scores a candidate by its traits.
-
-    Attributes:
-        linear: the weight of each trait.
-        inner: traits x units, the weights of the hidden layer.
-        bias: its biases.
-        outer: the weight of each unit.
-    """
-
-    linear: Floats
-    inner: Floats
-    bias: Floats
-    outer: Floats
-
-    def scores(self, traits: Floats) -> Floats:
-        """Return texts x candidates.
-
-        Each text is multiplied by itself: in one product of all texts, BLAS would round the scores
-        of a text differently from batch to batch.
-        """
-        hidden = np.tanh(np.matmul(traits, self.inner) + self.bias)
-        scores: Floats = np.einsum("nkf,f->nk", traits, self.linear)
-        scores += np.einsum("nkh,h->nk", hidden, self.outer)
-        return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,32 +110,3 @@ class Lister:
             alike = own[:, :, None] == own[:, None, :]
             found.append(np.einsum("nij,nj->ni", alike, shares))
         return np.log(np.stack(found, axis=2) + TINY)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reranker:
-    """Reorders the best codes of one system.
-
-    Attributes:
-        lister: lists them.
-        judge: scores them.
-    """
-
-    lister: Lister
-    judge: Judge
-
-    def rerank(self, shares: Floats, encoded: Encoded, weight: Floats | None = None) -> None:
-        """Divide the candidates' shares among them by their scores, in place.
-
-        Args:
-            shares: texts x codes.
-            encoded: the texts.
-            weight: how much the scores count for each text, from 0 to 1; the rest of a candidate's
-                share stays as it is. None for 1.
-        """
-        found = self.lister.candidates(shares, encoded)
-        odds = softmax(self.judge.scores(found.traits))
-        odds *= found.shares.sum(axis=1)[:, None].astype(np.float32)
-        if weight is not None:
-            odds += (1 - weight)[:, None] * (found.shares - odds)
-        np.put_along_axis(shares, found.places, odds.astype(np.float32), axis=1)

@@ -1,0 +1,222 @@
+"""Says how likely an expert accepts each of the best codes of a text.
+
+The networks learned to write what buyers write, and buyers' codes are often wrong. Trees that
+learned from an expert's judgement weigh what the networks say, the words of the titles, the act,
+and what the other systems find, and put the codes in order by the chance that they are accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.engine.acts import Act, act_of_code, acts_of_text
+from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.calibration import probability
+from pipeline.engine.model.candidates import TRAITS as LISTED
+from pipeline.engine.model.candidates import Lister
+from pipeline.engine.model.encoder import Encoded
+from pipeline.engine.model.largest import highest
+from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.scorer import Scorer, places
+from pipeline.engine.model.title_words import MEASURES, TitleWords, stems
+from pipeline.engine.model.trees import Trees
+from pipeline.engine.text.cleaning import cleaned
+
+__all__ = ["TRAITS", "Acceptance", "Evidence", "Judged", "Voice"]
+
+HEARD = 8
+"""How many of the best codes of another system are compared with a candidate."""
+
+TINY = 1e-6
+
+TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 6 + MEASURES
+"""How many numbers describe a candidate; see `Evidence.traits`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Voice:
+    """What the general model says of one system.
+
+    Attributes:
+        system: the system.
+        scorer: its scorer; the directions of the codes of all systems are in one space.
+    """
+
+    system: System
+    scorer: Scorer
+
+    @cached_property
+    def meanings(self) -> Floats:
+        """The directions, from that of the average code, scaled to unit length."""
+        prior = self.scorer.prior
+        rows, usual = self.scorer.directions.rows(), np.exp(prior - prior.max())
+        rows -= (usual[:, None] * rows).sum(axis=0) / usual.sum()
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True) + TINY
+        return rows
+
+    @cached_property
+    def acts(self) -> Ints:
+        """The act of each code."""
+        return np.array(
+            [act_of_code(self.system, code) for code in self.scorer.codes.tolist()], np.intp
+        )
+
+    def heard(self, read: Reading) -> tuple[Ints, Floats]:
+        """Return (texts x `HEARD`: its best codes; their shares, which add up to one)."""
+        places, shares = highest(read.kept(self.scorer.shares)[0], HEARD)
+        return places, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The best codes of some texts, as judged.
+
+    Attributes:
+        places: texts x candidates, the indices of the codes, the likeliest first.
+        chances: how likely an expert accepts each.
+    """
+
+    places: Ints
+    chances: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What speaks for the best codes of a text in one system.
+
+    Attributes:
+        system: the system.
+        lister: lists the best codes with what the networks and their words say of each.
+        titles: the words of the titles.
+        voices: what the general model says, by system.
+        places: where each code of the lister is among those of the general model.
+    """
+
+    system: System
+    lister: Lister
+    titles: TitleWords
+    voices: Mapping[System, Voice]
+    places: Ints
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        lister: Lister,
+        titles: TitleWords,
+        scorers: Mapping[System, Scorer],
+    ) -> Evidence:
+        """Return the evidence of a system.
+
+        Args:
+            system: the system.
+            lister: lists the best codes.
+            titles: the words of the titles.
+            scorers: the general scorers of all systems.
+
+        Raises:
+            ValueError: the general model lacks a code or a system.
+        """
+        if scorers.keys() != {*SYSTEMS}:
+            raise ValueError("the general model beside it lacks a system")
+        place = places(scorers[system].codes, lister.codes)
+        if place.min() < 0:
+            raise ValueError("the general model beside it lacks one of its codes")
+        voices = {name: Voice(name, scorer) for name, scorer in scorers.items()}
+        return cls(system, lister, titles, voices, place)
+
+    def traits(
+        self, shares: Floats, read: Reading, words: Encoded, openness: Floats
+    ) -> tuple[Ints, Floats]:
+        """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
+
+        Args:
+            shares: texts x codes.
+            read: the texts.
+            words: the texts, by the encoder whose words the lister knows.
+            openness: how far each text opens the gate.
+        """
+        found = self.lister.candidates(shares, words)
+        best, general = found.places, self.places[found.places]
+        texts = read.texts
+        log = np.log(np.take_along_axis(self._own_shares(read), general, 1) + TINY)
+        alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
+        alone += self._acts(general, texts) + self._said(general, read)
+        alone += self._of_texts(texts, found.shares, openness)
+        columns = np.empty((*best.shape, len(alone)), np.float32)
+        for number, values in enumerate(alone):
+            columns[:, :, number] = values
+        titles = self.titles.measured(texts, self.lister.codes[best])
+        return best, np.concatenate([found.traits, columns, titles], axis=2)
+
+    @cached_property
+    def _norms(self) -> Floats:
+        norms: Floats = np.linalg.norm(self.voices[self.system].scorer.directions.rows(), axis=1)
+        return norms
+
+    def _own_shares(self, read: Reading) -> Floats:
+        return read.kept(self.voices[self.system].scorer.shares)[0]
+
+    def _acts(self, places: Ints, texts: Sequence[str]) -> list[Floats]:
+        """Return the act of each candidate, and how strongly the text names it and the others."""
+        own = self.voices[self.system].acts[places]
+        named = np.array([acts_of_text(text) for text in texts], np.float32)
+        named = named.reshape(len(texts), len(Act))  # also without texts
+        most = named.max(axis=1)[:, None]
+        of_own = np.take_along_axis(named, own, 1)
+        return [own, of_own, most, of_own - most, *(named[:, [act]] for act in Act)]
+
+    def _said(self, places: Ints, read: Reading) -> list[Floats]:
+        """Return what the best codes of each system say of a candidate: by meaning, and by act."""
+        own = self.voices[self.system]
+        meanings, acts = own.meanings[places], own.acts[places]
+        found: list[Floats] = []
+        for system in SYSTEMS:
+            voice = self.voices[system]
+            heard, shares = voice.heard(read)
+            # Each text is multiplied by itself, so that the sums do not depend on the batch.
+            near = np.maximum(np.matmul(meanings, voice.meanings[heard].transpose(0, 2, 1)), 0)
+            found.append(np.einsum("nkj,nj->nk", near * near, shares))
+            alike = acts[:, :, None] == voice.acts[heard][:, None, :]
+            found.append(np.einsum("nkj,nj->nk", alike, shares))
+        return found
+
+    def _of_texts(self, texts: Sequence[str], shares: Floats, openness: Floats) -> list[Floats]:
+        """Return what is known of a text: how long it is, and how sure the networks are."""
+        whole = shares.sum(axis=1)
+        part = shares / whole[:, None]
+        doubt = -(part * np.log(part + TINY)).sum(axis=1)
+        wanted = [*map(cleaned, texts)]
+        words = np.log1p([len(stems(text)) for text in wanted])
+        length = np.log1p([len(text) for text in wanted])
+        digits = [sum(map(str.isdigit, text)) / max(1, len(text)) for text in texts]
+        return [np.array(each)[:, None] for each in (words, length, digits, whole, doubt, openness)]
+
+
+@dataclass(frozen=True, eq=False)
+class Acceptance:
+    """Judges the best codes of one system.
+
+    Attributes:
+        evidence: what speaks for the codes.
+        trees: weigh it.
+        slope, start: turn the log odds of the trees into those of being accepted.
+    """
+
+    evidence: Evidence
+    trees: Trees
+    slope: float
+    start: float
+
+    def judged(self, shares: Floats, read: Reading, words: Encoded, openness: Floats) -> Judged:
+        """Judge the best codes of texts; see `Evidence.traits`."""
+        places, traits = self.evidence.traits(shares, read, words, openness)
+        odds = self.trees.odds(traits.reshape(-1, traits.shape[2])).reshape(places.shape)
+        chances = probability(self.slope * odds + self.start)
+        order = np.argsort(-chances, axis=1, kind="stable")
+        return Judged(np.take_along_axis(places, order, 1), np.take_along_axis(chances, order, 1))

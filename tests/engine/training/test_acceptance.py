@@ -1,0 +1,200 @@
+"""What a model learns from judged texts: order and confidence of its codes, and its figures."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.engine.model import Model, load_model, model_folder, save
+from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.stored import own
+from pipeline.engine.training import Trained
+from pipeline.engine.training.acceptance import judge, lister
+from pipeline.engine.training.judgements import Judgement, Verdict, read_judged
+from pipeline.engine.training.train import train
+from pipeline.errors import InputError, SettingsError
+from tests.engine.model.spoiling import Spoil, element, of_system, without
+from tests.engine.model.training_data import history, ignored, small, task
+
+CODES: dict[System, dict[str, str]] = {
+    "cpv": {code: code for code in ("03111000", "45233140", "90910000")},
+    "psc": {"03111000": "8730", "45233140": "Y1LB", "90910000": "S201"},
+    "unspsc": {"03111000": "10151500", "45233140": "72141000", "90910000": "76111500"},
+    "naics": {"03111000": "111140", "45233140": "237310", "90910000": "561720"},
+}
+"""The code of each system for those of the made-up history."""
+
+SWAPPED = {"03111000": "45233140", "45233140": "03111000", "90910000": "90910000"}
+"""What the expert accepts in place of what buyers write."""
+
+
+def judgements(rows: int, seed: int, accepted: dict[str, str] = SWAPPED) -> list[Judgement]:
+    """Return judged texts of seven sources; the expert saw all three codes."""
+    found = []
+    for number, (text, code) in enumerate(zip(*history(rows, seed=seed), strict=True)):
+        right = frozenset({accepted[code]})
+        verdict = Verdict(right, frozenset(SWAPPED) - right, unknowable=False)
+        found.append(Judgement(text, f"source {number % 7}", {"cpv": verdict}))
+    return found
+
+
+def titles(system: System) -> tuple[list[str], list[str]]:
+    """Return two titles and their codes."""
+    return ["Wheat and barley seeds", "Road paving"], list(CODES[system].values())[:2]
+
+
+@cache
+def trained(judged: bool = True) -> dict[System, Trained]:
+    """Return models of all systems, of which that of CPV learned from an expert who disagrees."""
+    texts, codes = history(300, noise=0.1)
+    tasks = [
+        replace(
+            task(system, texts, [CODES[system][code] for code in codes], titles(system)),
+            recognises=False,
+            judged=judgements(400, 3) if judged and system == "cpv" else (),
+        )
+        for system in SYSTEMS
+    ]
+    found = train(tasks, small(1), ignored)
+    return dict(zip(SYSTEMS, found, strict=True))
+
+
+def model() -> Model:
+    return trained()["cpv"].model
+
+
+def test_the_first_code_is_the_one_that_the_expert_accepts() -> None:
+    unseen = judgements(100, 11)
+    places, sure = model().predict([each.text for each in unseen], 3)
+    first = model().codes[places[:, 0]].tolist()
+    right = [
+        code in each.verdicts["cpv"].accepted for code, each in zip(first, unseen, strict=True)
+    ]
+    assert np.mean(right) > 0.9
+    assert sure[:, 0].mean() == pytest.approx(np.mean(right), abs=0.1)
+    assert (np.diff(sure) <= 0).all(), "the likeliest first"
+
+
+def test_the_figures_are_those_of_sources_that_taught_nothing() -> None:
+    figures = trained()["cpv"].judged
+    assert figures["texts"] == 400
+    assert figures["accepted"] > 0.9
+    assert figures["calibration_error"] < 0.1
+    assert trained()["psc"].judged == {}
+    assert trained()["psc"].model.acceptance is None
+
+
+def test_no_source_is_judged_by_what_it_taught() -> None:
+    """An expert who judges each source by other rules cannot be learned from the others."""
+    rules = [SWAPPED, {code: code for code in SWAPPED}]
+    some = [
+        replace(each, source=f"source {turn}")
+        for turn, rule in enumerate(rules)
+        for each in judgements(150, 3, rule)
+        if not each.verdicts["cpv"].accepted & {"90910000"}
+    ]
+    plain = trained(judged=False)["cpv"].model
+    texts, codes = history(300)
+    scorers: dict[System, Scorer] = {s: own(each.model) for s, each in trained().items()}
+    listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
+    _, figures = judge(plain, listed, scorers, some)
+    assert figures["accepted"] < 0.2
+
+
+def test_texts_that_do_not_say_what_is_bought_are_not_sure() -> None:
+    blank = Verdict(frozenset(), frozenset(), unknowable=True)
+    nothing = [
+        Judgement(f"district annual phase {n}", f"source {n % 7}", {"cpv": blank})
+        for n in range(200)
+    ]
+    plain = trained(judged=False)["cpv"].model
+    texts, codes = history(300)
+    scorers: dict[System, Scorer] = {s: own(each.model) for s, each in trained().items()}
+    listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
+    acceptance, figures = judge(plain, listed, scorers, [*judgements(400, 3), *nothing])
+    _, sure = replace(plain, acceptance=acceptance).predict(["district annual phase 201"], 1)
+    assert figures["texts"] == 400, "they are in no share"
+    assert sure[0, 0] < 0.3
+
+
+def test_answers_do_not_depend_on_the_batch() -> None:
+    texts, _ = history(40, seed=5)
+    together, sure = model().predict(texts, 3)
+    for row, text in enumerate(texts):
+        alone, own_sure = model().predict([text], 3)
+        assert alone[0].tolist() == together[row].tolist()
+        assert own_sure[0].tolist() == sure[row].tolist()
+
+
+def test_a_model_that_was_saved_judges_as_before(tmp_path: Path) -> None:
+    save([each.model for each in trained().values()], tmp_path / "model", {})
+    folder = model_folder(tmp_path / "model")
+    kept = load_model(folder, "cpv")
+    texts, _ = history(40, seed=6)
+    places, sure = kept.predict(texts, 3)
+    assert places[:, 0].tolist() == model().predict(texts, 1)[0][:, 0].tolist()
+    save([load_model(folder, system) for system in SYSTEMS], tmp_path / "again", {})
+    again = load_model(model_folder(tmp_path / "again"), "cpv")
+    for found, before in zip(again.predict(texts, 3), (places, sure), strict=True):
+        assert found.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        element("cpv.word_codes", 0, 3),
+        element("cpv.word_lengths", 0, 9),
+        element("cpv.word_scales", 0, np.nan),
+        element("cpv.title_codes", 0, 9_999),
+        element("cpv.title_lengths", 0, 9),
+        element("cpv.texts", 0, -1),
+        element("cpv.tree_features", 0, 255),
+        element("cpv.tree_thresholds", 0, np.nan),
+        without("cpv.tree_leaves"),
+        of_system("odds", None),
+        of_system("odds", [0.0, 1.0]),
+        of_system("odds", [0.0, 1.0, 1e9]),
+    ],
+)
+def test_a_judgement_that_training_would_not_write_is_refused(tmp_path: Path, spoil: Spoil) -> None:
+    folder = tmp_path / "model"
+    save([each.model for each in trained().values()], folder, {})
+    spoil(folder)
+    with pytest.raises(SettingsError, match="is damaged"):
+        load_model(model_folder(folder), "cpv")
+
+
+def written(path: Path, *lines: Any) -> Path:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+def test_judged_notices_are_read(tmp_path: Path) -> None:
+    verdict = {
+        "candidates": ["45233140", "45000000", "03111000"],
+        "accepted": ["45233140"],
+        "other": ["45233141"],
+        "general": ["45000000"],
+    }
+    systems = {"cpv": verdict, "psc": {"unknowable": True, "candidates": ["Y1LB"]}}
+    line = {"text": "Road", "source": "ted", "systems": systems}
+    (found,) = read_judged(written(tmp_path / "j.jsonl.gz", line))
+    assert found.verdicts["cpv"] == Verdict(
+        frozenset({"45233140", "45233141"}), frozenset({"45000000", "03111000"}), unknowable=False
+    )
+    assert found.verdicts["psc"].unknowable
+
+
+@pytest.mark.parametrize("line", [[], {"text": "Road"}, {"text": 1, "source": "", "systems": 2}])
+def test_other_files_are_refused(tmp_path: Path, line: Any) -> None:
+    with pytest.raises(InputError, match="holds no judged notices"):
+        read_judged(written(tmp_path / "j.jsonl.gz", line))
