@@ -25,7 +25,7 @@ from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, Match
 from pipeline.paid.ledger.database import Database
-from pipeline.service.http.bodies import failure, success
+from pipeline.service.http.messages import failure, success
 from pipeline.service.matching.pricing import price
 
 ENDPOINTS = ("https://service.example", "http://localhost:8000")

@@ -81,7 +81,7 @@ def _failed(error: BaseException) -> int:
     """Print why the command failed, and return its exit code."""
     import click
 
-    from pipeline.cli.output.complaints import (
+    from pipeline.cli.output.console import (
         complain,
         complain_of_usage,
         complain_of_words,

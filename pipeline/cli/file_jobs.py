@@ -19,8 +19,7 @@ from pipeline.classification.summary import Summary
 from pipeline.cli.earlier_runs import EarlierRuns, Manifest, cost_of, summary_of
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import opened_job
-from pipeline.cli.output.complaints import complain, naming
-from pipeline.cli.output.console import log_to_stderr
+from pipeline.cli.output.console import complain, log_to_stderr, naming
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import TERMINATED

@@ -22,8 +22,7 @@ from pipeline.classification.sink import default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
-from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import columns, progress_display, say, warn, wrapped
+from pipeline.cli.output.console import columns, complain, progress_display, say, warn, wrapped
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of

@@ -82,7 +82,7 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.complaints import foreign, with_origin
+    from pipeline.cli.output.console import foreign, with_origin
 
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):

@@ -20,8 +20,7 @@ from pipeline.cli.earlier_runs import EarlierRuns, left_of_limit
 from pipeline.cli.file_jobs import WORDS, Outcome, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, run_job
-from pipeline.cli.output.complaints import complain, naming
-from pipeline.cli.output.console import on_terminal, say, wrapped
+from pipeline.cli.output.console import complain, naming, on_terminal, say, wrapped
 from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions

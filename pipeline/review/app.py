@@ -21,7 +21,7 @@ from pipeline.review.pages import STATIC, Pages
 from pipeline.review.queue import Filters
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
-from pipeline.service.http.requests import cookie_of
+from pipeline.service.http.messages import cookie_of
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.static_files import FOLDER

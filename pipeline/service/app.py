@@ -17,11 +17,18 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.errors import UnavailableError
-from pipeline.service.http.access_log import AccessLog
-from pipeline.service.http.bodies import Metadata, description_in, success
 from pipeline.service.http.exception_handlers import answer_failures
-from pipeline.service.http.paths import ENDPOINTS, EncodedSlashes
-from pipeline.service.http.requests import JSON, body_of, key_of
+from pipeline.service.http.logs import AccessLog
+from pipeline.service.http.messages import (
+    ENDPOINTS,
+    JSON,
+    EncodedSlashes,
+    Metadata,
+    body_of,
+    description_in,
+    key_of,
+    success,
+)
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES

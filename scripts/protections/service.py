@@ -111,13 +111,13 @@ PROTECTIONS = (
         "the log does not quote errors",
         'cause = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
         'cause = f"{kind}: {error}"',
-        "tests/service/http/test_access_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "the log has no path that a caller made up",
         'getattr(self.scope.get("route"), "path", None)',
         'self.scope["path"]',
-        "tests/service/http/test_access_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "a request that comes too slowly is broken off",

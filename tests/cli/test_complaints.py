@@ -14,7 +14,7 @@ import click
 import pytest
 
 from pipeline.cli.app import COMMANDS, MODULES
-from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.console import complain
 from pipeline.errors import SettingsError
 from pipeline.paid.result import Parked
 from tests.cli.conftest import Command

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from pipeline.cli.output.complaints import complain
-from pipeline.cli.output.console import log_to_stderr, notice, progress_display, say, warn
+from pipeline.cli.output.console import complain, log_to_stderr, notice, progress_display, say, warn
 from pipeline.errors import OutputError
 from pipeline.paid.result import Parked
 from pipeline.progress import bar, log_lines, silent

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import health
 from pipeline.cli.commands.doctor import doctor
-from pipeline.cli.output.metrics_file import MetricsFile
+from pipeline.cli.output.metrics import MetricsFile
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
 from pipeline.paid.ledger import Ledger, locks

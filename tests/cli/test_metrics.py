@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.cli.output.metrics import Finished, MeasuredRun, measured
-from pipeline.cli.output.metrics_file import MetricsFile
+from pipeline.cli.output.metrics import Finished, MeasuredRun, MetricsFile, measured
 from pipeline.cli.signals import Ended, ended
 from pipeline.errors import OutputError
 from tests.cli.conftest import Command

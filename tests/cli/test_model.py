@@ -15,7 +15,7 @@ import pytest
 import pipeline
 from pipeline.answers import Explained, Matched, System
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.output.repeated import repeated_run
+from pipeline.cli.output.report import repeated_run
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
 from pipeline.review.table import open_enriched

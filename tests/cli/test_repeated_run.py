@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.output.repeated import repeated_run
+from pipeline.cli.output.report import repeated_run
 from tests.cli.conftest import Command
 
 TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"

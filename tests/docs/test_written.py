@@ -27,8 +27,7 @@ from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.accounts.keys import LONGEST, MOST_KEYS, SHORTEST
 from pipeline.service.chaos.kinds import FORMS, KINDS, When
-from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
-from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, METADATA
 from pipeline.service.matching.pricing import (
     HIGHEST,
     LOWEST,

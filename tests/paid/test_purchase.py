@@ -24,7 +24,7 @@ from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.paid.purchase import Purchase
 from pipeline.service.app import create_app, engine_matchers
-from pipeline.service.http.bodies import METADATA
+from pipeline.service.http.messages import METADATA
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.meanwhile import Meanwhile

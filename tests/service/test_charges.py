@@ -13,7 +13,7 @@ from pipeline.paid.client.responses import read_response
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.bodies import Metadata
+from pipeline.service.http.messages import Metadata
 from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio

@@ -27,7 +27,7 @@ from pipeline.codes.shipped import shipped
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
-from pipeline.service.http.bodies import Metadata
+from pipeline.service.http.messages import Metadata
 from tests.conftest import table_of_unicode
 from tests.service.sockets import serving
 

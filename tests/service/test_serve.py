@@ -24,7 +24,7 @@ from pipeline.service import app
 from pipeline.service.accounts import Accounts
 from pipeline.service.accounts.database import only_service
 from pipeline.service.chaos.record import Record
-from pipeline.service.http import bodies
+from pipeline.service.http import messages as messages_module
 from pipeline.service.server import Server
 from tests.service.conftest import exact
 from tests.service.processes import key_in, ran, serving
@@ -241,4 +241,4 @@ def test_without_the_extra_the_command_says_what_to_install(
 
 
 def test_the_metadata_forms_are_those_of_the_service() -> None:
-    assert METADATA == bodies.METADATA
+    assert METADATA == messages_module.METADATA

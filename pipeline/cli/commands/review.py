@@ -18,7 +18,7 @@ from pipeline.classification.provenance import read_manifest
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LocalPath, singular_or_plural
 from pipeline.cli.output.console import say, warn
-from pipeline.cli.output.repeated import repeated_run
+from pipeline.cli.output.report import repeated_run
 from pipeline.cli.service_extra import service_extra
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions

@@ -160,7 +160,7 @@ def run(**values: Any) -> int:
 def destinations(options: RunOptions) -> Iterator[Destination]:
     """Yield where the figures of the run go."""
     if options.metrics_file is not None:
-        from pipeline.cli.output.metrics_file import MetricsFile  # --help needs no figures
+        from pipeline.cli.output.metrics import MetricsFile  # --help needs no figures
 
         yield MetricsFile.at(options.metrics_file, options.overwrite)
     if options.opentelemetry:

@@ -12,9 +12,7 @@ import click
 from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary, remedy
 from pipeline.classification.write import SETTLED
-from pipeline.cli.output.complaints import complain, naming
-from pipeline.cli.output.console import columns, say, wrapped
-from pipeline.cli.output.log_formats import is_json
+from pipeline.cli.output.console import columns, complain, is_json, naming, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
 from pipeline.languages import LANGUAGES

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.service.chaos.kinds import Form
 from pipeline.service.chaos.record import Record
+from pipeline.service.http.messages import JSON, MAX_BODY
 from pipeline.service.http.protocol import BoundedHttp
-from pipeline.service.http.requests import JSON, MAX_BODY
 
 __all__ = [
     "ABSURD_USD",

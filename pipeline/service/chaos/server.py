@@ -24,9 +24,7 @@ from pipeline.service.chaos.exchange import (
 )
 from pipeline.service.chaos.record import Record
 from pipeline.service.chaos.script import Dice, Script
-from pipeline.service.http.bodies import failure
-from pipeline.service.http.paths import ENDPOINTS, path_of
-from pipeline.service.http.requests import JSON
+from pipeline.service.http.messages import ENDPOINTS, JSON, failure, path_of
 
 __all__ = ["FaultServer"]
 

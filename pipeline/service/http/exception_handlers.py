@@ -12,9 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
-from pipeline.service.http.bodies import failure
-from pipeline.service.http.paths import ENDPOINTS
-from pipeline.service.http.requests import JSON
+from pipeline.service.http.messages import ENDPOINTS, JSON, failure
 
 __all__ = ["FAILED", "Answering", "answer_failures", "envelope", "prefers_html", "refused"]
 

@@ -22,8 +22,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.progress import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
-from pipeline.service.http.bodies import failure
 from pipeline.service.http.exception_handlers import envelope
+from pipeline.service.http.messages import failure
 from pipeline.service.limits import network_of
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pipeline.answers import System
 from pipeline.codes import CodeTable, cpv_titles, find_code, load
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.bodies import parse_json
+from pipeline.service.http.messages import parse_json
 
 __all__ = ["Catalogue", "Entity", "catalogue", "extended", "properties"]
 

@@ -23,9 +23,7 @@ from pipeline.charts import environment
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import RateLimitError, ValidationError
-from pipeline.service.http.bodies import checked_description
-from pipeline.service.http.paths import RECONCILE
-from pipeline.service.http.requests import form_of, key_of
+from pipeline.service.http.messages import RECONCILE, checked_description, form_of, key_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue, extended, properties
 from pipeline.service.reconcile.queries import (

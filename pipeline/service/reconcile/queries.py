@@ -13,9 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.bodies import parse_json
-from pipeline.service.http.paths import RECONCILE
-from pipeline.service.http.requests import JSON
+from pipeline.service.http.messages import JSON, RECONCILE, parse_json
 from pipeline.service.matching.pricing import MAX_MATCHES
 from pipeline.service.reconcile.catalogue import Catalogue
 

@@ -8,9 +8,7 @@ import simplejson
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.service.errors import SCHEME
-from pipeline.service.http.bodies import failure
-from pipeline.service.http.paths import ENDPOINTS
-from pipeline.service.http.requests import JSON, MAX_BODY
+from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
 from pipeline.service.spec.schemas import HEALTH, REQUEST, answer_schema, failure_schema
 from pipeline.service.spec.terms import (

@@ -1,6 +1,6 @@
 """The JSON Schemas of the API's bodies, for /openapi.json.
 
-`pipeline.service.http.bodies` reads and writes the bodies; tests compare both.
+`pipeline.service.http.messages` reads and writes the bodies; tests compare both.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from pipeline.answers import System
-from pipeline.service.http.bodies import MAX_CHARACTERS, SUCCESS
+from pipeline.service.http.messages import MAX_CHARACTERS, SUCCESS
 from pipeline.service.matching.pricing import HIGHEST, MARKUP_PERCENTAGE, MAX_MATCHES
 from pipeline.service.spec.terms import DESCRIPTION, Failure, Form
 

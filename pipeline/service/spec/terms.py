@@ -14,10 +14,15 @@ from pipeline.service.errors import (
     UnauthorizedError,
     ValidationError,
 )
-from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata, success
-from pipeline.service.http.paths import ENDPOINTS
+from pipeline.service.http.messages import (
+    ENDPOINTS,
+    JSON,
+    MAX_BODY,
+    MAX_CHARACTERS,
+    Metadata,
+    success,
+)
 from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
-from pipeline.service.http.requests import JSON, MAX_BODY
 from pipeline.service.matching.pricing import price
 
 __all__ = [

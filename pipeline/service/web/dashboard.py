@@ -15,8 +15,7 @@ from pipeline.quoting import how_many
 from pipeline.service.accounts import DailyUse
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render_form, usd
-from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import Visitor
+from pipeline.service.web.site import Site, Visitor
 
 __all__ = ["show", "usage_chart"]
 

@@ -9,8 +9,7 @@ import simplejson
 from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
-from pipeline.service.http.bodies import MAX_CHARACTERS, failure
-from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, failure
 from pipeline.service.matching.pricing import (
     HIGHEST,
     LOWEST,
@@ -32,8 +31,7 @@ from pipeline.service.spec.terms import (
     response,
 )
 from pipeline.service.web.rendering import render
-from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import Visitor
+from pipeline.service.web.site import Site, Visitor
 
 __all__ = ["show_docs", "show_home"]
 

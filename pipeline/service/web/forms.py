@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.requests import form_of
+from pipeline.service.http.messages import form_of
 
 __all__ = ["MAX_FORM", "Form", "PageError", "read_form"]
 

@@ -10,8 +10,7 @@ from pipeline.service.accounts import ApiKey, NewKey, row_number
 from pipeline.service.web import dashboard
 from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.rendering import render
-from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import HOME, Visitor, redirect
+from pipeline.service.web.site import HOME, Site, Visitor, redirect
 
 __all__ = ["ask_revoke", "ask_rotate", "make", "revoke", "rotate"]
 

@@ -20,8 +20,8 @@ from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.service.times import iso
 from pipeline.service.web.forms import Form, PageError
+from pipeline.service.web.site import Visitor
 from pipeline.service.web.static_files import static
-from pipeline.service.web.visitors import Visitor
 
 __all__ = ["error_page", "page_of", "render", "render_form", "usd", "when"]
 

@@ -16,9 +16,8 @@ from pipeline.service.spec.terms import Terms
 from pipeline.service.web import authentication, dashboard, docs, keys, statement, trial
 from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.rendering import page_of
-from pipeline.service.web.site import Site
+from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
 from pipeline.service.web.static_files import FOLDER, serve_static
-from pipeline.service.web.visitors import Visitor, redirect_to_log_in
 
 __all__ = ["routes"]
 

@@ -2,24 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import TypeVar, TypeVarTuple
+from urllib.parse import urlencode
 
 import anyio.to_thread
 from anyio import CapacityLimiter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
+from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
 from pipeline.service.web.guessing import PasswordTries
-from pipeline.service.web.visitors import Visitor
 
-__all__ = ["SIGN_UP", "Site"]
+__all__ = ["HOME", "SIGN_UP", "Site", "Visitor", "redirect", "redirect_to_log_in", "safe_path"]
+
+
+SESSION = "tender_session"
+"""The session cookie."""
+
+HOME = "/dashboard"
+
+PLACES = frozenset((HOME, "/account", "/docs", "/statement", "/try"))
+"""The pages that a visitor may be sent to after logging in."""
+
+MEMBERS = (
+    (HOME, "Dashboard"),
+    ("/statement", "Statement"),
+    ("/try", "Try it"),
+    ("/docs", "Docs"),
+    ("/account", "Account"),
+)
+GUESTS = (
+    ("/try", "Try it"),
+    ("/docs", "Docs"),
+    ("/login", "Log in"),
+    ("/signup", "Sign up"),
+)
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Whoever sent a request.
+
+    Attributes:
+        request: the request.
+        session: the token of the session; None without one.
+        account_id: the account of the session, once it was looked up.
+        leaving: whether the browser must drop its session cookie.
+    """
+
+    request: Request
+    session: str | None
+    account_id: int | None = None
+    leaving: bool = False
+
+    @classmethod
+    def of(cls, request: Request) -> Visitor:
+        """Return the visitor with the request's cookie, whose session is not looked up yet."""
+        return cls(request, cookie_of(request, _cookie(request)) or None)
+
+    @property
+    def member(self) -> int:
+        """The account, on a page that is for members."""
+        assert self.account_id is not None  # noqa: S101 - the router checks it
+        return self.account_id
+
+    @property
+    def places(self) -> Sequence[tuple[str, str]]:
+        """The paths in the navigation, with their names."""
+        return GUESTS if self.session is None else MEMBERS
+
+    @property
+    def address(self) -> str:
+        """The address that the request comes from."""
+        return self.request.client.host if self.request.client else ""
+
+    @property
+    def base_url(self) -> str:
+        """Where the visitor reaches this service, without a slash at the end."""
+        return str(self.request.base_url).rstrip("/")
+
+    def enter(self, account: int) -> None:
+        """Take the account of the session, for the pages and for the access log."""
+        self.account_id = self.request.state.account_id = account
+
+    def end(self) -> None:
+        """Take the session away from the browser."""
+        self.session, self.account_id, self.leaving = None, None, True
+
+    def set_cookie(self, response: Response, seconds: int | None = None) -> None:
+        """Set or drop the session cookie where it changed.
+
+        A session that begins now has a lifetime, in seconds.
+        """
+        if seconds is not None and self.session is not None:
+            value, max_age = self.session, seconds
+        elif self.leaving:
+            value, max_age = "", 0
+        else:
+            return
+        response.set_cookie(
+            _cookie(self.request),
+            value,
+            max_age=max_age,
+            path="/",
+            secure=self.request.scope["scheme"] == "https",
+            httponly=True,
+            samesite="lax",
+        )
+
+
+def _cookie(request: Request) -> str:
+    """Name the cookie; browsers accept the prefix only over https, from this very host."""
+    return f"__Host-{SESSION}" if request.scope["scheme"] == "https" else SESSION
+
+
+def safe_path(path: str) -> str:
+    """Return a path if it may follow the login, else the dashboard's: no open redirect."""
+    return path if path in PLACES else HOME
+
+
+def redirect(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
+    """Send a visitor to a path of this site; see `Visitor.set_cookie` for the lifetime."""
+    response = RedirectResponse(path, 303)
+    visitor.set_cookie(response, session_seconds)
+    return response
+
+
+def redirect_to_log_in(visitor: Visitor) -> Response:
+    """Send a visitor without a session to the login, and from there to the page asked for."""
+    path = safe_path(visitor.request.scope["path"])
+    return redirect(f"/login?{urlencode({'next': path})}", visitor)
+
 
 Result = TypeVar("Result")
 Values = TypeVarTuple("Values")

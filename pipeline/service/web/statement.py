@@ -6,8 +6,7 @@ from starlette.responses import Response, StreamingResponse
 
 from pipeline.service.accounts import row_number, statement_csv
 from pipeline.service.web.rendering import render
-from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import Visitor
+from pipeline.service.web.site import Site, Visitor
 
 __all__ = ["MOST", "download", "show"]
 

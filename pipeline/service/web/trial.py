@@ -19,15 +19,14 @@ from pipeline.money import total
 from pipeline.progress import FIELDS
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
-from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.http.exception_handlers import FAILED
+from pipeline.service.http.messages import MAX_CHARACTERS, checked_description
 from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec.terms import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
-from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import Visitor
+from pipeline.service.web.site import Site, Visitor
 
 __all__ = ["ask", "show"]
 

@@ -17,7 +17,7 @@ from pipeline.paid.client import responses
 from pipeline.paid.client.outcomes import Answered, Outcome, WrongCurrency, WrongPrice
 from pipeline.paid.client.prices import decoded
 from pipeline.paid.client.responses import MAX_BODY, read_response, read_usual, usual_matches
-from pipeline.service.http.bodies import success
+from pipeline.service.http.messages import success
 from pipeline.service.matching.pricing import price
 
 FOUND = [Match("03111000", "Seeds é", 0.9), Match("45-21", "Roads", 0.25)]

@@ -11,7 +11,7 @@ from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, W
 from pipeline.paid.client.responses import read_response
 from pipeline.service.chaos.exchange import ABSURD_USD, HUGE, Response, garbled
 from pipeline.service.chaos.kinds import FORMS, Form
-from pipeline.service.http.bodies import METADATA, Metadata, success
+from pipeline.service.http.messages import METADATA, Metadata, success
 from pipeline.service.matching.pricing import price
 
 MATCHES = (Match("45233140", "Roadworks", 0.9), Match("45233000", "Roads", 0.4))

@@ -16,7 +16,7 @@ from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO
 from pipeline.service.accounts import STARTING_BALANCE
-from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA, Metadata
+from pipeline.service.http.messages import MAX_CHARACTERS, METADATA, Metadata
 from tests.service.processes import serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import Customer, books_agree

@@ -18,8 +18,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.bodies import METADATA, Metadata
-from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.http.messages import MAX_BODY, METADATA, Metadata
 from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import FAILURES, Terms
 from tests.service.conftest import SCRIPTED, Caller

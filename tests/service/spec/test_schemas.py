@@ -17,7 +17,7 @@ from jsonschema_rs import Draft202012Validator
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes.shipped import shipped
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.bodies import (
+from pipeline.service.http.messages import (
     MAX_CHARACTERS,
     METADATA,
     Metadata,

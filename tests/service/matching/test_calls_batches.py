@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline.service.matching.batches import Batches
+from pipeline.service.matching.calls import Batches
 
 pytestmark = pytest.mark.anyio
 

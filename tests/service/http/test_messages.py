@@ -11,7 +11,7 @@ import simplejson
 
 from pipeline.answers import Match
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.bodies import (
+from pipeline.service.http.messages import (
     MAX_CHARACTERS,
     Metadata,
     description_in,

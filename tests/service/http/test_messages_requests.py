@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.http.messages import MAX_BODY
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
 pytestmark = pytest.mark.anyio

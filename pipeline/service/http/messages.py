@@ -1,0 +1,375 @@
+"""Reads the bodies of requests and writes those of responses."""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import BOM_UTF8
+from collections.abc import Sequence
+from email.message import Message
+from functools import cache, lru_cache
+from json import JSONDecodeError
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from urllib.parse import parse_qsl, unquote
+from zlib import crc32
+
+import simplejson
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipeline.answers import SYSTEMS, Match, System
+from pipeline.service.errors import ValidationError
+from pipeline.service.matching.pricing import MARKUP_PERCENTAGE, Price
+
+__all__ = [
+    "ENDPOINTS",
+    "JSON",
+    "MAX_BODY",
+    "MAX_CHARACTERS",
+    "METADATA",
+    "RECONCILE",
+    "SUCCESS",
+    "SYSTEM_OF",
+    "EncodedSlashes",
+    "Metadata",
+    "body_of",
+    "checked_description",
+    "cookie_of",
+    "description_in",
+    "failure",
+    "form_of",
+    "key_of",
+    "parse_json",
+    "path_of",
+    "success",
+]
+
+
+JSON = "application/json"
+
+FORM = "application/x-www-form-urlencoded"
+
+MAX_BODY = 256 * 1024
+"""Bytes: enough for the longest description with every character escaped."""
+
+UTF_8 = {"utf-8", "utf8"}
+
+LONGEST_TYPE = 256
+"""Characters of a media type with its parameters: some versions of Python take seconds to read
+60,000, and nothing else is answered meanwhile."""
+
+
+def key_of(request: Request) -> str | None:
+    """Return the API key of a request; several headers make one key, which is unknown."""
+    keys = _values(request, b"x-api-key")
+    return ",".join(keys) if keys else None
+
+
+def cookie_of(request: Request, name: str) -> str:
+    """Return the value of a cookie of ours, which needs no quotes; "" without one.
+
+    Some versions of Python take seconds to unquote the cookies of a large request, as
+    `request.cookies` does.
+    """
+    for pair in ";".join(_values(request, b"cookie")).split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value
+    return ""
+
+
+async def body_of(request: Request) -> bytes:
+    """Read a JSON body.
+
+    Raises:
+        ValidationError: its headers do not say JSON in UTF-8, or it is too large.
+        ClientDisconnect: the client closed the connection before the end.
+    """
+    _check_media_type(request)
+    _check_coding(request)
+    _check_length(request)
+    body = await _read_at_most(request, MAX_BODY)
+    if body is None:
+        raise _too_large()
+    return body
+
+
+async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, str]]:
+    """Read a URL-encoded form, of at most so many bytes and fields; return the names and values.
+
+    Raises:
+        ValidationError: it is not a form, or too large.
+        ClientDisconnect: the client closed the connection before the end.
+    """
+    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type != FORM:
+        raise ValidationError(f"The body is not a form. Send it with Content-Type: {FORM}.", 415)
+    body = await _read_at_most(request, size)
+    if body is None:
+        raise ValidationError(f"The form is too large. Send {size:,} bytes at most.", 413)
+    try:
+        text = body.decode("ascii")
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=fields)
+    except ValueError as error:
+        raise ValidationError("The form cannot be read. Send URL-encoded UTF-8.") from error
+
+
+async def _read_at_most(request: Request, size: int) -> bytes | None:
+    """Return a body; None if it has more than `size` bytes, of which no more are read."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > size:
+            return None
+    return bytes(body)
+
+
+def _values(request: Request, name: bytes) -> list[str]:
+    """Return the values of a header, whose name is in lower case.
+
+    It takes a third of the time of `Headers.getlist`, which decodes every header of the request.
+    """
+    return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]
+
+
+def _check_media_type(request: Request) -> None:
+    stated = _values(request, b"content-type")
+    if stated == [JSON]:
+        return
+    header = Message()
+    one = stated[0] if len(stated) == 1 else ""
+    header["Content-Type"] = one if len(one) <= LONGEST_TYPE else ""
+    if header.get_content_type() != JSON:
+        raise ValidationError(f"The body is not JSON. Send it with Content-Type: {JSON}.", 415)
+    if str(header.get_param("charset", "utf-8")).lower() not in UTF_8:
+        raise ValidationError(f"The body is not UTF-8. Send it with Content-Type: {JSON}.", 415)
+
+
+def _check_coding(request: Request) -> None:
+    coding = ",".join(_values(request, b"content-encoding")).strip().lower()
+    if coding not in ("", "identity"):
+        refusal = ValidationError("The body is compressed. Send it uncompressed.", 415)
+        refusal.headers["Accept-Encoding"] = "identity"
+        raise refusal
+
+
+def _check_length(request: Request) -> None:
+    """Refuse a body that is too large before it is sent, if the client waits (RFC 9110, 10.1.1).
+
+    The HTTP server refuses lengths that are not numbers; without a length, the bytes are counted.
+    """
+    stated = _values(request, b"content-length")
+    if stated and stated[0].isdecimal() and float(stated[0]) > MAX_BODY:
+        raise _too_large()
+
+
+def _too_large() -> ValidationError:
+    return ValidationError(f"The body is too large. Send {MAX_BODY:,} bytes at most.", 413)
+
+
+ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}
+"""The paths of calls."""
+
+RECONCILE = "/reconcile"
+"""Where the paths of the Reconciliation API begin."""
+
+SYSTEM_OF: dict[str, System] = {
+    **ENDPOINTS,
+    **{f"{RECONCILE}/{system}": system for system in SYSTEMS},
+    **{f"{RECONCILE}/{{key}}/{system}": system for system in SYSTEMS},
+}
+"""The system of each route whose requests can be charged."""
+
+ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
+
+
+class EncodedSlashes:
+    """Routes by paths in which only a plain slash separates segments (RFC 3986, 2.2).
+
+    A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not either.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] == "http":
+            path = path_of(scope)
+            scope = scope if path == scope["path"] else {**scope, "path": path}
+        await self._app(scope, receive, send)
+
+
+def path_of(scope: Scope) -> str:
+    """Return the path of a request, decoded except for encoded slashes."""
+    raw = (scope.get("raw_path") or b"").decode("ascii", "replace")
+    marked = ENCODED_SLASH.sub("%25", raw)
+    return str(scope["path"]) if marked == raw else unquote(marked)
+
+
+Metadata: TypeAlias = Literal["detailed", "compact", "mixed"]
+
+METADATA: tuple[Metadata, ...] = get_args(Metadata)
+"""The two forms of the metadata; `mixed` picks one by the text."""
+
+MAX_CHARACTERS = 20_000
+"""The longest description that is classified."""
+
+SUCCESS = "API call was successful"
+
+KNOWN_TEXTS = 20_000
+"""How many codes with their titles are known as JSON: most answers repeat those of others."""
+
+EXAMPLE = 'Send {"description": "..."}.'
+
+
+def description_in(body: bytes) -> str:
+    """Return the description in a request's body; other names are ignored.
+
+    Raises:
+        ValidationError: the body is not a JSON object with a usable description.
+    """
+    request = parse_json(body)
+    if not isinstance(request, dict):
+        raise ValidationError(f"The body is {KINDS[type(request)]}, not an object. {EXAMPLE}")
+    if "description" not in request:
+        raise ValidationError(f"There is no description. {EXAMPLE}")
+    description = request["description"]
+    if not isinstance(description, str):
+        raise ValidationError(f"The description is {KINDS[type(description)]}. Send a string.")
+    return checked_description(description)
+
+
+def checked_description(description: str) -> str:
+    """Return a description.
+
+    Raises:
+        ValidationError: it is empty, too long or not valid Unicode.
+    """
+    if not description.strip():
+        raise ValidationError("The description is empty. Say what is to be bought.")
+    if len(description) > MAX_CHARACTERS:
+        raise ValidationError(
+            f"The description has {len(description):,} characters. "
+            f"Shorten it to {MAX_CHARACTERS:,}."
+        )
+    try:
+        description.encode()
+    except UnicodeEncodeError as error:
+        raise ValidationError(
+            "The description has an unpaired surrogate. Send valid Unicode."
+        ) from error
+    return description
+
+
+def success(
+    system: System, description: str, matches: Sequence[Match], price: Price, metadata: Metadata
+) -> bytes:
+    """Write the response to a successful call."""
+    detailed = metadata == "detailed" or (
+        metadata == "mixed" and crc32(description.encode()) % 2 == 0
+    )
+    items = [
+        f"{_code_and_title(match.code, match.title)}{float(match.confidence)!r}{rest}"
+        for match, rest in zip(matches, _type_and_costs(system, price, detailed), strict=True)
+    ]
+    head = f'{{"success": true, "message": "{SUCCESS}", "data": ['
+    return f'{head}{", ".join(items)}], "metadata": {_metadata(price, detailed)}}}'.encode()
+
+
+def failure(error: str, message: str) -> bytes:
+    """Write the response to a call that failed."""
+    return _json({"success": False, "error": error, "message": message}).encode()
+
+
+@lru_cache(KNOWN_TEXTS)
+def _code_and_title(code: str, title: str) -> str:
+    """Return the beginning of a match, up to its confidence."""
+    written = f'"code": {_json(code)}, "title": {_json(title)}'
+    return f'{{{written}, "confidence": '
+
+
+@cache  # there are a few hundred prices
+def _type_and_costs(system: System, price: Price, detailed: bool) -> tuple[str, ...]:
+    """Return the end of each match, after its confidence."""
+    costs = [f', "cost": {share}' if detailed else "" for share in price.shares]
+    return tuple(f', "codeType": "{system}"{cost}}}' for cost in costs)
+
+
+@cache
+def _metadata(price: Price, detailed: bool) -> str:
+    breakdown = {
+        "apiCost": price.base,
+        "markupPercentage": MARKUP_PERCENTAGE,
+        "markupAmount": price.markup,
+        "finalCost": price.final,
+        "currency": "USD",
+    }
+    cost = {"costBreakdown": breakdown} if detailed else {"cost": {"apiCost": price.final}}
+    return _json(cost)
+
+
+def _json(content: object) -> str:
+    """Write JSON; a decimal keeps all its digits."""
+    return str(WRITER.encode(content))
+
+
+def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
+    """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object.
+
+    Messages say what it is, and give an example of what to send in its place.
+
+    Raises:
+        ValidationError: it is not valid.
+    """
+    try:
+        # Some programs send a byte order mark.
+        text = content if isinstance(content, str) else content.removeprefix(BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        raise ValidationError(f"The {what} is not UTF-8. Send JSON in UTF-8.") from error
+    try:
+        return STRICT_JSON.decode(text)
+    except _TwiceError as error:
+        raise ValidationError(
+            f"The {what} has a name twice in one object. Send each name once."
+        ) from error
+    except RecursionError as error:
+        raise ValidationError(f"The {what} is nested too deeply. {example}") from error
+    except ValueError as error:
+        place = f" at character {error.pos + 1:,}" if isinstance(error, JSONDecodeError) else ""
+        raise ValidationError(f"The {what} is not valid JSON{place}. {example}") from error
+
+
+class _TwiceError(ValueError):
+    """A name has two values in one object, which is ambiguous."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise _TwiceError
+    return named
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)  # Python accepts NaN and Infinity, which are not JSON
+
+
+STRICT_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
+"""Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
+
+WRITER = simplejson.JSONEncoder(ensure_ascii=False, use_decimal=True)
+
+KINDS = {
+    type(None): "null",
+    bool: "a boolean",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
