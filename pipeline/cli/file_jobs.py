@@ -52,7 +52,7 @@ log = logging.getLogger("pipeline")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the job of a file ended, and when it ran, in seconds since 1970.
+    """How the job of a file ended.
 
     Its cost includes what may have been billed. There is no summary if nothing was written.
     """
@@ -63,8 +63,6 @@ class Outcome:
     cost_usd: Decimal = ZERO
     summary: Summary | None = None
     error: PipelineError | None = None
-    started: float = 0.0
-    ended: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON types."""
@@ -117,7 +115,7 @@ def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
         log.info("File %d of %d", number + 1, len(files))
         others = difference(whole, spent[number])
         left = _left(terms, others, time.monotonic() - started)
-        outcome = _outcome(before, left)
+        outcome = _tried(before, left)
         whole = total([others, outcome.cost_usd])
         yield _with_limit_of_all(outcome, terms, whole)
 
@@ -160,7 +158,7 @@ def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) 
         check(0)
         yield check
 
-    return _outcome(EarlierRuns(options, file, terms), terms, while_parent_lives)
+    return _tried(EarlierRuns(options, file, terms), terms, while_parent_lives)
 
 
 def _size(file: InputFile) -> int:
@@ -204,13 +202,7 @@ def _with_limit_of_all(outcome: Outcome, terms: Terms, spent: Decimal) -> Outcom
     return replace(outcome, summary=replace(summary, parked=parked))
 
 
-def _outcome(before: EarlierRuns, terms: Terms, progress: Progress | None = None) -> Outcome:
-    started = time.time()
-    outcome = _tried(before, terms, progress)
-    return replace(outcome, started=started, ended=time.time())
-
-
-def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None) -> Outcome:
+def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None = None) -> Outcome:
     file = before.file
     try:
         if done := before.done:

@@ -55,7 +55,7 @@ def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
         examples = Examples(terms.settings.systems) if width else None
         summary = this.run(page=page, examples=examples)
         lost = _reported(page, summary, options.report)
-        finished(summary, ())
+        finished(summary)
         words = words_of(summary, terms.settings, None if lost else options.report)
         if width and examples and not summary.parked:
             words = "\n".join([*examples.lines(width), "", words])

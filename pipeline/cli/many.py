@@ -21,7 +21,7 @@ from pipeline.cli.file_jobs import WORDS, Outcome, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, run_job
 from pipeline.cli.output.console import complain, naming, on_terminal, say, wrapped
-from pipeline.cli.output.metrics import Finished, MeasuredJob
+from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
@@ -42,7 +42,7 @@ __all__ = ["plan_all", "run_all"]
 log = logging.getLogger("pipeline")
 
 
-def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
+def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     """Run the job, or one for each file if there are several; return the worst exit code.
 
     What was done is passed on, unless a single file failed.
@@ -57,21 +57,16 @@ def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
     try:
         found.extend(outcomes(files, options, terms))  # keeps those before an interrupt
     except (KeyboardInterrupt, SystemExit) as stop:
-        finished(None, _measured(found))
+        finished(None)
         raise _stopped(stop, found, len(files)) from stop
     order = {file: number for number, file in enumerate(files)}
     found.sort(key=lambda outcome: order[outcome.file])  # several at once end in any order
     summaries = [outcome.summary for outcome in found if outcome.summary]
     seconds = time.monotonic() - started
     whole = replace(combined(summaries), output=folder, seconds=seconds) if summaries else None
-    finished(whole, _measured(found))
+    finished(whole)
     _print(found, len(files), whole, options, terms.settings)
     return max((outcome.exit_code for outcome in found), key=severity)
-
-
-def _measured(found: Sequence[Outcome]) -> list[MeasuredJob]:
-    ran = (outcome for outcome in found if outcome.state != "skipped")
-    return [MeasuredJob(o.file.path.name, o.started, o.ended, o.exit_code, o.summary) for o in ran]
 
 
 def _stopped(stop: BaseException, found: Sequence[Outcome], files: int) -> BaseException:

@@ -181,12 +181,6 @@ run_options = declared(
         type=click.Path(path_type=Path),
         help="Write the figures of the run for Prometheus: FILE.prom.",
     ),
-    option(
-        "--opentelemetry",
-        is_flag=True,
-        help="Export a trace and the figures of the run to the collector that OpenTelemetry's "
-        "environment variables name.",
-    ),
     option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
     yes,
 )
@@ -220,7 +214,6 @@ class RunOptions(PaidOptions, DialectOptions):
     log_format: Literal["text", "json"]
     report: Path | None
     metrics_file: Path | None
-    opentelemetry: bool
     partial: bool
     decisions: tuple[str, ...]
 

@@ -57,7 +57,7 @@ def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
     about_the_output = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
     about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
     about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match", "--report", "--language"}
-    about_the_output |= {"--quiet", "--log-format", "--metrics-file", "--opentelemetry"}
+    about_the_output |= {"--quiet", "--log-format", "--metrics-file"}
     about_the_output |= {"--preset"}  # such tables have no labels
     about_the_output |= {"--endpoint-url"}  # labelled tables are read from files
     assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}

@@ -14,7 +14,7 @@ from generated.markdown import table
 
 __all__ = ["dependencies", "licence", "needed"]
 
-EXTRAS = ("service", "fast", "opentelemetry", "spark")
+EXTRAS = ("service", "fast", "spark")
 """The extras for users; a package is listed with the first one that brings it."""
 
 STATED = ("License-Expression", "License")

@@ -16,7 +16,7 @@ from pipeline.cli.paid_options import BUYING
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import PipelineError
 
 if TYPE_CHECKING:  # --help needs no figures
     from pipeline.cli.output.metrics import Destination
@@ -52,7 +52,6 @@ GROUPS = {
         "--column-prefix",
         "--report",
         "--metrics-file",
-        "--opentelemetry",
         "--json",
         "--quiet",
         "--log-format",
@@ -163,15 +162,6 @@ def destinations(options: RunOptions) -> Iterator[Destination]:
         from pipeline.cli.output.metrics import MetricsFile  # --help needs no figures
 
         yield MetricsFile.at(options.metrics_file, options.overwrite)
-    if options.opentelemetry:
-        try:
-            from pipeline.cli.output.telemetry import Telemetry
-        except ImportError as error:
-            raise SettingsError(
-                f"--opentelemetry needs the package {error.name}, which is not installed.",
-                "Install it: pip install 'tender-pipeline[opentelemetry]'.",
-            ) from error
-        yield Telemetry.from_environment()
 
 
 def check_files_apart(options: RunOptions) -> None:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -25,7 +25,6 @@ __all__ = [
     "METRICS",
     "Destination",
     "Finished",
-    "MeasuredJob",
     "MeasuredRun",
     "MetricsFile",
     "Sample",
@@ -54,30 +53,16 @@ Sample = tuple[str, dict[str, str], str]
 """A metric, its further labels and its value."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredJob:
-    """One of the jobs of a run with several input files; times are seconds since 1970.
-
-    It has no summary if it failed before.
-    """
-
-    name: str
-    started: float
-    ended: float
-    exit_code: int
-    summary: Summary | None
-
-
-Finished = Callable[[Summary | None, Sequence[MeasuredJob]], None]
-"""Receives what a run did, and its jobs if it had several input files."""
+Finished = Callable[[Summary | None], None]
+"""Receives what a run did."""
 
 
 @dataclass(slots=True)
 class MeasuredRun:
     """A run and its figures: when it began and ended, in seconds since 1970, and how long it took.
 
-    The monotonic clock measures that. The run has the name of its input file. If there are several
-    files, it has their number, and a job for each.
+    The monotonic clock measures that. The run has the name of its input file, or the number of
+    files if there are several.
     """
 
     name: str
@@ -86,12 +71,10 @@ class MeasuredRun:
     seconds: float = 0.0
     exit_code: int = 1
     summary: Summary | None = None
-    jobs: list[MeasuredJob] = field(default_factory=list)
 
-    def finish(self, summary: Summary | None, jobs: Sequence[MeasuredJob]) -> None:
+    def finish(self, summary: Summary | None) -> None:
         """Record what the run did; see `Finished`."""
         self.summary = summary
-        self.jobs.extend(jobs)
 
     def samples(self, last_success: str | None = None) -> Iterator[Sample]:
         """Yield the figures; `last_success` is when an earlier run succeeded, if that is known."""
