@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.answers import Answer, Explained, Match, Matched
-from pipeline.bands import OK_FROM
+from pipeline.bands import LIKELY
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import TOOL
 from pipeline.codes import CodeTable, normalized
@@ -41,7 +41,7 @@ RECORDED = ("system", "edition", "table", "table_sha256", "sample", "seed", "row
 class Suspects:
     """Collects the rows whose best code contradicts the stated one.
 
-    A row is listed if the confidence of its best code is at least `OK_FROM`, and neither code
+    A row is listed if the confidence of its best code is at least `LIKELY`, and neither code
     contains the other: a division does not contradict a code in it. Rows are ordered by how much
     more confident the candidate is of its code than of the stated one, which is the margin of
     confident learning (C. G. Northcutt et al., Journal of Artificial Intelligence Research 70,
@@ -85,7 +85,7 @@ class Suspects:
     def _row(self, answer: Matched, stated: str) -> dict[str, Any] | None:
         """Return what is written of a row; None if its code is not suspicious."""
         system = self.codes.system
-        if not answer.matches or answer.matches[0].confidence < OK_FROM[system]:
+        if not answer.matches or answer.matches[0].confidence < LIKELY:
             return None
         best = answer.matches[0]
         likelier = self._code(best)

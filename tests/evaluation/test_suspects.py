@@ -66,13 +66,13 @@ def test_rows_without_a_confident_code_are_not_listed() -> None:
 
 def test_the_row_with_the_largest_margin_comes_first() -> None:
     rows = [
-        ("close", "03111000", likely(("45233140", 0.5), ("03111000", 0.4))),
-        ("far", "03111000", likely(("45233140", 0.4))),
-        ("below", "03000000", likely(("45233140", 0.5), ("03111000", 0.2), ("03110000", 0.15))),
+        ("close", "03111000", likely(("45233140", 0.6), ("03111000", 0.5))),
+        ("far", "03111000", likely(("45233140", 0.55))),
+        ("below", "03000000", likely(("45233140", 0.6), ("03111000", 0.2), ("03110000", 0.15))),
     ]
     found = listed(rows)
     assert [each["text"] for each in found] == ["far", "below", "close"]
-    assert [each["stated_confidence"] for each in found] == [0.0, 0.35, 0.4]
+    assert [each["stated_confidence"] for each in found] == [0.0, 0.35, 0.5]
 
 
 def test_long_texts_are_cut() -> None:

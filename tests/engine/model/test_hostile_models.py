@@ -286,7 +286,7 @@ EXTREME: dict[str, Spoil] = {
         )
     ],
     "columns that stand together": rewritten("cpv.directions", np.asfortranarray),
-    "another byte order": rewritten("encoder.features", lambda a: a.astype(">u4")),
+    "another byte order": rewritten("encoder.rarity", lambda a: a.astype(">f2")),
 }
 
 
