@@ -92,7 +92,7 @@ def test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too(
     with serving(service.app()) as address:
         terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
         with pytest.raises(ParkedError):
-            buy(service=dataclasses.replace(terms, max_cost=Decimal("0.0005")))
+            buy(service=dataclasses.replace(terms, max_price=Decimal("0.00001")))
         bought = len(service.asked)
         assert bought
         kept = output.read_bytes() if is_free_before else None
