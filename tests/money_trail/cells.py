@@ -31,6 +31,12 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
         if attempt.digest in by_digest:  # else its text left the table
             calls[attempt.system, by_digest[attempt.digest]].append(attempt)
     best = _best_matches(sorted({*texts} - {""}))
+    left_out = {
+        system
+        for row, text in zip(output.rows, texts, strict=True)
+        for system in SYSTEMS
+        if text and not calls[system, text] and row[f"{system}_status"] == DOWN[0]
+    }
     told: set[tuple[System, str]] = set()
     complaints = []
     for number, (row, text) in enumerate(zip(output.rows, texts, strict=True)):
@@ -39,12 +45,22 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
             paid = [one.cost_usd for one in calls[call] if one.job == job and one.state != "free"]
             expected = _expected(text, calls[call], best.get(call, ("", "")), job)
             found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
+            if found == DOWN and system in left_out and not _is_answered(calls[call]):
+                expected = DOWN  # whatever happened to it before
             cell = row[f"{system}_cost_usd"]
             cost = Decimal(cell) if cell else None
             if (found, cost) != (expected, ZERO if call in told else _known(paid)):
                 complaints.append(f"row {number}, {system}: {found}, {cost}; expected {expected}")
             told.add(call)
     return complaints
+
+
+DOWN = ("HTTP_503", "", "")
+"""The cells of a call that a run did not make, because its system was down."""
+
+
+def _is_answered(attempts: Sequence[Attempt]) -> bool:
+    return bool(attempts) and attempts[-1].state == "answered"
 
 
 def _known(paid: Sequence[Decimal | None]) -> Decimal | None:
@@ -69,9 +85,9 @@ def _expected(
 ) -> tuple[str, str, str]:
     """Return the status, code and title, in the output of a job, of a call attempted so."""
     if not attempts:
-        return ("HTTP_503" if text else "empty", "", "")  # its system was left out
+        return DOWN if text else ("empty", "", "")  # its system was left out
     last = attempts[-1]
-    if last.state == "answered":
+    if _is_answered(attempts):
         return ("ok" if best[0] else "no_match", *best)
     held = last.state == "unconfirmed" and last.job != job
     return ("UNCONFIRMED" if held or last.error == INTERRUPTED else str(last.error), "", "")
