@@ -182,6 +182,7 @@ def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
         "learned_by_source": dict(read.learned.most_common()),
         "by_source": by_source(trained, read.sources),
         "by_level": by_level(trained, system),
+        **({"judged": dict(trained.judged)} if trained.judged else {}),
     }
 
 

