@@ -7,7 +7,17 @@ from typing import Literal, TypeAlias, get_args
 
 from pipeline.answers import System
 
-__all__ = ["BANDS", "LIKELY", "MEASURED", "OK_FROM", "SURE", "Band", "band", "bounded"]
+__all__ = [
+    "BANDS",
+    "LIKELY",
+    "MEASURED",
+    "OK_FROM",
+    "OK_MEASURED",
+    "SURE",
+    "Band",
+    "band",
+    "bounded",
+]
 
 Band: TypeAlias = Literal["sure", "likely", "doubtful"]
 
@@ -31,6 +41,9 @@ OK_FROM: Mapping[System, float] = {
 An expert accepts 85 in 100 of such codes of sources that taught the judgement nothing (of CPV, 81,
 and 87 without one table of texts that begin alike). 16 % (cpv), 32 % (psc), 8 % (unspsc) and
 38 % (naics) of their texts have such a code."""
+
+OK_MEASURED = "about 85 in 100"
+"""How many codes from `OK_FROM` on an expert accepts, for people."""
 
 MEASURED: Mapping[Band, str] = {"sure": "98 in 100", "likely": "7 in 10", "doubtful": "1 in 3"}
 """How many codes of the embedded engine in each band an expert accepts, on the same texts: 98 % of

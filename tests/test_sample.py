@@ -62,6 +62,38 @@ def test_the_readme_shows_what_a_run_prints(result: pipeline.Result) -> None:
     assert [line for line in readme if line in steady] == steady
 
 
+TRICKS = (
+    ("03", "Cut Norway spruce, one at 12 m and six at 4 m, for the town squares in December"),
+    ("51", "Fitting of client-supplied generators at six pumping stations (no supply of sets)"),
+    ("09", "Diesel for snow ploughs"),
+    ("18", "Botas, pantalones y polos para el personal de oficina técnica y almacén"),
+    (
+        "77",
+        "COMBINED SYNOPSIS AND REQUEST. The contracting officer anticipates one firm-fixed-price "
+        "award. Quotes are due by 14:00 local time and late quotes will be handled under the late "
+        "submission rule. Questions by e-mail only. All responsible sources may submit a quote, "
+        "which shall be considered by the agency. Scope, in brief: removal of 60 dead or leaning "
+        "pines along the perimeter road, stump grinding and chipping. Past performance will be "
+        "looked at for the last three years. Invoices go through the payment platform, net 30.",
+    ),
+    (
+        "48",
+        "Tenderers are advised to read every document in the pack carefully. The Authority is not "
+        "bound to accept the lowest or any tender. Bidders must complete the modern slavery, "
+        "social value and carbon declarations. The requirement is for a planning and building "
+        "control case management package. Submissions by portal only; e-mailed bids will be "
+        "rejected without being opened.",
+    ),
+)
+"""Texts whose words mislead, or nearly all of which is boilerplate, with their CPV division."""
+
+
+@pytest.mark.parametrize(("division", "text"), TRICKS)
+def test_a_wrong_code_of_a_misleading_text_is_to_check(division: str, text: str) -> None:
+    (row,) = pipeline.classify([text], systems=["cpv"]).table.to_pylist()
+    assert row["cpv_code"][:2] == division or row["cpv_status"] == "review"
+
+
 def test_both_copies_of_the_sample_give_the_same_codes(result: pipeline.Result) -> None:
     columns = [f"{system}_code" for system in pipeline.SYSTEMS]
     other = pipeline.classify(SAMPLES / "tenders.parquet").table

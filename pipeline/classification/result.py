@@ -21,8 +21,7 @@ from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_col
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import AnySink, Frame, Source
-from pipeline.classification.summary import NOT_FAILED, Summary
-from pipeline.classification.write import SETTLED
+from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage

@@ -18,10 +18,13 @@ from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 from pipeline.quoting import how_many
 
-__all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined", "remedy"]
+__all__ = ["NOT_FAILED", "SETTLED", "Summary", "SystemSummary", "combined", "remedy"]
 
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
+
+SETTLED = ("ok", "decided", "empty", "pending")
+"""The statuses that need no look, or cannot have one yet."""
 
 AGAIN = "Run the same command again; if that buys nothing, with --retry-failed."
 
@@ -72,9 +75,16 @@ class SystemSummary:
         return {
             **{band: self.bands.get(band, 0) for band in BANDS},
             "none": statuses.get("no_match", 0),
-            **{name: statuses.get(name, 0) for name in ("decided", "empty", "pending")},
+            "decided": statuses.get("decided", 0),
+            "no text": statuses.get("empty", 0),
+            "pending": statuses.get("pending", 0),
             "failed": self.failed,
         }
+
+    @property
+    def to_check(self) -> int:
+        """Rows without a code in this system, or with an uncertain one."""
+        return sum(rows for name, rows in self.statuses.items() if name not in SETTLED)
 
     @property
     def with_text(self) -> int:
@@ -235,8 +245,8 @@ class Summary:
         lines = []
         for name, figures in self.systems.items():
             parts = [f"{rows:,} {kind}" for kind, rows in figures.kinds.items() if rows]
-            if figures.median_confidence is not None:
-                parts.append(f"median confidence {figures.median_confidence:.2f}")
+            if figures.to_check:
+                parts.append(f"{figures.to_check:,} to check")
             if self.paid or self.cost_usd:
                 parts.append(f"{plain(figures.cost_usd)} USD")
             lines.append(f"{name}: {', '.join(parts)}")
@@ -247,8 +257,8 @@ class Summary:
             kind: [f"{figures.kinds[kind]:,}" for figures in self.systems.values()]
             for kind in self.kinds
         }
-        medians = [figures.median_confidence for figures in self.systems.values()]
-        cells["median confidence"] = ["-" if each is None else f"{each:.2f}" for each in medians]
+        if any(figures.to_check for figures in self.systems.values()):
+            cells["to check"] = [f"{figures.to_check:,}" for figures in self.systems.values()]
         if self.paid or self.cost_usd:
             cells["USD"] = [plain(figures.cost_usd) for figures in self.systems.values()]
         widths = [max(map(len, [name, *column])) for name, column in cells.items()]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System, answered
 from pipeline.bands import Band, band, bounded
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns, PerAnswer
-from pipeline.classification.summary import SystemSummary
+from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
 from pipeline.decisions import NO_DECISIONS, Decisions, decided
@@ -24,7 +24,6 @@ from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
 
 __all__ = [
-    "SETTLED",
     "Observe",
     "RollUp",
     "Tally",
@@ -128,9 +127,6 @@ Observe: TypeAlias = Callable[[Batch, BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""
 
 Table = TypeVar("Table", bound=Batch)
-
-SETTLED = ("ok", "decided", "empty", "pending")
-"""The statuses that need no look, or cannot have one yet."""
 
 MOST_COUNTED = 4096
 """How many different answers are counted before their figures are added up."""

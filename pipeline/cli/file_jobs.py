@@ -42,7 +42,7 @@ WORDS = {
     "done": "done",
     "skipped": "done before",
     "failed": "failed",
-    "stopped": "stopped (resumable)",
+    "stopped": "stopped, can be continued",
     "not_started": "not started",
 }
 """The states of files, for people."""

@@ -104,7 +104,7 @@ class Parked:
         return self.exit_code == SettingsError.exit_code
 
     def __str__(self) -> str:
-        head = "" if self.message.startswith("Stopped") else "stopped (resumable): "
+        head = "" if self.message.startswith("Stopped") else "stopped, can be continued: "
         return f"{head}{self.message}\n{self.hint}"
 
     def reworded(self, words: Callable[[str], str]) -> Parked:

@@ -21,8 +21,7 @@ from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, rankin
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
-from pipeline.classification.summary import NOT_FAILED, Summary, remedy
-from pipeline.classification.write import SETTLED
+from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary, remedy
 from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above
 from pipeline.files.atomic import MarkedFile

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.excerpts import Excerpts
-from pipeline.classification.write import SETTLED
+from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
 from pipeline.review.table import EnrichedTable, RowCells

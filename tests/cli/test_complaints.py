@@ -46,9 +46,9 @@ def test_a_file_gets_whole_lines_and_no_colours(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("variable", "value", "start"),
     [
-        ("TERM", "xterm", "\x1b[31m\x1b[1mStopped (resumable):\x1b[0m No money."),
-        ("NO_COLOR", "1", "Stopped (resumable): No money."),
-        ("TERM", "dumb", "Stopped (resumable): No money."),
+        ("TERM", "xterm", "\x1b[31m\x1b[1mStopped, can be continued:\x1b[0m No money."),
+        ("NO_COLOR", "1", "Stopped, can be continued: No money."),
+        ("TERM", "dumb", "Stopped, can be continued: No money."),
     ],
 )
 def test_colours_are_for_terminals_whose_users_want_them(

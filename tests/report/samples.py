@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Decided, Failed, Match, Matched
 from pipeline.bands import Band, band
-from pipeline.classification.summary import Summary, SystemSummary
-from pipeline.classification.write import SETTLED
+from pipeline.classification.summary import SETTLED, Summary, SystemSummary
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import Collected, page
 from pipeline.report.changes import Compared

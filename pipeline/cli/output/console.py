@@ -227,7 +227,7 @@ def complain(error: PipelineError | Parked) -> None:
     head, event = ERROR, "error"
     if isinstance(error, Parked):
         event = "stopped"
-        head = "" if error.message.startswith("Stopped") else "Stopped (resumable):"
+        head = "" if error.message.startswith("Stopped") else "Stopped, can be continued:"
     _print(head, error.message, error.hint, event=event, exit_code=error.exit_code)
 
 

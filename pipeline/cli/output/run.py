@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from pipeline.bands import BANDS, MEASURED
+from pipeline.bands import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary, remedy
-from pipeline.classification.write import SETTLED
 from pipeline.cli.output.console import columns, complain, is_json, naming, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
@@ -91,8 +90,11 @@ def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
     if summary.paid:
         yield "sure, likely, doubtful: by the confidence that the service states"
     elif settings.measured:
-        right = [f"{MEASURED[band]} {band}" for band in BANDS]
-        yield f"accepted in tests: {', '.join(right)} codes"
+        right = ", ".join(f"{MEASURED[band]} {band}" for band in BANDS)
+        rest = (
+            f", and {OK_MEASURED} of those not to check" if settings.min_confidence is None else ""
+        )
+        yield f"In tests, an expert accepted {right} codes{rest}."
 
 
 def _next(summary: Summary, page: Path | None) -> Iterator[str]:
@@ -106,7 +108,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield OWNED
     if summary.to_check:
         shown = f"; {page} shows them" if page else ""
-        yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{_by_system(summary)}{shown}"
+        yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
     if summary.review_command:
         yield f"next: {summary.review_command}"
     elif summary.to_check and isinstance(summary.output, Path):
@@ -114,16 +116,6 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield OWNED
-
-
-def _by_system(summary: Summary) -> str:
-    """Return how many codes of each system are to check; "" if there is one system."""
-    counts = {
-        system.upper(): sum(n for name, n in each.statuses.items() if name not in SETTLED)
-        for system, each in summary.systems.items()
-    }
-    codes = ", ".join(f"{name} {codes:,}" for name, codes in counts.items() if codes)
-    return f" ({codes})" if len(counts) > 1 else ""
 
 
 def exit_code(summary: Summary, settings: Settings, table: AnyPath | None = None) -> int:

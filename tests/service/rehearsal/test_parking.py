@@ -31,7 +31,7 @@ def test_a_key_that_is_revoked_parks_the_run_and_a_new_key_goes_on(
         assert customer.accounts.keys.revoke(customer.account, key.key_id)
         parked = finished(run)
     assert parked.exit_code == 4, parked.err
-    assert "stopped (resumable): " in parked.out
+    assert "stopped, can be continued: " in parked.out
     paid = len(customer.charges())
     assert 6 <= paid < len(SYSTEMS) * 40
     assert {one.error for one in customer.attempts() if one.state == "free"} == {"UNAUTHORIZED"}
