@@ -19,16 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline import spark as spark
     from pipeline.answers import SYSTEMS
-    from pipeline.api import (
-        Evaluation,
-        PaidService,
-        Plan,
-        Result,
-        classify,
-        classify_async,
-        evaluate,
-        plan,
-    )
+    from pipeline.api import Plan, Result, classify, classify_async, plan
     from pipeline.classification.classifier import Classifier
     from pipeline.classification.summary import Summary, SystemSummary
     from pipeline.codes.frame import code_table
@@ -44,9 +35,10 @@ if TYPE_CHECKING:
         PipelineError,
         SettingsError,
     )
+    from pipeline.evaluation import Evaluation, evaluate
     from pipeline.file_options import CsvOptions, ExcelOptions
-    from pipeline.paid.estimate import Estimate
-    from pipeline.paid.result import Paid, Parked
+    from pipeline.paid.service import PaidService
+    from pipeline.purchases import Estimate, Paid, Parked
     from pipeline.training import TrainedModel, TrainedSystem, train
 
     __version__: str
@@ -90,10 +82,12 @@ if not TYPE_CHECKING:
         "classification.summary",
         "classification.classifier",
         "api",
+        "paid.service",
+        "evaluation",
         "training",
         "codes.frame",
     )
-    HOMES = ("answers", "errors", "file_options", "paid.estimate", "paid.result", *HEAVY)
+    HOMES = ("answers", "errors", "file_options", "purchases", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The Python functions: classify a table, plan that, or evaluate the answers for one."""
+"""The Python functions: classify a table, or plan that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, same_argument
@@ -16,21 +16,17 @@ from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
 from pipeline.classification.cloud_sink import manifests_at
 from pipeline.classification.columns import never_ok
-from pipeline.classification.job import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import AnySink, Data, Source, open_table
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import SettingsError
-from pipeline.evaluation import Evaluation, evaluate
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.interruption import CHECK_S, Interruption
-from pipeline.paid.estimate import Estimate
-from pipeline.paid.purchase import Purchase
-from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Display, Progress, display_for, line_below_cell, stoppable
+from pipeline.purchases import Estimate, NoPurchase, Purchase
 from pipeline.python_messages import (
     SHORTENED,
     all_arguments,
@@ -42,14 +38,14 @@ from pipeline.python_messages import (
 )
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 
+if TYPE_CHECKING:  # what buys is imported if there is a service
+    from pipeline.paid.service import PaidService
+
 __all__ = [
-    "Evaluation",
-    "PaidService",
     "Plan",
     "Result",
     "classify",
     "classify_async",
-    "evaluate",
     "plan",
 ]
 
@@ -214,17 +210,20 @@ def _opened(
     service: Any,
     partial: Any,
     **options: Any,
-) -> Iterator[tuple[Source, AnySink, Settings, Purchase | Free]]:
-    """Check the arguments of a call, and open what they name; ``buying`` is for `Purchase`."""
+) -> Iterator[tuple[Source, AnySink, Settings, Purchase]]:
+    """Check the arguments of a call, and open what they name; ``buying`` is for the purchase."""
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     settings, folders, reviewed = _asked(service, **options)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         if service is None:
-            yield source, sink, settings, Free(Classifier.of(settings, folders).matcher, reviewed)
+            matcher = Classifier.of(settings, folders).matcher
+            yield source, sink, settings, NoPurchase(matcher, reviewed)
             return
+        from pipeline.paid.purchase import PaidPurchase
+
         identity, earlier = source.identity(settings, sink.path), manifests_at(sink)
-        with Purchase(
+        with PaidPurchase(
             service, settings, identity, decisions=reviewed, earlier=earlier, **buying
         ) as purchase:
             yield source, sink, settings, purchase
@@ -249,9 +248,12 @@ def _asked(
     **others: Any,
 ) -> tuple[Settings, dict[System, ModelFolder], Decisions]:
     """Return what arguments of any type ask for; `Settings` refuses the wrong ones."""
-    if not (service is None or isinstance(service, PaidService)):
-        hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
-        raise SettingsError(f"service is {service!r}.", hint)
+    if service is not None:
+        from pipeline.paid.service import PaidService
+
+        if not isinstance(service, PaidService):
+            hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
+            raise SettingsError(f"service is {service!r}.", hint)
     reviewed = decisions_in(decisions, warn_in_python)
     settings = Settings(
         same_argument(SYSTEMS, systems=systems, system=system),

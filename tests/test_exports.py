@@ -95,6 +95,17 @@ def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_an_offline_call_imports_nothing_that_buys_or_evaluates() -> None:
+    code = (
+        "import sys, pandas, pipeline\n"
+        "pipeline.classify(pandas.DataFrame({'description': ['chairs']}), engine='lexical')\n"
+        "rooms = ('pipeline.paid', 'pipeline.evaluation')\n"
+        "print([name for name in sys.modules if name.startswith(rooms)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_accounts_and_the_client_need_no_engine_no_server_and_no_proxy() -> None:
     heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
     needed = "import pipeline.paid.client.client; from pipeline.service.accounts import Accounts"

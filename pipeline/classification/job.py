@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.answers import Matcher
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.classification.manifest import manifest
 from pipeline.classification.plan import Plan
@@ -18,59 +17,15 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
-from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
-from pipeline.paid.estimate import Estimate
-from pipeline.paid.result import IN_MEMORY, Parked
 from pipeline.progress import Progress, silent
+from pipeline.purchases import IN_MEMORY, Estimate, Parked, Purchase
 from pipeline.settings import Settings
 from pipeline.tables import Batch, check_unchanged, checked
 
-if TYPE_CHECKING:  # offline jobs do not need the purchase code
-    from pipeline.paid.purchase import Purchase
-
-__all__ = ["SILENT", "Free", "Reporter", "Stages", "ignore", "plan", "run"]
-
-
-@dataclass(frozen=True, slots=True)
-class Free:
-    """A matcher that needs no purchase, such as the embedded engine.
-
-    Attributes:
-        matcher: answers the texts.
-        decisions: what people decided about texts; it replaces their answers.
-
-    It has the methods of `pipeline.paid.purchase.Purchase` that the stages of a job call.
-    """
-
-    matcher: Matcher
-    decisions: Decisions = NO_DECISIONS
-    base_url: None = field(default=None, init=False)
-    mark: None = field(default=None, init=False)
-
-    def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
-        """Return the batches; there are no calls to record."""
-        return batches
-
-    def estimate(self) -> Estimate:
-        """Return an estimate of zero calls."""
-        return Estimate.free()
-
-    def describe(self, source: str, output: str, rows: int) -> None:
-        """Note nothing; there is no ledger."""
-
-    def buy(
-        self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
-    ) -> None:
-        """Buy nothing."""
-
-    def paid(self) -> None:
-        """Return None: there are no payments."""
-
-    def close_job(self) -> None:
-        """Note nothing; there is no ledger."""
+__all__ = ["SILENT", "Reporter", "Stages", "ignore", "plan", "run"]
 
 
 log = logging.getLogger(__name__)
@@ -112,7 +67,7 @@ class Stages:
     source: Source
     sink: Sink
     settings: Settings
-    purchase: Purchase | Free
+    purchase: Purchase
     reporter: Reporter
     started: float = field(default_factory=time.monotonic)
 
@@ -120,7 +75,7 @@ class Stages:
         """Refuse what would fail at the end, before any work is done."""
         check_free(self.source.reader.schema.names, self.settings)
         self.sink.check()
-        if self.sink.keeps_partial and not isinstance(self.purchase, Free):
+        if self.sink.keeps_partial and self.purchase.base_url:
             self.sink.partial.check()
 
     def describe(self, rows: int) -> None:
@@ -170,7 +125,8 @@ class Stages:
             check_unchanged(source.reader, CHANGED)
             summary = self._summary(tally, parked, place.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-            record = manifest(source, settings, planned, summary, purchase.base_url, purchase.mark)
+            ledger = purchase.ledger_entry()
+            record = manifest(source, settings, planned, summary, purchase.base_url, ledger)
             draft.commit(record)
         self.reporter.record(record)
         return summary
@@ -180,17 +136,16 @@ class Stages:
 
         That comes before most of the money is spent: a run that is killed cannot do it any more.
         """
-        purchase = self.purchase
         try:
-            if (paid := purchase.paid()) and paid.attempts and (mark := purchase.mark):
-                self.sink.note(mark.while_parked(purchase.base_url))
+            if entry := self.purchase.parked_entry():
+                self.sink.note(entry)
         except PipelineError as error:  # why the run parked is more important
             log.warning("The manifest does not name the ledger: %s", error.message)
 
     def close(self) -> None:
         """Note that the complete table is in place, which makes an incomplete one outdated."""
         self.purchase.close_job()
-        if not isinstance(self.purchase, Free):
+        if self.purchase.base_url:
             self.sink.partial.discard()
 
     def stopped(self, parked: Parked) -> Summary:
@@ -226,7 +181,7 @@ def run(
     source: Source,
     sink: Sink,
     settings: Settings,
-    purchase: Purchase | Free,
+    purchase: Purchase,
     reporter: Reporter = SILENT,
 ) -> Summary:
     """Run a job: read the table, plan, buy the missing answers, write the table with its codes.
@@ -268,7 +223,7 @@ def run(
 def plan(
     source: Source,
     settings: Settings,
-    purchase: Purchase | Free,
+    purchase: Purchase,
     warn: Callable[[str], None] = ignore,
 ) -> Plan:
     """Read the table once and return what a job will do and buy, without spending anything.
@@ -286,10 +241,10 @@ def _plan(
     batches: Iterable[Batch],
     source: Source,
     settings: Settings,
-    purchase: Purchase | Free,
+    purchase: Purchase,
     warn: Callable[[str], None],
 ) -> Plan:
-    found = Plan.of(purchase.noted(batches))
+    found = Plan.of(purchase.record(batches))
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
     return replace(found, purchase=purchase.estimate())

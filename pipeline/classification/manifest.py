@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
@@ -15,9 +15,6 @@ from pipeline.classification.summary import Summary
 from pipeline.file_options import Files
 from pipeline.settings import Settings
 from pipeline.versions import VERSIONS
-
-if TYPE_CHECKING:  # offline jobs do not need the ledger
-    from pipeline.paid.ledger import Mark
 
 __all__ = ["manifest", "was_done"]
 
@@ -28,11 +25,11 @@ def manifest(
     plan: Plan,
     summary: Summary,
     base_url: str | None = None,
-    mark: Mark | None = None,
+    ledger: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the record of a job as JSON types, without secrets or texts from the table.
 
-    It has the address of the service, and the mark by which a later run recognises its ledger.
+    It has the address of the service, and that by which a later run recognises its ledger.
     """
     version = {} if source.version is None else {"version": source.version}
     return {
@@ -44,7 +41,7 @@ def manifest(
         },
         "settings": asdict(settings),
         "service": base_url,
-        "ledger": None if mark is None else asdict(mark),
+        "ledger": ledger,
         "files": None if source.files is None else asdict(source.files),
         "plan": plan.row_counts,
         "summary": summary.to_dict(),

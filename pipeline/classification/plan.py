@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.classification.text_columns import have_words
-from pipeline.paid.estimate import Estimate
+from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
 from pipeline.remembered import Remembered
 from pipeline.tables import Batch

@@ -21,7 +21,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import Files, check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
-from pipeline.paid import identity
+from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.python_messages import warn_in_python
 from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
@@ -140,8 +140,8 @@ class Source:
         It consists of the input and output paths or, for a table in memory, of its texts.
         """
         if self.path is None:
-            return identity.of_contents(settings, self.reader.batches())
-        return identity.of_files(settings, self.path, output)
+            return identity_of_contents(settings, self.reader.batches())
+        return identity_of_files(settings, self.path, output)
 
 
 @contextmanager

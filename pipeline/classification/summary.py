@@ -15,7 +15,7 @@ from pipeline.bands import BANDS, LIKELY, Band
 from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 from pipeline.quoting import how_many
 
 __all__ = ["NOT_FAILED", "SETTLED", "Summary", "SystemSummary", "combined", "remedy"]

@@ -23,7 +23,7 @@ from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, stamp
 from pipeline.money import ZERO, difference, total
-from pipeline.paid import identity
+from pipeline.purchases import identity_of_files
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
 __all__ = ["EarlierRuns", "Manifest", "cost_of", "left_of_limit", "summary_of"]
@@ -83,7 +83,7 @@ class EarlierRuns:
 
     @property
     def _identity(self) -> str:
-        return identity.of_files(self._terms.settings, self.file.path, self.file.output)
+        return identity_of_files(self._terms.settings, self.file.path, self.file.output)
 
     def _done(self) -> Manifest | None:
         options, terms, service = self.options, self._terms, self._terms.service

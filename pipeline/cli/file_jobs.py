@@ -29,9 +29,9 @@ from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
-from pipeline.paid.result import CostLimitReached
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
+from pipeline.purchases import CostLimitReached
 
 __all__ = ["WORDS", "Outcome", "outcomes", "severity"]
 

@@ -15,7 +15,6 @@ from pipeline.answers import BatchAnswers
 from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.job import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import other_input
 from pipeline.classification.sink import default_output
@@ -35,11 +34,11 @@ from pipeline.file_options import Files, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress
+from pipeline.purchases import NoPurchase, Purchase
 from pipeline.tables import Batch, format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
-    from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
 __all__ = ["Job", "files_of", "opened_job", "plan_job", "run_job"]
@@ -160,13 +159,13 @@ class Job:
         before = existing(output, self.terms.storage) if output else None
         return RunReport(path, self.terms.settings, before, files, self.terms.models)
 
-    def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
+    def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase]:
         terms = self.terms
         if terms.service is None:
             from pipeline.classification.classifier import Classifier
 
             matcher = Classifier.of(terms.settings, terms.models).matcher
-            return nullcontext(Free(matcher, terms.decisions))
+            return nullcontext(NoPurchase(matcher, terms.decisions))
         from pipeline.cli.output.buying import open_purchase
 
         return open_purchase(

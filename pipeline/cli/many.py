@@ -34,8 +34,8 @@ from pipeline.settings import Settings
 from pipeline.tables import has_table_suffix
 
 if TYPE_CHECKING:  # imported if there is a service
-    from pipeline.paid.estimate import Estimate, Limited
     from pipeline.paid.service import PaidService
+    from pipeline.purchases import Estimate, Limited
 
 __all__ = ["plan_all", "run_all"]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
-from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
+
+if TYPE_CHECKING:  # what buys is imported if a service is evaluated
+    from pipeline.paid.service import PaidService
 
 __all__ = ["Candidate", "Embedded", "Paid", "check_candidates", "is_address", "model", "offline"]
 

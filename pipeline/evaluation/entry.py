@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument
@@ -19,16 +19,18 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.file_options import CsvOptions, ExcelOptions
-from pipeline.paid.purchase import Purchase
-from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, python_words, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, Settings
 
+if TYPE_CHECKING:  # what buys is imported if a service is evaluated
+    from pipeline.paid.purchase import PaidPurchase
+    from pipeline.paid.service import PaidService
+
 __all__ = ["evaluate"]
 
-Named: TypeAlias = str | PathLike[str] | PaidService
+Named: TypeAlias = "str | PathLike[str] | PaidService"
 """A candidate: ``engine``, ``lexical``, the folder of a model, or a paid service."""
 
 
@@ -117,8 +119,10 @@ def evaluate(
         )
     name = str(data) if isinstance(data, str | PathLike) else UNNAMED
 
-    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-        return Purchase(service, asked, identity, shown)
+    def open_purchase(service: PaidService, asked: Settings, identity: str) -> PaidPurchase:
+        from pipeline.paid.purchase import PaidPurchase
+
+        return PaidPurchase(service, asked, identity, shown)
 
     asked, needed = settings.asked, settings.needed_columns
     source = SOURCE if settings.source_column is None else None
@@ -147,9 +151,11 @@ def _candidates(subject: Named, against: Named | None, system: System) -> list[C
 
 
 def _candidate(named: Any, system: System) -> Candidate:
-    if isinstance(named, PaidService):
-        return Paid(named)
     if not isinstance(named, str | PathLike) or is_address(fspath(named)):
+        from pipeline.paid.service import PaidService  # only who buys needs what buys
+
+        if isinstance(named, PaidService):
+            return Paid(named)
         raise SettingsError(
             "The subject of an evaluation is not a name, a folder or a PaidService.",
             'Give "engine", "lexical", the path of a model, or '

@@ -25,7 +25,7 @@ from pipeline.evaluation.phrases import caveat, only_stated, verdict
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
-from pipeline.paid.result import Paid
+from pipeline.purchases import Paid
 
 __all__ = ["Cost", "Evaluated", "Findings"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
@@ -20,18 +20,19 @@ from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
-from pipeline.paid.identity import of_contents
-from pipeline.paid.purchase import Purchase
-from pipeline.paid.result import Paid as Payments
-from pipeline.paid.result import Parked
-from pipeline.paid.service import PaidService
 from pipeline.progress import Progress
+from pipeline.purchases import Paid as Payments
+from pipeline.purchases import Parked, identity_of_contents
 from pipeline.settings import Settings
 from pipeline.tables import check_unchanged
 
+if TYPE_CHECKING:  # what buys is imported if a service is evaluated
+    from pipeline.paid.purchase import PaidPurchase
+    from pipeline.paid.service import PaidService
+
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
-OpenPurchase: TypeAlias = Callable[[PaidService, Settings, str], Purchase]
+OpenPurchase: TypeAlias = Callable[["PaidService", Settings, str], "PaidPurchase"]
 """Opens the purchase of an evaluation, given the service, the settings and the job's identity."""
 
 
@@ -121,9 +122,9 @@ def _bought(
 ) -> _Scored | Stopped:
     """Buy the answers that the ledger lacks, and score all answers."""
     asked = rows.settings.asked
-    known_by = f"evaluation {of_contents(asked, rows.batches())}"
+    known_by = f"evaluation {identity_of_contents(asked, rows.batches())}"
     with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
-        deque(purchase.noted(rows.batches()), maxlen=0)
+        deque(purchase.record(rows.batches()), maxlen=0)
         purchase.describe(rows.name, "an evaluation", rows.rows)
         parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
@@ -133,7 +134,7 @@ def _bought(
     return scored
 
 
-def _cost(rows: Labelled, purchase: Purchase) -> Cost:
+def _cost(rows: Labelled, purchase: PaidPurchase) -> Cost:
     prices = []
     first = 0
     for batch in rows.batches():

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Literal, TypeAlias
 
 from pipeline.money import ZERO, difference, total
+from pipeline.purchases import Period
 
 __all__ = [
     "MAX_PRICE",
@@ -16,13 +16,10 @@ __all__ = [
     "TYPICAL_LOW",
     "Allowance",
     "Budget",
-    "Period",
     "dearest",
     "over",
 ]
 
-
-Period: TypeAlias = Literal["day", "month"]
 
 OPTIONS: Mapping[Period, str] = {"day": "--max-cost-per-day", "month": "--max-cost-per-month"}
 

@@ -11,7 +11,7 @@ from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
-from pipeline.paid.result import CostLimitReached, Parked
+from pipeline.purchases import CostLimitReached, Parked
 from pipeline.rate import duration
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries

@@ -22,7 +22,7 @@ from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.paid.ledger import Call, Journal, Restraint
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import Judgement, judge
-from pipeline.paid.result import Parked
+from pipeline.purchases import Parked
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -18,7 +19,6 @@ from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, times, total
 from pipeline.paid.bought import Order
-from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
     Call,
     CallCount,
@@ -26,7 +26,6 @@ from pipeline.paid.ledger import (
     Journal,
     Ledger,
     Lock,
-    Mark,
     OutputMark,
     Reserve,
     buyer_lock,
@@ -41,16 +40,16 @@ from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.progress import shown_while
-from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
+from pipeline.purchases import Estimate, Paid, Parked
 from pipeline.remembered import Remembered
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
-__all__ = ["Noting", "Orders", "Purchase", "close_finished", "spent_on"]
+__all__ = ["Noting", "Orders", "PaidPurchase", "close_finished", "spent_on"]
 
 
 NOTED_AT_ONCE = 10_000
@@ -263,7 +262,7 @@ def _accounts_for(paid: Mapping[str, Any], job: Job) -> bool:
     return all(paid.get(name) == figure for name, figure in sent.items())
 
 
-class Purchase:
+class PaidPurchase:
     """Buys what a job's table needs; a context manager.
 
     Args:
@@ -323,7 +322,7 @@ class Purchase:
         self._noting = Noting(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems)
 
-    def __enter__(self) -> Purchase:
+    def __enter__(self) -> PaidPurchase:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
@@ -336,7 +335,7 @@ class Purchase:
         with suppress(ValueError, LedgerError):
             self._job.delete()
 
-    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         return self._noting.noted(batches)
 
@@ -437,10 +436,15 @@ class Purchase:
             over_max_cost_usd=over(money.confirmed, self._service.max_cost),
         )
 
-    @property
-    def mark(self) -> Mark | None:
-        """The ledger's mark for the manifest of the output."""
-        return self._ledger.mark()
+    def ledger_entry(self) -> Mapping[str, Any] | None:
+        """Return the ledger's mark for the manifest of the output."""
+        mark = self._ledger.mark()
+        return asdict(mark) if mark else None
+
+    def parked_entry(self) -> Mapping[str, Any] | None:
+        """Return the mark for an output that is not written yet; None if nothing was sent."""
+        mark = self._ledger.mark() if self._job.money().attempts else None
+        return mark.while_parked(self.base_url) if mark else None
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""

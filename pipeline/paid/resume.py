@@ -10,10 +10,10 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, difference
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.estimate import Limited
 from pipeline.paid.ledger import Job, KeyUsage, Ledger, Lesson, PastAttempt
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
+from pipeline.purchases import Limited
 from pipeline.rate import AUTHENTICATED, Rate, duration
 
 __all__ = ["EarlierRuns", "shared_usage"]

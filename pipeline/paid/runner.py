@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from pipeline.interruption import Interruption, Work
 from pipeline.paid.pool import Pool
-from pipeline.paid.result import Parked
+from pipeline.purchases import Parked
 
 __all__ = ["Brake", "buy_in_thread"]
 

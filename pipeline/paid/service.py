@@ -20,7 +20,8 @@ from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_cl
 from pipeline.paid.ledger import Counting
 from pipeline.paid.ledger.checks import usable
 from pipeline.paid.ledger.totals import read_books
-from pipeline.paid.limits import MAX_PRICE, Period
+from pipeline.paid.limits import MAX_PRICE
+from pipeline.purchases import Period
 from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE

@@ -126,10 +126,3 @@ def test_roll_up_replaces_codes(frame: pd.DataFrame) -> None:
     rolled_up = pipeline.classify(frame, systems="cpv", roll_up=0.95).to_pandas()["cpv_code"]
     plain = pipeline.classify(frame, systems="cpv").to_pandas()["cpv_code"]
     assert rolled_up.tolist() != plain.tolist()
-
-
-def test_everything_public_that_works_on_tables_is_in_one_module() -> None:
-    from pipeline import api
-
-    for name in ("classify", "classify_async", "evaluate", "plan", "Evaluation", "Plan"):
-        assert getattr(api, name) is getattr(pipeline, name)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.job import Free
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.file_options import CsvOptions, Format
+from pipeline.purchases import NoPurchase
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.fakes import ScriptedMatcher
@@ -35,5 +35,5 @@ def run(
     settings = settings or Settings(systems=("cpv",), min_confidence=0.5)
     reader = open_reader(source, settings.text_columns, CsvOptions())
     sink = FileSink(output, output_format, overwrite, source)
-    free = Free(matcher or ScriptedMatcher(settings.systems))
+    free = NoPurchase(matcher or ScriptedMatcher(settings.systems))
     return job.run(Source(reader, source), sink, settings, free)

@@ -12,11 +12,11 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification import job
-from pipeline.classification.job import Free
 from pipeline.classification.provenance import manifest_path
 from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import Source
 from pipeline.errors import InputError, SettingsError
+from pipeline.purchases import NoPurchase
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, open_reader
 from pipeline.tables.table import BATCH_ROWS
@@ -138,7 +138,7 @@ def test_a_table_in_memory_stays_in_memory() -> None:
     settings = Settings(systems=systems)
     sink = MemorySink()
     reader = ArrowReader(pa.table({"description": TEXTS}), settings.text_columns)
-    summary = job.run(Source(reader), sink, settings, Free(ScriptedMatcher(systems)))
+    summary = job.run(Source(reader), sink, settings, NoPurchase(ScriptedMatcher(systems)))
     assert sink.table["cpv_status"].to_pylist()[4] == "VALIDATION_ERROR"
     assert summary.output is None
 

@@ -14,7 +14,7 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.file_options import CsvOptions, ExcelOptions, Files
 from pipeline.money import ZERO
-from pipeline.paid.result import Parked
+from pipeline.purchases import Parked
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
 from pipeline.versions import VERSIONS

@@ -13,7 +13,7 @@ import pipeline
 from pipeline.classification.result import InMemory
 from pipeline.classification.summary import SystemSummary
 from pipeline.errors import InputError, SettingsError
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.html_pages import check_fragment
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.summary import Summary, SystemSummary, combined
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 
 SUMMARY = Summary(
     rows=1234,

@@ -16,7 +16,7 @@ import pytest
 from pipeline.cli.app import COMMANDS, MODULES
 from pipeline.cli.output.console import complain
 from pipeline.errors import SettingsError
-from pipeline.paid.result import Parked
+from pipeline.purchases import Parked
 from tests.cli.conftest import Command
 from tests.cli.terminal import Terminal
 from tests.fakes import keep_out_of

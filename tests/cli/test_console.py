@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.cli.output.console import complain, log_to_stderr, notice, progress_display, say, warn
 from pipeline.errors import OutputError
-from pipeline.paid.result import Parked
 from pipeline.progress import bar, log_lines, silent
+from pipeline.purchases import Parked
 from tests.cli.terminal import Terminal
 
 

@@ -21,7 +21,7 @@ from pipeline.cli.output.metrics import MetricsFile
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
 from pipeline.paid.ledger import Ledger, locks
-from pipeline.paid.result import IN_MEMORY
+from pipeline.purchases import IN_MEMORY
 
 KEY = "tp_0123456789abcdef"
 

@@ -14,7 +14,7 @@ from pipeline.bands import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary, SystemSummary, remedy
 from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 from pipeline.settings import Settings
 from tests.cli.terminal import Terminal
 

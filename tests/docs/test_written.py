@@ -22,7 +22,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.client.outcomes import Failure
 from pipeline.paid.ledger.totals import STATES
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH
-from pipeline.paid.result import Paid
+from pipeline.purchases import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.accounts.keys import LONGEST, MOST_KEYS, SHORTEST

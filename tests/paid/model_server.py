@@ -20,7 +20,7 @@ from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.pool import Pool
-from pipeline.paid.result import Parked
+from pipeline.purchases import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop
 from tests.paid.ledger.buying import FINGERPRINT

@@ -25,9 +25,9 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid.estimate import Estimate
-from pipeline.paid.purchase import Purchase
+from pipeline.paid.purchase import PaidPurchase
 from pipeline.paid.service import PaidService
+from pipeline.purchases import Estimate
 from pipeline.service.accounts import Accounts, Opened
 from pipeline.service.app import create_app
 from pipeline.settings import Settings
@@ -226,14 +226,16 @@ class Buyer:
 
     def run(self) -> Summary:
         reader = open_reader(self.source, self.settings.text_columns)
-        with Purchase(self.service, self.settings, str(self.output)) as purchase:
+        with PaidPurchase(self.service, self.settings, str(self.output)) as purchase:
             sink = FileSink(self.output, "csv", True, self.source)
             return job.run(Source(reader, self.source), sink, self.settings, purchase)
 
     def plan(self) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
-        with Purchase(self.service, self.settings, str(self.output), plan_only=True) as purchase:
+        with PaidPurchase(
+            self.service, self.settings, str(self.output), plan_only=True
+        ) as purchase:
             return job.plan(Source(reader), self.settings, purchase).purchase
 
     def rows(self) -> list[dict[str, str]]:

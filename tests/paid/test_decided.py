@@ -10,7 +10,7 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.decisions import Decisions, decisions_in
-from pipeline.paid.purchase import Purchase
+from pipeline.paid.purchase import PaidPurchase
 from pipeline.tables import open_reader
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.paid.purchases import statuses
@@ -21,13 +21,15 @@ TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
 
 def run(user: Buyer, decisions: Decisions) -> Summary:
     reader = open_reader(user.source, user.settings.text_columns)
-    with Purchase(user.service, user.settings, str(user.output), decisions=decisions) as purchase:
+    with PaidPurchase(
+        user.service, user.settings, str(user.output), decisions=decisions
+    ) as purchase:
         sink = FileSink(user.output, "csv", True, user.source)
         return job.run(Source(reader, user.source), sink, user.settings, purchase)
 
 
 def planned(user: Buyer, decisions: Decisions) -> int:
-    with Purchase(
+    with PaidPurchase(
         user.service, user.settings, "a plan", plan_only=True, decisions=decisions
     ) as purchase:
         reader = open_reader(user.source, user.settings.text_columns)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.output.buying import described, described_files
-from pipeline.paid.estimate import Estimate, Limited
 from pipeline.paid.service import PaidService
+from pipeline.purchases import Estimate, Limited
 from pipeline.rate import Rate
 
 

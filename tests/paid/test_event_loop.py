@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from pipeline.interruption import Interruption
-from pipeline.paid.result import Parked
 from pipeline.paid.runner import Brake, buy_in_thread
+from pipeline.purchases import Parked
 
 
 def loop_of_a_purchase() -> str:

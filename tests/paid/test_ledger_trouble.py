@@ -16,8 +16,8 @@ from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.ledger import journal
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.purchase import Purchase
-from pipeline.paid.result import Paid
+from pipeline.paid.purchase import PaidPurchase
+from pipeline.purchases import Paid
 from pipeline.tables import open_reader
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Buyer, Service, buyer, serving
@@ -25,11 +25,11 @@ from tests.paid.serving import Buyer, Service, buyer, serving
 TEXTS = [f"text number {number:02}" for number in range(30)]
 
 
-def fails(user: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:
+def fails(user: Buyer, spoil: Callable[[PaidPurchase], None] = lambda _: None) -> tuple[str, Paid]:
     """Run a job whose ledger fails; return what is said, and what it has cost."""
     reader = open_reader(user.source, user.settings.text_columns)
     sink = FileSink(user.output, "csv", True, user.source)
-    with Purchase(user.service, user.settings, str(user.output)) as purchase:
+    with PaidPurchase(user.service, user.settings, str(user.output)) as purchase:
         spoil(purchase)
         with pytest.raises(LedgerError) as caught:
             job.run(Source(reader), sink, user.settings, purchase)
@@ -94,16 +94,16 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
 ) -> None:
     monkeypatch.setattr(journal, "PATIENCE_S", 0.0)
 
-    def fill(purchase: Purchase) -> None:
-        noted = purchase.noted
+    def fill(purchase: PaidPurchase) -> None:
+        record = purchase.record
 
-        def noted_and_filled(batches: Any) -> Any:
-            yield from noted(batches)
+        def record_and_fill(batches: Any) -> Any:
+            yield from record(batches)
             with purchase._job.database.transaction() as connection:
                 (now,) = connection.execute("PRAGMA page_count").fetchone()
                 connection.execute(f"PRAGMA max_page_count = {now + pages}")
 
-        purchase.noted = noted_and_filled  # type: ignore[method-assign]
+        purchase.record = record_and_fill  # type: ignore[method-assign]
 
     with serving(service.app()) as address:
         user = buyer(tmp_path, address, service.account.key)

@@ -27,10 +27,11 @@ from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.paid.ledger.totals import tally_of
-from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget, Period
+from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
 from pipeline.paid.pool import Pool
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
+from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger, buyer_lock, ledger_lock
-from pipeline.paid.purchase import Purchase
+from pipeline.paid.purchase import PaidPurchase
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 
@@ -47,7 +47,7 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
     with serving(service.app()) as address:
         user = buyer(tmp_path, address, service.account.key)
         user.write(["one text", "another text"])
-        with Purchase(user.service, user.settings, str(user.output)):
+        with PaidPurchase(user.service, user.settings, str(user.output)):
             monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
             with pytest.raises(LedgerError, match="Another run works on this job"):
                 user.run()

@@ -17,9 +17,9 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
-from pipeline.paid.purchase import Purchase
+from pipeline.paid.purchase import PaidPurchase
+from pipeline.purchases import Estimate
 from pipeline.tables import open_reader
 from tests.forking import Process
 from tests.paid.ledger.buying import buy as answer
@@ -119,8 +119,8 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             return False
 
         def wait() -> None:
-            with Purchase(user.service, user.settings, "waits", confirm=confirm) as purchase:
-                list(purchase.noted(reader.batches()))
+            with PaidPurchase(user.service, user.settings, "waits", confirm=confirm) as purchase:
+                list(purchase.record(reader.batches()))
                 purchase.buy(reader.batches(), purchase.estimate())
 
         Ledger(user.service.ledger, user.service.base_url).close()

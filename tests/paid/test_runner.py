@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.interruption import Interruption, Work
-from pipeline.paid.result import Parked
 from pipeline.paid.runner import Brake, buy_in_thread
+from pipeline.purchases import Parked
 
 
 @pytest.mark.parametrize("started", [False, True], ids=["before it starts", "after that"])

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.answers import Answer, Decided, Failed, Match, Matched
 from pipeline.bands import Band, band
 from pipeline.classification.summary import SETTLED, Summary, SystemSummary
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 from pipeline.report import Collected, page
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings

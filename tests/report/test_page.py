@@ -11,7 +11,7 @@ import pytest
 from pipeline.answers import Answer, Decided, Failed, Match, System
 from pipeline.bands import MEASURED
 from pipeline.errors import OutputError
-from pipeline.paid.result import Paid, Parked
+from pipeline.purchases import Paid, Parked
 from pipeline.report import page_file
 from pipeline.report.changes import Changed, Compared
 from pipeline.report.page import MARK, SHOWN

@@ -17,7 +17,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.file_options import CsvOptions, Files
-from pipeline.paid.result import Paid
+from pipeline.purchases import Paid
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
 

@@ -11,9 +11,9 @@ import click
 from pipeline.cli.output.console import notice, on_terminal, progress_display
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.files.paths import AnyPath
-from pipeline.paid.estimate import Estimate
-from pipeline.paid.purchase import Purchase
+from pipeline.paid.purchase import PaidPurchase
 from pipeline.paid.service import PaidService
+from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
 from pipeline.settings import Settings
 
@@ -28,8 +28,8 @@ def open_purchase(
     plan_only: bool = False,
     decisions: Decisions = NO_DECISIONS,
     earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
-) -> Purchase:
-    """Open the purchase of a job; see `Purchase` for the arguments.
+) -> PaidPurchase:
+    """Open the purchase of a job; see `PaidPurchase` for the arguments.
 
     Before it buys, it prints the estimate. On a terminal it asks, unless the user is sure
     (``--yes``) or the cost has a limit.
@@ -42,7 +42,7 @@ def open_purchase(
         click.echo(described(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
-    return Purchase(
+    return PaidPurchase(
         service,
         settings,
         identity,

@@ -20,8 +20,8 @@ from pipeline.cli.options import origin_of
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
-from pipeline.paid.result import Parked
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
+from pipeline.purchases import Parked
 from pipeline.quoting import quoted, visible
 
 __all__ = [

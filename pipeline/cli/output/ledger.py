@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pipeline.cli.output.times import iso, utc
 from pipeline.money import plain
 from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
-from pipeline.paid.result import IN_MEMORY
+from pipeline.purchases import IN_MEMORY
 from pipeline.quoting import how_many
 from pipeline.text_table import aligned
 
