@@ -23,7 +23,7 @@ from pipeline.engine.model.encoder import Encoded
 from pipeline.engine.model.largest import highest
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Scorer, places
-from pipeline.engine.model.title_words import MEASURES, TitleWords, stems
+from pipeline.engine.model.title_words import MEASURES, TitleWords, stems_of_text
 from pipeline.engine.model.trees import Trees
 from pipeline.engine.text.cleaning import cleaned
 
@@ -191,9 +191,8 @@ class Evidence:
         whole = shares.sum(axis=1)
         part = shares / whole[:, None]
         doubt = -(part * np.log(part + TINY)).sum(axis=1)
-        wanted = [*map(cleaned, texts)]
-        words = np.log1p([len(stems(text)) for text in wanted])
-        length = np.log1p([len(text) for text in wanted])
+        words = np.log1p([len(stems_of_text(text)) for text in texts])
+        length = np.log1p([len(cleaned(text)) for text in texts])
         digits = [sum(map(str.isdigit, text)) / max(1, len(text)) for text in texts]
         return [np.array(each)[:, None] for each in (words, length, digits, whole, doubt, openness)]
 

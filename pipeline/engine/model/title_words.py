@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import islice
-from typing import TypeAlias
+from itertools import chain
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.codes import CodeTable, titles_by_language
-from pipeline.engine.model.arrays import Floats, Texts
-from pipeline.engine.text.cleaning import cleaned, readable
+from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
+from pipeline.engine.text.cleaning import KEPT, cleaned, readable
 from pipeline.engine.text.letters import Words
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "rarities",
     "rarity_levels",
     "stems",
+    "stems_of_text",
 ]
 
 STEMS = 2**16
@@ -46,14 +47,31 @@ MEASURES = 9
 
 TINY = 1e-6
 
-_Title: TypeAlias = tuple[tuple[int, ...], float]
-"""The stems of a title, and the sum of their rarities."""
+NO_STEM = STEMS
+"""The stem of a code without words in its titles: no text has it."""
+
+
+class _Titles(NamedTuple):
+    """The titles of a code.
+
+    Attributes:
+        stems: those of one title after those of another.
+        lengths: how many each title has.
+    """
+
+    stems: Ints
+    lengths: Ints
 
 
 def stems(readable_text: str) -> list[int]:
     """Return the numbers of the stems of a text's words, each once, in their order."""
-    words = islice(WORD.finditer(readable_text), MOST_WORDS)
-    return list(dict.fromkeys(_stem(found[0]) for found in words))
+    return list(dict.fromkeys(map(_stem, WORD.findall(readable_text)[:MOST_WORDS])))
+
+
+@lru_cache(maxsize=KEPT)
+def stems_of_text(text: str) -> Sequence[int]:
+    """Return the stems of the words of a text that say what is bought; see `stems`."""
+    return stems(cleaned(text))
 
 
 @lru_cache(maxsize=2**16)
@@ -90,20 +108,7 @@ class TitleWords:
     table: CodeTable
     of_titles: Floats
     of_texts: Floats
-    _titles: dict[str, tuple[frozenset[int], tuple[_Title, ...]]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-
-    @cached_property
-    def _rare(self) -> list[float]:
-        """``of_titles`` as a list, of which Python reads single numbers faster."""
-        numbers: list[float] = self.of_titles.tolist()
-        return numbers
-
-    @cached_property
-    def _rare_in_texts(self) -> list[float]:
-        numbers: list[float] = self.of_texts.tolist()
-        return numbers
+    _titles: dict[str, _Titles] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _number(self) -> Mapping[str, int]:
@@ -123,75 +128,81 @@ class TitleWords:
             candidate below, or -1 without one; the fit, which is the first times the root of the
             second; and how far the fit and the first are behind the best candidate's.
         """
-        found = np.array(
-            [self._of_text(text, own) for text, own in zip(texts, codes.tolist(), strict=True)],
-            np.float32,
-        ).reshape(*codes.shape, MEASURES - 2)
+        own = np.zeros((*codes.shape, 4))
+        above = np.zeros((*codes.shape, 1))
+        place = np.zeros(STEMS + 1, np.int32)
+        for row, (text, some) in enumerate(zip(texts, codes.tolist(), strict=True)):
+            ancestors = [*map(self._ancestors, some)]
+            distinct = list(dict.fromkeys([*some, *chain.from_iterable(ancestors)]))
+            fits = self._fits(text, distinct, place)
+            own[row] = fits[: len(some)]
+            share = dict(zip(distinct, fits[:, 0].tolist(), strict=True))
+            best = [max(map(share.__getitem__, each), default=0.0) for each in ancestors]
+            above[row, :, 0] = best
+        overall = own[:, :, :1] * np.sqrt(own[:, :, 1:2])
+        below = np.where(_is_below(codes), overall[:, None, :, 0], -1.0).max(axis=2)[:, :, None]
+        found = np.concatenate([own, above, below, overall], axis=2, dtype=np.float32)
         behind = found[:, :, [6, 0]]
         behind = behind - behind.max(axis=1, keepdims=True, initial=0)
         return np.concatenate([found, behind], axis=2)
 
-    def _of_text(self, text: str, codes: Sequence[str]) -> list[tuple[float, ...]]:
-        own = stems(cleaned(text))
-        order = {stem: number for number, stem in enumerate(own)}
-        whole = sum(map(self._rare_in_texts.__getitem__, own)) + TINY
-        fits: dict[str, tuple[float, float, float, float]] = {}
+    def _fits(self, text: str, codes: Sequence[str], place: Ints) -> Floats:
+        """Return the first four measures of codes; ``place`` is all zero, and is again after it."""
+        words = stems_of_text(text)
+        place[[*words]] = np.arange(1, len(words) + 1)
+        titles = [*map(self._titles_of, codes)]
+        some = np.concatenate([each.stems for each in titles])
+        lengths = np.concatenate([each.lengths for each in titles])
+        first = np.cumsum(lengths) - lengths
+        at = place[some]
+        place[[*words]] = 0
+        shared = at > 0
+        rare, rare_in_texts = self._rare[some], self._rare_in_texts[some]
+        share = np.add.reduceat(rare * shared, first) / (np.add.reduceat(rare, first) + TINY)
+        whole = self._rare_in_texts[[*words]].sum() + TINY
+        of_text = np.add.reduceat(rare_in_texts * shared, first) / whole
+        fit = share * np.sqrt(of_text)
+        # The best title of each code: the first of those with the highest fit.
+        counts = [len(each.lengths) for each in titles]
+        code = np.repeat(np.arange(len(codes)), counts)
+        ranked = np.lexsort((-fit, code))
+        best = ranked[np.cumsum(counts) - counts]
+        early = np.minimum.reduceat(np.where(shared, at, STEMS), first)[best]
+        rarest = np.maximum.reduceat(rare * shared, first)[best]
+        return np.stack([share[best], of_text[best], 1 / early, rarest], axis=1) * (
+            fit[best] > 0
+        ).reshape(-1, 1)
 
-        def fit(code: str) -> tuple[float, float, float, float]:
-            if code not in fits:
-                fits[code] = self._fit(code, order, whole)
-            return fits[code]
-
-        own_fits = [fit(code) for code in codes]
-        above = [
-            max((fit(each)[0] for each in self._ancestors(code)), default=0.0) for code in codes
-        ]
-        overall = [share * of_text**0.5 for share, of_text, _, _ in own_fits]
-        short = [code.rstrip("0") for code in codes]
-        below = [
-            max(
-                (
-                    overall[other]
-                    for other, longer in enumerate(short)
-                    if len(longer) > len(start) and longer.startswith(start)
-                ),
-                default=-1.0,
-            )
-            for start in short
-        ]
-        return [
-            (*some, up, down, total)
-            for some, up, down, total in zip(own_fits, above, below, overall, strict=True)
-        ]
-
-    def _fit(
-        self, code: str, order: Mapping[int, int], whole: float
-    ) -> tuple[float, float, float, float]:
-        every, titles = self._stems_of(code)
-        best, most = (0.0, 0.0, 0.0, 0.0), 0.0
-        if every.isdisjoint(order):
-            return best
-        rare, rare_in_texts = self._rare, self._rare_in_texts
-        for own, total in titles:
-            shared = [stem for stem in own if stem in order]
-            if shared:
-                share = sum([rare[stem] for stem in shared]) / total
-                of_text = sum([rare_in_texts[stem] for stem in shared]) / whole
-                if share * of_text**0.5 > most:
-                    most = share * of_text**0.5
-                    early = 1 / (1 + min([order[stem] for stem in shared]))
-                    best = share, of_text, early, max([rare[stem] for stem in shared])
-        return best
-
-    def _stems_of(self, code: str) -> tuple[frozenset[int], tuple[_Title, ...]]:
-        """Return the stems of all titles of a code, and each of these titles."""
+    def _titles_of(self, code: str) -> _Titles:
         if code not in self._titles:
             number = self._number.get(code)
             texts = [] if number is None else [titles[number] for titles in self._languages]
-            some = dict.fromkeys(tuple(stems(readable(text))) for text in texts if text)
-            titles = tuple((own, sum(self._rare[stem] for stem in own) + TINY) for own in some)
-            self._titles[code] = frozenset().union(*some), titles
+            # One text of many lines is folded much faster than many texts.
+            lines = readable("\n".join(filter(None, texts))).split("\n")
+            some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
+            some = some or [(NO_STEM,)]
+            every = np.fromiter(chain.from_iterable(some), np.int32)
+            self._titles[code] = _Titles(every, np.array([*map(len, some)]))
         return self._titles[code]
+
+    @cached_property
+    def _rare(self) -> Floats:
+        return np.append(self.of_titles, 0).astype(np.float64)
+
+    @cached_property
+    def _rare_in_texts(self) -> Floats:
+        return np.append(self.of_texts, 0).astype(np.float64)
 
     def _ancestors(self, code: str) -> Sequence[str]:
         return self.table.ancestors(code) if code in self._number else ()
+
+
+def _is_below(codes: Texts) -> Bools:
+    """Return texts x candidates x candidates: whether the second is below the first."""
+    written = codes.astype("S8")
+    digits = np.ascontiguousarray(written).view(">u8")
+    depth = np.char.str_len(np.char.rstrip(written, b"0"))
+    other = np.uint64(8) * (np.uint64(8) - depth.astype(np.uint64))[:, :, None]
+    same = digits[:, :, None] >> other == digits[:, None, :] >> other
+    below: Bools = same & (depth[:, None, :] > depth[:, :, None])
+    return below
