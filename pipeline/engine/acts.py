@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import cache, lru_cache
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +87,8 @@ def _beginnings(system: System) -> dict[str, Act]:
 def act_of_code(system: System, code: str) -> Act:
     """Return the act of a code, as `pipeline.codes.normalized` writes it."""
     known = _beginnings(system)
-    starts = [*accumulate(code)]
-    return next((known[start] for start in reversed(starts) if start in known), Act.SERVICE)
+    starts = (code[:end] for end in range(len(code), 0, -1))
+    return next((known[start] for start in starts if start in known), Act.SERVICE)
 
 
 GENERAL = "general"

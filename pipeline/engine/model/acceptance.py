@@ -109,7 +109,7 @@ class Evidence:
         system: System,
         lister: Lister,
         titles: TitleWords,
-        scorers: Mapping[System, Scorer],
+        voices: Mapping[System, Voice],
     ) -> Evidence:
         """Return the evidence of a system.
 
@@ -117,17 +117,16 @@ class Evidence:
             system: the system.
             lister: lists the best codes.
             titles: the words of the titles.
-            scorers: the general scorers of all systems.
+            voices: what the general model says, by system.
 
         Raises:
             ValueError: the general model lacks a code or a system.
         """
-        if scorers.keys() != {*SYSTEMS}:
+        if voices.keys() != {*SYSTEMS}:
             raise ValueError("the general model beside it lacks a system")
-        place = places(scorers[system].codes, lister.codes)
+        place = places(voices[system].scorer.codes, lister.codes)
         if place.min() < 0:
             raise ValueError("the general model beside it lacks one of its codes")
-        voices = {name: Voice(name, scorer) for name, scorer in scorers.items()}
         return cls(system, lister, titles, voices, place)
 
     def traits(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pipeline.answers import System
 from pipeline.engine.model import stored
+from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.array_file import mapped
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.expected import Sizes, check_encoder, check_shapes, check_system
@@ -30,7 +31,7 @@ from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.stored import Arrays
 from pipeline.errors import SettingsError
 
-__all__ = ["check_arrays", "general_scorers", "load_model", "opened"]
+__all__ = ["check_arrays", "general_voices", "load_model", "opened"]
 
 log = logging.getLogger(__name__)
 
@@ -100,17 +101,22 @@ def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
     return arrays, stored.scorer(arrays, encoder)
 
 
-def general_scorers(folder: ModelFolder | None = None) -> dict[System, Scorer]:
-    """Return the scorers of all systems of a general model; without one, of the package's."""
+def general_voices(folder: ModelFolder | None = None) -> dict[System, Voice]:
+    """Return what a general model says of each system; without one, the package's."""
     general = folder or general_model()
-    return {system: _scorer(general, system)[1] for system in general.systems}
+    return {system: _voice(general, system) for system in general.systems}
 
 
-def _voices(folder: ModelFolder, about: About, system: System) -> dict[System, Scorer]:
-    """Return the general scorers, if the model judges its best codes by what they say."""
+@cache
+def _voice(general: ModelFolder, system: System) -> Voice:
+    return Voice(system, _scorer(general, system)[1])
+
+
+def _voices(folder: ModelFolder, about: About, system: System) -> dict[System, Voice]:
+    """Return the general voices, if the model judges its best codes by what they say."""
     if f"{system}.tree_leaves" not in about.checksums:
         return {}
-    return general_scorers(folder if about.values[system]["weight"] is None else None)
+    return general_voices(folder if about.values[system]["weight"] is None else None)
 
 
 def check_arrays(folder: ModelFolder) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.codes import load
-from pipeline.engine.model.acceptance import Acceptance, Evidence
+from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.crosswalk import Crosswalk
@@ -159,7 +159,7 @@ def model(
     own: Scorer,
     beside: Model | None,
     cpv: Model | None,
-    voices: Mapping[System, Scorer],
+    voices: Mapping[System, Voice],
 ) -> Model:
     """Return a model from its arrays and values.
 
@@ -170,7 +170,7 @@ def model(
         own: the model's own scorer; see `scorer`.
         beside: the shipped model, if the model is blended with it.
         cpv: the general model of CPV, if the model asks it.
-        voices: the general scorers of all systems, if the model judges its best codes.
+        voices: what the general model says of each system, if the best codes are judged by it.
 
     Raises:
         ValueError: the model has a part that does not fit the shipped models.
@@ -227,7 +227,7 @@ def _acceptance(
     values: Mapping[str, Any],
     own: Scorer,
     scores: Scores,
-    voices: Mapping[System, Scorer],
+    voices: Mapping[System, Voice],
 ) -> Acceptance:
     examples, titles = (
         InvertedIndex(*(np.asarray(arrays[f"{kind}_{name}"]) for name in INDEX))

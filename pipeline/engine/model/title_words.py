@@ -169,9 +169,9 @@ class TitleWords:
         best = ranked[np.cumsum(counts) - counts]
         early = np.minimum.reduceat(np.where(shared, at, STEMS), first)[best]
         rarest = np.maximum.reduceat(rare * shared, first)[best]
-        return np.stack([share[best], of_text[best], 1 / early, rarest], axis=1) * (
-            fit[best] > 0
-        ).reshape(-1, 1)
+        found: Floats = np.stack([share[best], of_text[best], 1 / early, rarest], axis=1)
+        found[fit[best] == 0] = 0
+        return found
 
     def _titles_of(self, code: str) -> _Titles:
         if code not in self._titles:

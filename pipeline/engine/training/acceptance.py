@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.codes import load, titles_by_language
-from pipeline.engine.model.acceptance import Acceptance, Evidence
+from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import calibration_error, logistic, probability
 from pipeline.engine.model.candidates import Lister
@@ -18,7 +18,6 @@ from pipeline.engine.model.encoder import portions
 from pipeline.engine.model.general_codes import is_general
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import reading
-from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.stored import own
 from pipeline.engine.model.title_words import (
     RARITY_STEP,
@@ -59,14 +58,14 @@ def lister(task: Task, whole: bool, model: Model) -> Lister:
 
 
 def judge(
-    model: Model, listed: Lister, scorers: Mapping[System, Scorer], judged: Sequence[Judgement]
+    model: Model, listed: Lister, voices: Mapping[System, Voice], judged: Sequence[Judgement]
 ) -> tuple[Acceptance, dict[str, Any]]:
     """Return what judges the best codes of a model, and how well it does.
 
     Args:
         model: a model that did not learn from the judged texts.
         listed: lists its best codes.
-        scorers: the general scorers of all systems.
+        voices: what the general model says of each system.
         judged: the judged texts. Those of each source are judged by what the others teach, which
             gives the figures and the calibration.
     """
@@ -78,7 +77,7 @@ def judge(
         readable(title) for language in titles_by_language(table) for title in language if title
     )
     words = TitleWords(table, _rare(titles), _rare(map(cleaned, texts)))
-    evidence = Evidence.of(system, listed, words, scorers)
+    evidence = Evidence.of(system, listed, words, voices)
     found, traits = _traits(model, evidence, texts)
     lessons = _Lessons.of(traits, listed.codes[found], verdicts)
     unseen = _unseen(lessons, [each.source for each in some])

@@ -9,10 +9,11 @@ import numpy as np
 from loky import ProcessPoolExecutor
 
 from pipeline.answers import System
+from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
-from pipeline.engine.model.loading import general_scorers
+from pipeline.engine.model.loading import general_voices
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.products import rounded
@@ -62,21 +63,24 @@ def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1
     if any(task.learns_held_back for task in tasks):
         whole = _fitted(tasks, recipe, True, advance, jobs)
         models = [*map(finished, tasks, whole, models)]
-    scorers = {task.system: own(model) for task, model in zip(tasks, models, strict=True)}
+    voices = {
+        task.system: Voice(task.system, own(model))
+        for task, model in zip(tasks, models, strict=True)
+    }
     return [
-        _with_acceptance(task, trial, model, scorers)
+        _with_acceptance(task, trial, model, voices)
         for task, trial, model in zip(tasks, trials, models, strict=True)
     ]
 
 
 def _with_acceptance(
-    task: Task, trial: Trained, model: Model, trained: Mapping[System, Scorer]
+    task: Task, trial: Trained, model: Model, trained: Mapping[System, Voice]
 ) -> Trained:
     """Return the finished model, with what judges its best codes if the task has judged texts."""
     if not task.judged:
         return replace(trial, model=model)
-    scorers = trained if task.beside is None else general_scorers()
-    acceptance, figures = judge(trial.model, lister(task, False, trial.model), scorers, task.judged)
+    voices = trained if task.beside is None else general_voices()
+    acceptance, figures = judge(trial.model, lister(task, False, trial.model), voices, task.judged)
     evidence = replace(acceptance.evidence, lister=lister(task, True, model))
     judges = replace(acceptance, evidence=evidence)
     return replace(trial, model=replace(model, acceptance=judges), judged=figures)

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
-from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.stored import own
 from pipeline.engine.training import Trained
 from pipeline.engine.training.acceptance import judge, lister
@@ -103,9 +103,9 @@ def test_no_source_is_judged_by_what_it_taught() -> None:
     ]
     plain = trained(judged=False)["cpv"].model
     texts, codes = history(300)
-    scorers: dict[System, Scorer] = {s: own(each.model) for s, each in trained().items()}
+    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
     listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
-    _, figures = judge(plain, listed, scorers, some)
+    _, figures = judge(plain, listed, voices, some)
     assert figures["accepted"] < 0.2
 
 
@@ -117,9 +117,9 @@ def test_texts_that_do_not_say_what_is_bought_are_not_sure() -> None:
     ]
     plain = trained(judged=False)["cpv"].model
     texts, codes = history(300)
-    scorers: dict[System, Scorer] = {s: own(each.model) for s, each in trained().items()}
+    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
     listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
-    acceptance, figures = judge(plain, listed, scorers, [*judgements(400, 3), *nothing])
+    acceptance, figures = judge(plain, listed, voices, [*judgements(400, 3), *nothing])
     _, sure = replace(plain, acceptance=acceptance).predict(["district annual phase 201"], 1)
     assert figures["texts"] == 400, "they are in no share"
     assert sure[0, 0] < 0.3
