@@ -18,7 +18,7 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.paid.client.responses import read_response, usual_matches
+from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger import Cost, Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.remembered import Remembered
@@ -161,8 +161,6 @@ class _Kept:
 
 
 def _lasting(status: int, body: bytes) -> Answer:
-    if (usual := usual_matches(status, body)) is not None:
-        return Matched(usual)
     match _outcome(status, body):
         case Answered(matches, _):
             return Matched(matches)

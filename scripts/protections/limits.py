@@ -202,13 +202,7 @@ PROTECTIONS = (
         "a price that is stated twice is not believed",
         "if isinstance(fields, Repetitive) and name in fields.repeated:",
         "if False:",
-        "tests/paid/client/test_responses_usual.py::test_what_states_a_price_twice_states_none",
-    ),
-    Protection(
-        "metadata that is stated twice is not read in a hurry",
-        "if body.count(b'\"metadata\"') > 1 or ESCAPED_ASCII.search(body):",
-        "if False:",
-        "tests/paid/client/test_responses_usual.py::test_what_states_a_price_twice_states_none",
+        "tests/paid/client/test_prices.py::test_what_states_a_price_twice_states_none",
     ),
     Protection(
         "a price that contradicts its parts is not believed",

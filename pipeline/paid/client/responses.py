@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from pipeline.answers import Match
@@ -37,94 +34,15 @@ from pipeline.paid.client.prices import NUMBER, Price, decoded, number, printabl
 
 __all__ = [
     "MAX_BODY",
-    "UsualAnswer",
     "is_surely_free",
     "is_whole",
     "read_response",
-    "read_usual",
-    "usual_matches",
 ]
 
 
 MAX_BODY: Final = 1 << 20
 """The largest body that is read, bytes; ten matches take about two thousand."""
 
-
-ESCAPED_ASCII: Final = re.compile(rb"\\u00[2-7]")
-"""An escape that nobody needs: it may hide a name."""
-
-
-class UsualMatches(msgspec.Struct, frozen=True):
-    """A success in UTF-8 with the documented types; its matches are in the order received."""
-
-    success: bool
-    data: tuple[Match, ...]
-
-    @property
-    def matches(self) -> tuple[Match, ...]:
-        """The matches, the best first."""
-        confidences = [match.confidence for match in self.data]
-        if confidences == sorted(confidences, reverse=True):
-            return self.data  # as most services send them
-        return tuple(sorted(self.data, key=CONFIDENCE, reverse=True))
-
-
-class UsualAnswer(UsualMatches, frozen=True):
-    """The same with what states its price."""
-
-    metadata: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-CONFIDENCE = attrgetter("confidence")
-
-_answer: Final = msgspec.json.Decoder(UsualAnswer)
-_MATCHES_DECODER: Final = msgspec.json.Decoder(UsualMatches)
-
-T = TypeVar("T", bound=UsualMatches)
-
-
-def read_usual(status: int, body: bytes) -> UsualAnswer | None:
-    """Return an answer in the usual form; None if `responses` must read it.
-
-    msgspec accepts only part of what `decoded` accepts. Where it reads a value differently, the
-    result is None: it has no negative zero. Of several values of one name, it keeps the last
-    without a word, so that metadata must be named once at most.
-    """
-    if body.count(b'"metadata"') > 1 or ESCAPED_ASCII.search(body):
-        return None
-    return _read(_answer, status, body)
-
-
-def usual_matches(status: int, body: bytes) -> tuple[Match, ...] | None:
-    """Return the matches of an answer whose price is known, the best first; None as above."""
-    answer = _read(_MATCHES_DECODER, status, body)
-    return None if answer is None else answer.matches
-
-
-def _read(decoder: msgspec.json.Decoder[T], status: int, body: bytes) -> T | None:
-    if not 200 <= status <= 299 or len(body) > MAX_BODY:
-        return None
-    try:
-        answer = decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return answer if answer.success and _is_clean(answer.data) else None
-
-
-def _is_clean(matches: Sequence[Match]) -> bool:
-    """Return whether every match has a code of its own, and a confidence that is not 0."""
-    codes = [match.code for match in matches]
-    return (
-        len({*codes}) == len(codes)
-        and 0.0 not in [match.confidence for match in matches]
-        and "" not in codes
-        and ("".join(codes).isalnum() or codes == [code.strip() for code in codes])
-    )
-
-
-KNOWN_PRICES, KNOWN_BYTES = 1_000, 1_000
-"""How many prices are cached, and the longest metadata, in bytes, whose price is. Most answers of a
-service cost the same, and reading a price takes half the time of reading an answer."""
 
 LONGEST_WAIT = 24 * 3600.0
 BETWEEN_WAITS = re.compile(r",(?! *[0-9]{1,2}[ -][A-Za-z])")
@@ -162,8 +80,6 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         headers: the headers; only a refusal's matter.
         body: the bytes; more than `MAX_BODY` are unreadable.
     """
-    if (usual := read_usual(status, body)) and (price := _usual_price(usual)) is not None:
-        return _paid(usual.matches, price)
     content = _parsed(body)
     named = {name.lower(): value for name, value in headers.items()}
     if isinstance(content, dict) and _is_failure(content):
@@ -173,21 +89,6 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
     return _charged(_by_status(status, named, "") or _stray(status, named), content)
-
-
-def _usual_price(usual: UsualAnswer) -> Price | None:
-    """Return the price that an answer states; None if its metadata cannot be read."""
-    metadata = bytes(usual.metadata)
-    read = _price_in if len(metadata) <= KNOWN_BYTES else _price_in.__wrapped__
-    return read(metadata)
-
-
-@lru_cache(maxsize=KNOWN_PRICES)
-def _price_in(metadata: bytes) -> Price | None:
-    try:
-        return read_price({"metadata": decoded(metadata.decode(errors="replace"))})
-    except (ValueError, RecursionError):
-        return None
 
 
 def is_whole(body: bytes) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.money import plain
+from pipeline.money import ZERO, plain
 from pipeline.paid.client.outcomes import (
     Answered,
     Refused,
@@ -16,6 +17,7 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
+from pipeline.paid.client.prices import decoded
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger.totals import amount
 from tests.paid.client.bodies import DETAILED, NO_LIST, SEEDS, priced
@@ -171,3 +173,50 @@ def test_every_price_is_an_amount_that_the_ledger_accepts(
     if isinstance(outcome, Answered):
         assert outcome.cost_usd is not None
         assert amount(str(outcome.cost_usd)) == stated
+
+
+ITEM = '{"code":"1","title":"a","confidence":0.5}'
+
+
+def test_a_free_answer_costs_zero() -> None:
+    body = f'{{"success":true,"data":[{ITEM}],"metadata":{{"cost":{{"apiCost":-0}}}}}}'.encode()
+    outcome = read_response(200, {}, body)
+    assert isinstance(outcome, Answered) and outcome.cost_usd == ZERO
+
+
+STATED = '{"costBreakdown":{"finalCost":0.0001,"currency":"USD"},"cost":{"apiCost":0.0001}}'
+AGAIN = {
+    "finalCost": ('"finalCost":0.0001', '"finalCost":0.0001,"finalCost":0.0001'),
+    "apiCost": ('"apiCost":0.0001', '"apiCost":0.0009,"apiCost":0.0001'),
+    "currency": ('"currency":"USD"', '"currency":"EUR","currency":"USD"'),
+    "cost": ('"cost":', '"cost":{"apiCost":0.2},"cost":'),
+    "costBreakdown": ('"costBreakdown":', '"costBreakdown":null,"costBreakdown":'),
+    "metadata": (STATED, f'{STATED},"metadata":{STATED}'),
+}
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("name", [*AGAIN])
+def test_what_states_a_price_twice_states_none(name: str, escaped: bool) -> None:
+    """An escape spells a name in another way."""
+    again = STATED.replace(*AGAIN[name]) if name != "metadata" else AGAIN[name][1]
+    body = f'{{"success":true,"data":[{ITEM}],"metadata":{again}}}'
+    if escaped:
+        before, _, after = body.rpartition(f'"{name}"')
+        body = rf'{before}"\u{ord(name[0]):04x}{name[1:]}"{after}'
+        assert json.loads(body)["metadata"]
+    outcome = read_response(200, {}, body.encode())
+    assert isinstance(outcome, WrongPrice)
+    assert outcome.reason == f"{name} is stated twice"
+    assert isinstance(outcome.ended, Answered)
+
+
+def test_other_names_may_be_stated_twice() -> None:
+    body = f'{{"success":true,"note":1,"note":2,"data":[{ITEM}],"metadata":{STATED}}}'.encode()
+    outcome = read_response(200, {}, body)
+    assert isinstance(outcome, Answered) and outcome.cost_usd == Decimal("0.0001")
+
+
+def test_a_large_object_with_a_name_twice_is_read_in_a_moment() -> None:
+    names = ",".join(f'"n{number}":0' for number in range(50_000))
+    assert len(decoded(f'{{{names},"n0":1}}')) == 50_000
