@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.answers import Matcher
@@ -323,6 +324,10 @@ class Purchase(Protocol):
     def base_url(self) -> str | None:
         """Where it buys; None if nothing is bought."""
 
+    @property
+    def ledger(self) -> Path | None:
+        """The ledger of what is bought; None if nothing is."""
+
     def record(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         """Yield a table's batches, and record the calls that they need."""
 
@@ -357,6 +362,7 @@ class NoPurchase:
     matcher: Matcher
     decisions: Decisions = NO_DECISIONS
     base_url: None = field(default=None, init=False)
+    ledger: None = field(default=None, init=False)
 
     def record(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         """Return the batches; there are no calls."""

@@ -118,7 +118,7 @@ BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
 """An option in parentheses after the argument that it names."""
 
 OPTION = re.compile(
-    r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
+    r"(?P<command>tender-pipeline ledger [a-z -]+)|--(?P<option>[a-z]+(?:-[a-z]+)*)"
     r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|tab"
     r"|(?:none|lf)\b))?"
 )
@@ -284,6 +284,8 @@ def warn_in_python(text: str) -> None:
 
 
 def _argument(found: re.Match[str]) -> str:
+    if found["command"]:  # which has options in Python, too
+        return found[0]
     plain = found["option"].replace("-", "_")
     name, value = ARGUMENTS.get(plain, plain), found["value"]
     if value is None:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
-__all__ = ["LONGEST", "cut", "how_many", "listed", "quoted", "readable", "visible"]
+__all__ = [
+    "LONGEST",
+    "command",
+    "cut",
+    "how_many",
+    "in_shell",
+    "listed",
+    "quoted",
+    "readable",
+    "visible",
+]
 
 LONGEST = 40
 """Characters of a name that a message quotes."""
@@ -16,6 +28,22 @@ CONTROLS = {
     each: f"\\x{each:02x}" for each in (*range(32), *range(127, 160)) if chr(each) not in "\n\t"
 }
 """How control characters are shown."""
+
+
+def command(*words: str | Path) -> str:
+    """Return a command of this tool for a person to run: ``tender-pipeline review out.csv``.
+
+    Args:
+        words: what follows the tool's name: words as they are, and paths.
+    """
+    arguments = (in_shell(each) if isinstance(each, Path) else each for each in words)
+    return " ".join(["tender-pipeline", *arguments])
+
+
+def in_shell(path: object) -> str:
+    """Return a path as an argument in a shell: quoted, and never taken for an option."""
+    text = str(path)
+    return quote(f"./{text}" if text.startswith("-") else text)
 
 
 def how_many(number: int, noun: str) -> str:

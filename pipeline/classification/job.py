@@ -167,6 +167,7 @@ class Stages:
             to_check=tally.to_check,
             paid=paid,
             parked=parked,
+            ledger=self.purchase.ledger,
         )
 
 

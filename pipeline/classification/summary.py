@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
@@ -16,7 +15,7 @@ from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.purchases import Paid, Parked
-from pipeline.quoting import how_many
+from pipeline.quoting import command, how_many
 
 __all__ = ["NOT_FAILED", "SETTLED", "Summary", "SystemSummary", "combined", "remedy"]
 
@@ -35,9 +34,8 @@ REMEDIES = {
     "CONNECTION_ERROR": f"The connection failed. {AGAIN}",
     "MALFORMED_RESPONSE": "The answers cannot be read. Ask the service's operator, then run again "
     "with --retry-failed.",
-    "UNCONFIRMED": "The answers were lost, and may have been billed. Compare the account's "
-    "statement, and record it with tender-pipeline ledger settle; or buy them again with "
-    "--retry-failed.",
+    "UNCONFIRMED": "The answers were lost, and may have been billed. Compare them with the "
+    "account's statement ({attempts}), or buy them again with --retry-failed.",
     "RATE_LIMIT_EXCEEDED": "The rate limit was reached. Run the same command again later, or with "
     "a lower --rate.",
     "INTERNAL_ERROR": f"The service failed. {AGAIN}",
@@ -123,6 +121,7 @@ class Summary:
         parked: why the run stopped early; None if it is complete.
         to_check: rows to review: at least one system has the status ``review``,
             ``no_match`` or an error.
+        ledger: the ledger of what the job bought; None if it bought nothing.
     """
 
     rows: int
@@ -134,6 +133,7 @@ class Summary:
     paid: Paid | None = None
     parked: Parked | None = None
     to_check: int = 0
+    ledger: Path | None = None
 
     @property
     def kinds(self) -> list[str]:
@@ -148,7 +148,7 @@ class Summary:
         place = self.output
         if not self.to_check or self.parked or not isinstance(place, Path) or place.is_dir():
             return None
-        return f"tender-pipeline review {quote(str(place))}"
+        return command("review", place)
 
     @property
     def doubtful_under(self) -> float | None:
@@ -192,6 +192,10 @@ class Summary:
         """How many rows of all systems have a failed call, by its error type."""
         statuses = sum((Counter(each.statuses) for each in self.systems.values()), Counter[str]())
         return Counter({kind: n for kind, n in statuses.items() if kind not in NOT_FAILED})
+
+    def remedy(self, kind: str) -> str:
+        """Return what to do about rows whose call failed with an error type."""
+        return remedy(kind, self.ledger)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -283,10 +287,17 @@ class Summary:
         return [*lines, f"{what}: {self.output}"] if self.output else lines
 
 
-def remedy(kind: str) -> str:
-    """Return what to do about rows whose call failed with an error type."""
+def remedy(kind: str, ledger: Path | None = None) -> str:
+    """Return what to do about rows whose call failed with an error type.
+
+    Args:
+        kind: the error type.
+        ledger: the ledger of what was bought; None if it is not known.
+    """
     if kind in REMEDIES:
-        return REMEDIES[kind]
+        there = ("--ledger", ledger) if ledger else ()
+        attempts = command("ledger attempts --state unconfirmed", *there)
+        return REMEDIES[kind].format(attempts=attempts)
     if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
         return REMEDIES["INTERNAL_ERROR"]
     if kind.startswith("HTTP_"):
@@ -311,6 +322,7 @@ def combined(summaries: Sequence[Summary]) -> Summary:
         paid=Paid.together([summary.paid for summary in summaries if summary.paid]),
         parked=summaries[-1].parked,
         to_check=sum(summary.to_check for summary in summaries),
+        ledger=summaries[-1].ledger,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ from pipeline.answers import System
 from pipeline.bands import Band, band
 from pipeline.charts import Ranked, environment, ranking
 from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
-from pipeline.classification.summary import Summary, remedy
+from pipeline.classification.summary import Summary
 from pipeline.money import plain
 from pipeline.python_messages import python_words
 from pipeline.quoting import readable
@@ -181,9 +180,8 @@ def _rows(
 PARTS = ("code", "title", "confidence", "status")
 
 
-@cache
-def _remedy(kind: str) -> str:
-    return python_words(remedy(kind))
+def _remedy(kind: str, summary: Summary) -> str:
+    return python_words(summary.remedy(kind))
 
 
 def _templates() -> Environment:

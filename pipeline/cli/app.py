@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from shlex import quote
 
 import click
 
 from pipeline.cli.signals import leaving_at_once
+from pipeline.quoting import command
 
 __all__ = ["COMMANDS", "MODULES", "app"]
 
@@ -74,7 +74,7 @@ def _meant(name: str) -> str:
     if close := get_close_matches(name, COMMANDS, 1):
         return f" Did you mean {close[0]!r}?"
     if name and Path(name).exists():  # an empty one would be the current folder
-        return f" To classify that: tender-pipeline run {quote(name)}"
+        return f" To classify that: {command('run', Path(name))}"
     return ""
 
 

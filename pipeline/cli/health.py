@@ -20,6 +20,7 @@ from pipeline.decisions import decisions_in
 from pipeline.errors import PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.files.paths import is_seen
+from pipeline.quoting import command
 from pipeline.report import page_file
 from pipeline.tables import output_format_of
 from pipeline.versions import VERSIONS
@@ -202,13 +203,13 @@ def _ledger_file(path: Path) -> Finding:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"
         return Finding("ledger", "warning", found, "Check this machine's clock.")
-    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_counted(jobs)}")
+    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_counted(jobs, path)}")
 
 
-def _counted(jobs: Sequence[OpenJob]) -> str:
+def _counted(jobs: Sequence[OpenJob], ledger: Path) -> str:
     in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
     apart = f", {in_memory} of them of a table in memory" if in_memory else ""
-    listed = " (tender-pipeline ledger jobs lists them)" if jobs else ""
+    listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
     return f"open jobs: {len(jobs)}{apart}{listed}"
 
 

@@ -17,6 +17,7 @@ import click
 
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
+from pipeline.quoting import command
 
 __all__ = ["accounts_command", "is_there", "on_data", "service_extra", "service_folder"]
 
@@ -52,8 +53,8 @@ def service_extra() -> Iterator[None]:
 
 def accounts_command(words: str, folder: Path) -> str:
     """Return a command of ``accounts`` for a person, which finds the same accounts."""
-    where = "" if folder == service_folder(None) else f" --data {quote(str(folder))}"
-    return f"tender-pipeline accounts {words}{where}"
+    where = () if folder == service_folder(None) else ("--data", folder)
+    return command("accounts", words, *where)
 
 
 def _install(extra: str) -> str:

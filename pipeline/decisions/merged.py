@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
 from pipeline.decisions.decision import Decision, DecisionFile, Key, read_decisions, text_key
 from pipeline.errors import SettingsError
-from pipeline.quoting import readable
+from pipeline.quoting import command, readable
 
 __all__ = ["NO_DECISIONS", "Conflict", "Decisions", "decisions_in", "merged"]
 
@@ -162,9 +161,9 @@ def _about(conflicts: Sequence[Conflict], files: Sequence[DecisionFile]) -> Iter
     if not conflicts:
         return
     texts = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
-    merge = " ".join(f"--merge {quote(str(file.path))}" for file in files)
     yield f"{texts} different decisions, and none of them is used:"
     yield from (f"  {conflict}" for conflict in conflicts[:SHOWN])
     if len(conflicts) > SHOWN:
         yield f"  and {len(conflicts) - SHOWN:,} more"
-    yield f"Settle them: tender-pipeline review OUTPUT {merge}"
+    merge = (word for file in files for word in ("--merge", file.path))
+    yield f"Settle them: {command('review OUTPUT', *merge)}"

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
@@ -435,6 +436,11 @@ class PaidPurchase:
             at_risk_usd=money.at_risk,
             over_max_cost_usd=over(money.confirmed, self._service.max_cost),
         )
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger of what is bought."""
+        return self._service.ledger
 
     def ledger_entry(self) -> Mapping[str, Any] | None:
         """Return the ledger's mark for the manifest of the output."""

@@ -21,7 +21,7 @@ from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, rankin
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
-from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary, remedy
+from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above
 from pipeline.files.atomic import MarkedFile
@@ -213,7 +213,7 @@ def page(
             useful=_useful(summary),
             unmarked=None if summary.to_check else summary.doubtful_under,
             settled=SETTLED,
-            failures=list(_failures(collected)),
+            failures=list(_failures(collected, summary)),
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
             compared=compared,
@@ -306,7 +306,7 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
     }
 
 
-def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
+def _failures(collected: Collected, summary: Summary) -> Iterator[tuple[str, int, str]]:
     """Yield each kind of failure, how many answers it has, and what to do."""
     kinds = {
         kind: sum(figures.statuses[kind] for figures in collected.systems.values())
@@ -315,7 +315,7 @@ def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
         if kind not in NOT_FAILED
     }
     for kind, rows in sorted(kinds.items(), key=lambda each: -each[1]):
-        yield readable(kind), rows, remedy(kind)
+        yield readable(kind), rows, summary.remedy(kind)
 
 
 def _changes(

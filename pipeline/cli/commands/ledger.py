@@ -54,7 +54,7 @@ from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import STATES, Picked, Wanted, open_jobs, read_books
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
-from pipeline.quoting import how_many
+from pipeline.quoting import command, how_many
 
 __all__ = ["ledger"]
 
@@ -169,8 +169,8 @@ def attempts(
 
     The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
-    picked = Picked(states, systems, moment(since) if since else None)
-    with usable(ledger_place(path)) as snapshot:
+    picked, place = Picked(states, systems, moment(since) if since else None), ledger_place(path)
+    with usable(place) as snapshot:
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
@@ -181,9 +181,10 @@ def attempts(
     if more:
         click.echo(f"There are more than {limit}. List more with --limit.", err=True)
     if any(attempt.state == "unconfirmed" for attempt in listed):
+        settle_them = command("ledger settle ATTEMPT... --billed USD --ledger", place)
         click.echo(
-            "If your account's statement shows whether the unconfirmed were billed, record it: "
-            "tender-pipeline ledger settle ATTEMPT... --billed USD | --not-billed",
+            "If your account's statement shows whether the unconfirmed were billed, record it, "
+            f"with --not-billed for those that were not: {settle_them}",
             err=True,
         )
     return 0

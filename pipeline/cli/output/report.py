@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from shlex import join
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answers import BatchAnswers, System
@@ -24,6 +24,7 @@ from pipeline.classification.sink import default_output
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.file_options import FORMATS, CsvOptions, Files
+from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
 from pipeline.tables import Batch, open_reader
@@ -55,11 +56,10 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
     """
     given = str(part_of(manifest, "input").get("path") or "INPUT")
     source = path_from_here(manifest, given, output)
-    reading = _reading(part_of(manifest, "files"))
-    words = ["tender-pipeline", "run", source, *reading, *_options(manifest, output)]
+    words = [*_reading(part_of(manifest, "files")), *_options(manifest, output)]
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
-    return join(words)
+    return command("run", in_shell(source), *map(quote, words))
 
 
 def _reading(files: Mapping[str, Any]) -> Iterator[str]:

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from pipeline.bands import BANDS, MEASURED, OK_MEASURED
-from pipeline.classification.summary import Summary, remedy
+from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import columns, complain, is_json, naming, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS
-from pipeline.quoting import visible
+from pipeline.quoting import command, visible
 from pipeline.settings import Settings
 
 __all__ = [
@@ -104,7 +104,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     if kinds := summary.failures.most_common():
         counted = ", ".join(f"{rows:,} {kind}" for kind, rows in kinds)
         yield f"failed: {counted}"
-        yield from (f"{kind}: {remedy(kind)}" for kind, _ in kinds)
+        yield from (f"{kind}: {summary.remedy(kind)}" for kind, _ in kinds)
         yield OWNED
     if summary.to_check:
         shown = f"; {page} shows them" if page else ""
@@ -112,7 +112,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     if summary.review_command:
         yield f"next: {summary.review_command}"
     elif summary.to_check and isinstance(summary.output, Path):
-        yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
+        yield f"next: {command('review FILE')}, for each file in {summary.output}"
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield OWNED

@@ -6,12 +6,14 @@ import zlib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
+from pipeline.quoting import command
 
 __all__ = [
     "EVERY_STATE",
@@ -157,7 +159,7 @@ def packed(body: bytes) -> bytes:
     return zlib.compress(body, wbits=WINDOW)
 
 
-def unpacked(attempt: int, body: Any) -> bytes:
+def unpacked(attempt: int, body: Any, ledger: Path) -> bytes:
     """Return a response as it was received, from what the ledger has of it.
 
     Raises:
@@ -168,6 +170,6 @@ def unpacked(attempt: int, body: Any) -> bytes:
     except (TypeError, zlib.error) as error:
         raise LedgerError(
             f"The body of attempt {attempt} cannot be unpacked: {error}.",
-            "See what else is wrong: tender-pipeline ledger verify. Then restore the ledger from a "
-            "good copy, or name another: --ledger PATH.",
+            "Restore the ledger from a good copy, or name another: --ledger PATH. To see what "
+            f"else is wrong: {command('ledger verify --ledger', ledger)}",
         ) from error

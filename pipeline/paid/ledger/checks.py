@@ -15,7 +15,7 @@ from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
-from pipeline.quoting import how_many, readable
+from pipeline.quoting import command, how_many, readable
 
 __all__ = [
     "check_usable",
@@ -112,8 +112,8 @@ def check_usable(ledger: Database | Snapshot) -> None:
     for problem in chain(wrong_amounts(ledger), wrong_values(ledger)):
         raise LedgerError(
             f"The ledger cannot be used: {problem}.",
-            "List everything that is wrong with tender-pipeline ledger verify. Then restore the "
-            "ledger from a good copy, or name another: --ledger PATH.",
+            "Restore it from a good copy, or name another: --ledger PATH. To list everything that "
+            f"is wrong: {command('ledger verify --ledger', ledger.path)}",
         )
 
 

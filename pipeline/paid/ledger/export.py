@@ -19,6 +19,7 @@ from pipeline.files.atomic import new_file
 from pipeline.money import plain
 from pipeline.paid.ledger.calls import unpacked
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.quoting import command
 from pipeline.tables.cells import cell
 from pipeline.tables.table import ARROW_USD
 
@@ -136,7 +137,7 @@ def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
     joined = {"body": "body", "bodies": "LEFT JOIN bodies USING (attempt_id)"}
     query = ATTEMPTS.format(**joined if bodies else {"body": "NULL", "bodies": ""})
     for *values, packed in snapshot.rows(query):
-        body = None if packed is None else _text(values[0], packed)
+        body = None if packed is None else _text(values[0], packed, snapshot.path)
         some.append((*values, body))
         size += len(body or "")
         if len(some) == ATTEMPTS_AT_ONCE or size >= BYTES_AT_ONCE:
@@ -146,8 +147,8 @@ def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
         yield some
 
 
-def _text(attempt: int, packed: object) -> str:
-    body = unpacked(attempt, packed)
+def _text(attempt: int, packed: object, ledger: Path) -> str:
+    body = unpacked(attempt, packed, ledger)
     return body.decode(json.detect_encoding(body), "replace")
 
 
@@ -168,7 +169,7 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
     except pa.ArrowException as error:
         raise LedgerError(
             f"The ledger has a value that a table cannot hold: {error}.",
-            "See which attempts are wrong: tender-pipeline ledger verify.",
+            f"See which attempts are wrong: {command('ledger verify --ledger PATH')}",
         ) from error
 
 

@@ -280,7 +280,7 @@ class Job:
                 paid.setdefault(digest, []).append(None if cost is None else amount(cost))
                 rows[digest] = row
         owned = {
-            digest: Owned(status, unpacked(attempt, body))
+            digest: Owned(status, unpacked(attempt, body, self.database.path))
             for digest, (attempt, status, body) in last.items()
         }
         costs = {digest: Cost(rows[digest], known_total(each)) for digest, each in paid.items()}

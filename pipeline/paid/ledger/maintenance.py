@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from shlex import quote
 from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import System
@@ -19,6 +18,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import OPEN_JOB, PLAN
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.quoting import command
 
 __all__ = [
     "Old",
@@ -43,8 +43,6 @@ RESOLVE = """
     WHERE attempt_id = ? AND (state = 'unconfirmed' OR state = 'billed' AND resolved_at IS NULL)
 """
 
-WHICH = "Name attempts that tender-pipeline ledger attempts lists as unconfirmed or billed."
-
 
 def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
     """Record what attempts were billed that are unconfirmed, or errors with a price: all, or none.
@@ -65,7 +63,7 @@ def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> N
             state = "free" if verdict == "free" else "billed"
             cost = None if verdict == "free" else str(_checked(attempt, verdict))
             if connection.execute(RESOLVE, (state, cost, now, attempt)).rowcount != 1:
-                raise _refusal(connection, attempt)
+                raise _refusal(connection, attempt, database.path)
 
 
 def _checked(attempt: int, amount: Decimal) -> Decimal:
@@ -78,14 +76,13 @@ def _checked(attempt: int, amount: Decimal) -> Decimal:
     return Decimal(plain(amount))
 
 
-def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
+def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> SettingsError:
+    states = "ledger attempts --state unconfirmed --state billed --ledger"
+    which = f"List the attempts that can be settled: {command(states, ledger)}"
     query = "SELECT state, resolved_at IS NOT NULL FROM attempts WHERE attempt_id = ?"
     found = connection.execute(query, (attempt,)).fetchone()
     if found is None:
-        return SettingsError(
-            f"The ledger has no attempt {attempt}.",
-            WHICH,
-        )
+        return SettingsError(f"The ledger has no attempt {attempt}.", which)
     if found[0] == "sent":
         return SettingsError(
             f"Attempt {attempt} is under way, or was when its run was killed.",
@@ -95,7 +92,7 @@ def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
         f"Attempt {attempt} is settled already."
         if found[1]
         else f"Attempt {attempt} is {found[0]}; its cost needs no settling.",
-        WHICH,
+        which,
     )
 
 
@@ -204,7 +201,7 @@ def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
         return found[0], found[1]
     raise SettingsError(
         f"There is no open job {number} in {snapshot.path}.",
-        f"List the open jobs: tender-pipeline ledger jobs --ledger {quote(str(snapshot.path))}.",
+        f"List the open jobs: {command('ledger jobs --ledger', snapshot.path)}",
     )
 
 

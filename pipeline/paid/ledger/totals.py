@@ -19,6 +19,7 @@ from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.locks import is_worked_on
 from pipeline.paid.ledger.schema import OPEN_JOB
 from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.quoting import command
 
 __all__ = [
     "STATES",
@@ -200,7 +201,7 @@ def amount(text: object) -> Decimal:
             return usd
     raise LedgerError(
         f"The ledger has {text!r} instead of an amount of money.",
-        "See which attempts are wrong: tender-pipeline ledger verify.",
+        f"See which attempts are wrong: {command('ledger verify --ledger PATH')}",
     )
 
 
