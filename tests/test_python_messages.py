@@ -38,10 +38,22 @@ def worded() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] in ("cli", "service", "python_messages.py"):
             continue
+        commands: set[ast.AST] = set()  # they are the same in Python
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
+                case ast.Call(func=ast.Name(id="command")):
+                    commands.update(node.args)
+                case _ if node in commands:
+                    pass
                 case ast.Constant(value=str(text)) if OPTION.search(text) and "``--" not in text:
                     yield text
+
+
+def test_a_command_about_a_ledger_is_the_same_in_python() -> None:
+    command = "tender-pipeline ledger attempts --state unconfirmed --ledger '/a/my ledger.db'"
+    advice = f"Compare them ({command}), or buy them again with --retry-failed."
+    said = f"Compare them ({command}), or buy them again with retry_failed=True."
+    assert python_words(advice) == said
 
 
 def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:

@@ -1,8 +1,18 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from pipeline.quoting import LONGEST, cut, how_many, listed, quoted, readable
+from pipeline.quoting import LONGEST, command, cut, how_many, listed, quoted, readable
+
+
+def test_a_path_in_a_command_is_quoted_and_no_option() -> None:
+    there = ("--ledger", Path("my ledger.db"), Path("a"))
+    assert command("ledger verify", *there) == (
+        "tender-pipeline ledger verify --ledger 'my ledger.db' a"
+    )
+    assert command("review", Path("-x.csv")) == "tender-pipeline review ./-x.csv"
 
 
 @pytest.mark.parametrize("name", ["", "a", "it's", "x" * LONGEST, "\ud800\n"])

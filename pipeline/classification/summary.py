@@ -295,8 +295,7 @@ def remedy(kind: str, ledger: Path | None = None) -> str:
         ledger: the ledger of what was bought; None if it is not known.
     """
     if kind in REMEDIES:
-        there = ("--ledger", ledger) if ledger else ()
-        attempts = command("ledger attempts --state unconfirmed", *there)
+        attempts = command("ledger attempts --state unconfirmed --ledger", ledger or "PATH")
         return REMEDIES[kind].format(attempts=attempts)
     if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
         return REMEDIES["INTERNAL_ERROR"]

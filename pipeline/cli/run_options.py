@@ -84,8 +84,8 @@ run_options = declared(
         "--back-off",
         "roll_up",
         type=float,
-        help="Replace a match under this by the deepest code above it that reaches it. If none "
-        "does, the match stays, for review.",
+        help="If the best match is less sure than this, give its nearest parent code that is sure "
+        "enough. If none is, the match stays, for review.",
     ),
     option(
         "--jobs",

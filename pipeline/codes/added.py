@@ -11,6 +11,7 @@ from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.files.regular import check_regular
+from pipeline.quoting import command
 
 __all__ = ["added", "added_digest", "path_of", "read", "remove"]
 
@@ -109,7 +110,9 @@ def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a chang
 
 
 def _damaged(path: Path, error: Exception) -> CodeTableError:
+    away = f"Remove it ({command('codes remove unspsc')})"
+    if path.is_dir():
+        away = "Move that folder away"
     return CodeTableError(
-        f"The added table {path} cannot be read: {error}.",
-        "Remove it (tender-pipeline codes remove unspsc), then add your file again.",
+        f"The added table {path} cannot be read: {error}.", f"{away}, then add your file again."
     )

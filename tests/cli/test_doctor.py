@@ -102,8 +102,8 @@ def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
     ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
     ledger.close()
-    said = "open jobs: 2, 1 of them of a table in memory (tender-pipeline ledger jobs lists them)"
-    assert said in health.check_ledger(path, None).found
+    said = "open jobs: 2, 1 of them of a table in memory; to list them: tender-pipeline ledger jobs"
+    assert f"{said} --ledger {path}" in health.check_ledger(path, None).found
 
 
 def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:

@@ -237,6 +237,9 @@ def test_a_table_that_another_program_wrote_is_damaged_too(table: pa.Table, own_
 def test_a_table_that_cannot_be_removed_says_so(own_data: Path) -> None:
     place = own_data / "tender-pipeline" / "codes" / "unspsc.parquet"
     place.mkdir(parents=True)
+    with pytest.raises(CodeTableError, match="it is a folder") as caught:
+        load("unspsc")
+    assert caught.value.hint == "Move that folder away, then add your file again."
     with pytest.raises(CodeTableError, match="cannot be removed") as caught:
         remove("unspsc")
     assert "Delete it yourself" in caught.value.hint

@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Load it when the shell starts:
   bash: echo 'eval "$(tender-pipeline completion bash)"' >> ~/.bashrc
   zsh:  echo 'eval "$(tender-pipeline completion zsh)"' >> ~/.zshrc
-  fish: tender-pipeline completion fish \\
+  fish: mkdir -p ~/.config/fish/completions; tender-pipeline completion fish \\
         > ~/.config/fish/completions/tender-pipeline.fish
 """
 

@@ -139,7 +139,7 @@ def check_values(values: Any) -> None:
     """
     weight = values.get("weight", "none") if isinstance(values, dict) else "none"
     if weight == "none" or not isinstance(values.get("only_history"), bool):
-        raise ValueError("what it says of a system is not what training writes")
+        raise ValueError("its entry for a system is malformed")
     calibration = values.get("calibration")
     if not isinstance(calibration, list) or len(calibration) != CALIBRATION:
         raise ValueError(f"a calibration has {CALIBRATION} numbers")

@@ -60,7 +60,7 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, Mo
             if system in models:
                 raise SettingsError(
                     f"{models[system].path} and {name} are both models of {system}.",
-                    "Give one model a system: --model DIR.",
+                    "Give at most one model for each system: --model DIR.",
                 )
             load_model(folder, system)
             models[system] = folder

@@ -77,8 +77,8 @@ def _checked(attempt: int, amount: Decimal) -> Decimal:
 
 
 def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> SettingsError:
-    states = "ledger attempts --state unconfirmed --state billed --ledger"
-    which = f"List the attempts that can be settled: {command(states, ledger)}"
+    listed = command("ledger attempts --state unconfirmed --state billed --ledger", ledger)
+    which = f"List the attempts that can be settled: {listed}"
     query = "SELECT state, resolved_at IS NOT NULL FROM attempts WHERE attempt_id = ?"
     found = connection.execute(query, (attempt,)).fetchone()
     if found is None:
