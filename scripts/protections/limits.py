@@ -148,8 +148,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an attempt is settled once",
-        'state = \'billed\' AND resolved_at IS NULL)\n"""\n\nWHICH',
-        'state = \'billed\')\n"""\n\nWHICH',
+        'state = \'billed\' AND resolved_at IS NULL)\n"""',
+        'state = \'billed\')\n"""',
         "tests/paid/ledger/test_maintenance_settling.py::test_a_call_that_billed_errors_hold_is_bought_again",
     ),
     Protection(
