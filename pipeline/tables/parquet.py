@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, OutputError
 from pipeline.files.regular import open_regular
-from pipeline.quoting import quoted
+from pipeline.quoting import listed, quoted
 from pipeline.tables.arrow import (
     ArrowBatch,
     appended,
@@ -31,82 +28,14 @@ from pipeline.tables.cells import leaves
 from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 
-__all__ = ["ARROW_SCHEMA", "ParquetReader", "ParquetWriter", "Unit", "exact_unit", "int96_columns"]
-
-
-Unit: TypeAlias = Literal["s", "us", "ns"]
-
-OpenAs: TypeAlias = Callable[[Unit], AbstractContextManager[pq.ParquetFile]]
-
-
-def int96_columns(schema: pq.ParquetSchema) -> list[str]:
-    """Return the paths of the leaf columns of type INT96."""
-    columns = (schema.column(place) for place in range(len(schema)))
-    return [column.path for column in columns if column.physical_type == "INT96"]
-
-
-def exact_unit(path: Path, open_as: OpenAs, columns: Sequence[str], batch_rows: int) -> Unit:
-    """Return the unit that keeps all values of INT96 columns.
-
-    ``open_as`` opens the file, reading INT96 in a unit.
-
-    Raises:
-        InputError: no unit keeps them all.
-    """
-    changed: dict[Unit, set[str]] = {"ns": set(), "us": set()}
-    with ExitStack() as stack:
-        units: tuple[Unit, ...] = ("ns", "us", "s")
-        files = [stack.enter_context(open_as(unit)) for unit in units]
-        streams = [
-            file.iter_batches(batch_rows, columns=columns, use_threads=False) for file in files
-        ]
-        for batches in zip(*streams, strict=True):
-            for name, *arrays in _int96_leaves(*batches):
-                for unit in _changed_by(*arrays):
-                    changed[unit].add(name)
-    for unit, names in changed.items():
-        if not names:
-            return unit
-    raise _inexact(path, changed)
-
-
-def _int96_leaves(*batches: pa.RecordBatch) -> Iterator[tuple[str, pa.Array, pa.Array, pa.Array]]:
-    """Yield column names with the values of each INT96 leaf in each unit."""
-    for name, *columns in zip(batches[0].schema.names, *batches, strict=True):
-        for ns, us, s in zip(*map(leaves, columns), strict=True):
-            if ns.type != us.type:  # other leaves of a struct may have any type
-                yield name, ns, us, s
-
-
-def _changed_by(ns: pa.Array, us: pa.Array, s: pa.Array) -> Iterator[Unit]:
-    """Yield the units in which some value differs from that in the file.
-
-    Seconds never wrap (a day has 32 bits), so they show whether microseconds wrapped. If those did
-    not, nanoseconds are right if without their last three digits they equal the microseconds. And
-    microseconds lost nothing if, times 1,000, they equal the nanoseconds, wrapped or not: both wrap
-    alike, and less than one microsecond can be lost.
-    """
-    in_ns, in_us, in_s = (
-        unit.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False) for unit in (ns, us, s)
-    )
-    whole = np.array_equal(in_us // 1_000_000, in_s)
-    if not (whole and np.array_equal(in_ns // 1_000, in_us)):
-        yield "ns"
-    if not (whole and np.array_equal(in_us * 1_000, in_ns)):
-        yield "us"
-
-
-def _inexact(path: Path, changed: dict[Unit, set[str]]) -> InputError:
-    names = ", ".join(repr(name) for name in sorted(changed["ns"] | changed["us"]))
-    return InputError(
-        f"{path}: the INT96 timestamps of {names} fit neither in nanoseconds, which "
-        "reach from 1677 to 2262, nor without loss in microseconds.",
-        "Write the file again with timestamps in INT64, or drop the column.",
-    )
+__all__ = ["ARROW_SCHEMA", "ParquetReader", "ParquetWriter", "int96_columns"]
 
 
 ARROW_SCHEMA = b"ARROW:schema"
 """The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
+
+MOST_SECONDS = 2**63 // 10**6
+"""Seconds from 1970 that microseconds in 64 bits hold."""
 
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What reading a damaged file raises; the last, if the name of a column is not UTF-8."""
@@ -115,7 +44,7 @@ UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 class ParquetReader(FileReader):
     """A Parquet file.
 
-    INT96 timestamps are read as INT64, in a unit that keeps their values; see `int96`.
+    INT96 timestamps, which old tools wrote, are read as INT64 in microseconds.
 
     Attributes:
         schema: the columns, with the file's key-value metadata.
@@ -130,24 +59,21 @@ class ParquetReader(FileReader):
             self._batch_rows = _batch_rows(file.metadata)
             self.schema: pa.Schema = _schema(file)
             old_timestamps = int96_columns(file.schema)
-        self._unit: Unit = "ns"
         if old_timestamps:
-            self._unit = exact_unit(path, partial(_opened, path), old_timestamps, self._batch_rows)
-            with _opened(path, self._unit) as file:
-                self.schema = _schema(file)
+            _check_int96(path, old_timestamps, self._batch_rows)
         self._text_columns = find_text_columns(self.schema, text_columns, path)
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        with _opened(self._path, self._unit) as file:
+        with _opened(self._path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
             yield from bounded(stream, self.schema, self._text_columns)
         check_fields(self._text_columns, self.schema.names, self._path)
 
 
 @contextmanager
-def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
-    """Open a file, and translate Arrow's errors while it is read.
+def _opened(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
+    """Open a file, and translate Arrow's errors while it is read; INT96 is read in a unit.
 
     Python opens it, since Arrow accepts only UTF-8 names.
     """
@@ -160,6 +86,48 @@ def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
     except UNREADABLE as error:
         refuse_other_contents(path, "Parquet")
         raise _damaged(path, error) from error
+
+
+def int96_columns(schema: pq.ParquetSchema) -> list[str]:
+    """Return the paths of the leaf columns of type INT96."""
+    columns = (schema.column(place) for place in range(len(schema)))
+    return [column.path for column in columns if column.physical_type == "INT96"]
+
+
+def _check_int96(path: Path, columns: Sequence[str], batch_rows: int) -> None:
+    """Refuse INT96 timestamps that microseconds do not hold.
+
+    Arrow truncates them silently, or wraps them around. Seconds never wrap, as a day has 32 bits,
+    and the rest of a second is right in nanoseconds, which wrap modulo 2**64, like the difference.
+    """
+    changed: set[str] = set()
+    with _opened(path, "s") as whole, _opened(path, "ns") as fine:
+        streams = [
+            file.iter_batches(batch_rows, columns=columns, use_threads=False)
+            for file in (whole, fine)
+        ]
+        for batches in zip(*streams, strict=True):
+            for name, *pair in zip(batches[0].schema.names, *batches, strict=True):
+                for seconds, nanos in zip(*map(leaves, pair), strict=True):
+                    # Other leaves of a struct may have any type.
+                    if seconds.type != nanos.type and _is_changed(seconds, nanos):
+                        changed.add(name)
+    if changed:
+        raise InputError(
+            f"{path}: the INT96 timestamps of {listed(sorted(changed))} do not fit in "
+            "microseconds: some are finer, or after the year 294000.",
+            "Write the file again with timestamps in INT64, or drop the column.",
+        )
+
+
+def _is_changed(seconds: pa.Array, nanos: pa.Array) -> bool:
+    """Return whether microseconds do not hold some value, given in both units."""
+    in_s, in_ns = (
+        unit.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False)
+        for unit in (seconds, nanos)
+    )
+    rest = in_ns - in_s * 10**9
+    return bool((rest % 1000).any() or (abs(in_s) >= MOST_SECONDS).any())
 
 
 def _check_columns(file: pq.ParquetFile) -> None:
