@@ -13,11 +13,11 @@ from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
-from pipeline.evaluation.candidates import Candidate, Paid, check_candidates, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, UNNAMED, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
+from pipeline.evaluation.subjects import Paid, Subject, check_subjects, is_address, offline
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what buys is imported if a service is evaluated
 __all__ = ["evaluate"]
 
 Named: TypeAlias = "str | PathLike[str] | PaidService"
-"""A candidate: ``engine``, ``lexical``, the folder of a model, or a paid service."""
+"""What can be evaluated: ``engine``, ``lexical``, the folder of a model, or a paid service."""
 
 
 @public
@@ -44,7 +44,7 @@ def evaluate(
     language_column: str | None = None,
     source_column: str | None = None,
     subject: Named = "engine",
-    against: Named | None = None,
+    compare: Named | None = None,
     sample: int | None = None,
     seed: int = 0,
     suspects: bool = False,
@@ -68,9 +68,9 @@ def evaluate(
         language_column: a column that names the language, for figures by language.
         source_column: a column that names the source, for the calibration by source; by default
             ``source``, if there is one.
-        subject: the candidate: ``engine``, ``lexical`` (the titles alone), the folder of a
+        subject: what is evaluated: ``engine``, ``lexical`` (the titles alone), the folder of a
             model, or a `PaidService`, whose answers are bought, kept and never bought twice.
-        against: a second candidate for the same rows; one of the two may be paid.
+        compare: a second subject for the same rows; one of the two may be paid.
         sample: how many rows to draw at random; None for all.
         seed: which rows are drawn.
         suspects: whether to list the rows whose code is most likely wrong, as ``suspects`` of
@@ -110,8 +110,8 @@ def evaluate(
         suspects=suspects,
         reference_columns=(references,) if isinstance(references, str) else tuple(references),
     )
-    candidates = _candidates(subject, against, settings.system)
-    check_candidates(candidates, suspects)
+    subjects = _subjects(subject, compare, settings.system)
+    check_subjects(subjects, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
         settings = replace(
@@ -128,29 +128,29 @@ def evaluate(
     source = SOURCE if settings.source_column is None else None
     with open_labelled(data, asked, needed, settings.system, csv, excel, source) as reader:
         rows = labelled(reader, settings, name)
-        found = evaluated(rows, candidates, open_purchase, shown)
+        found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
         parked = found.parked.reworded(python_words)
         raise parked.as_exception(found.paid.confirmed_usd)
     return found
 
 
-def _candidates(subject: Named, against: Named | None, system: System) -> list[Candidate]:
-    named = [subject] if against is None else [subject, against]
-    candidates = [_candidate(each, system) for each in named]
-    if sum(isinstance(each, Paid) for each in candidates) > 1:
+def _subjects(subject: Named, compare: Named | None, system: System) -> list[Subject]:
+    named = [subject] if compare is None else [subject, compare]
+    subjects = [_subject(each, system) for each in named]
+    if sum(isinstance(each, Paid) for each in subjects) > 1:
         raise SettingsError(
             "Both subjects are paid services.",
             "Evaluate each by itself, with the same sample and seed.",
         )
-    if len(set(candidates)) < len(candidates):
+    if len(set(subjects)) < len(subjects):
         raise SettingsError(
-            "subject and against are the same.", "against must be another one, or None."
+            "subject and compare are the same.", "compare must be another one, or None."
         )
-    return candidates
+    return subjects
 
 
-def _candidate(named: Any, system: System) -> Candidate:
+def _subject(named: Any, system: System) -> Subject:
     if not isinstance(named, str | PathLike) or is_address(fspath(named)):
         from pipeline.paid.service import PaidService  # only who buys needs what buys
 

@@ -1,4 +1,4 @@
-"""The findings of an evaluation: the rows, the candidates and all figures, also as JSON types."""
+"""The findings of an evaluation: the rows, the subjects and all figures, also as JSON types."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from pipeline.answers import System
+from pipeline.decisions import Decisions
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import (
     STATED,
@@ -21,13 +23,22 @@ from pipeline.evaluation.metrics import (
     broad,
     shown_depths,
 )
-from pipeline.evaluation.phrases import caveat, only_stated, verdict
+from pipeline.evaluation.phrases import (
+    caveat,
+    no_answers,
+    only_stated,
+    percent,
+    rows,
+    threshold_sentence,
+    verdict,
+)
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.purchases import Paid
+from pipeline.quoting import how_many
 
-__all__ = ["Cost", "Evaluated", "Findings"]
+__all__ = ["Cost", "Evaluated", "Findings", "Review"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +59,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """One candidate with its figures.
+    """One subject with its figures.
 
     Attributes:
         name: its name in reports.
         kind: what it is.
         figures: how good it is.
-        cost: what its answers cost; None for a free candidate.
+        cost: what its answers cost; None for a free one.
         model_sha256: the checksum of a learned model.
         learned: how many of the rows have a text that this model was trained on.
     """
@@ -85,6 +96,42 @@ class Evaluated:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What people did with the codes that they were shown: each decision made by itself counts.
+
+    Attributes:
+        kept: they chose the code.
+        changed: they chose another one.
+        none_fits: they found that no code fits.
+    """
+
+    kept: int
+    changed: int
+    none_fits: int
+
+    @classmethod
+    def of(cls, decisions: Decisions, system: System) -> Review | None:
+        """Return what decisions say of the codes of a system; None if they say of none."""
+        shown = [each for each in decisions.about(system) if each.best and not each.batch]
+        kept = sum(each.code == each.best for each in shown)
+        none_fits = sum(not each.code for each in shown)
+        return cls(kept, len(shown) - kept - none_fits, none_fits) if shown else None
+
+    @property
+    def shares(self) -> dict[str, Share]:
+        """The share of each kind, by its name."""
+        named = {"kept": self.kept, "changed": self.changed, "no code fits": self.none_fits}
+        return {name: Share(count, sum(named.values())) for name, count in named.items()}
+
+    def __str__(self) -> str:
+        kept = self.shares["kept"]
+        return (
+            f"People kept {kept.hits:,} of {how_many(kept.rows, 'code')} ({percent(kept.value)}), "
+            f"changed {self.changed:,}, and found that no code fits for {self.none_fits:,}."
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Findings:
     """What an evaluation has found; `pipeline.Evaluation` has the attributes and shows them."""
@@ -97,6 +144,7 @@ class Findings:
     subjects: Sequence[Evaluated]
     comparison: Comparison | None = None
     suspects: pa.Table | None = None
+    review: Review | None = None
 
     @property
     def rows(self) -> int:
@@ -106,23 +154,49 @@ class Findings:
     @property
     def verdict(self) -> str:
         """The outcome in a few sentences."""
-        names = [candidate.name for candidate in self.subjects]
-        figures = [candidate.figures for candidate in self.subjects]
+        names = [subject.name for subject in self.subjects]
+        figures = [subject.figures for subject in self.subjects]
         caveats = [
-            caveat(candidate.name, candidate.learned, self.rows)
-            for candidate in self.subjects
-            if candidate.learned
+            caveat(subject.name, subject.learned, self.rows)
+            for subject in self.subjects
+            if subject.learned
         ]
         if figures[0].measured == STATED:
             caveats.insert(0, only_stated(broad(self.settings.system).name))
         return " ".join([verdict(names, figures, self.comparison), *caveats])
 
-    def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
-        """Yield how two candidates differ in best codes, with the share of each that is right.
+    @property
+    def conclusions(self) -> list[str]:
+        """What follows from the figures, in plain words: a sentence or a few each."""
+        alone = self.comparison is None
+        threshold = [threshold_sentence(each.figures) for each in self.subjects if alone]
+        return [*([str(self.review)] if self.review else []), self.verdict, *threshold]
 
-        Only the depths to show; nothing for one candidate.
+    def counted(self) -> Iterator[str]:
+        """Yield what else was counted of the answers of each subject."""
+        for subject in self.subjects:
+            without, odd = no_answers(subject.figures), subject.figures.odd_confidences
+            verdicts = subject.figures.verdicts
+            if without:
+                yield f"No answer from {subject.name}: {without}. It counts as wrong."
+            if odd:
+                yield f"Confidence of {subject.name} outside 0 to 1, clipped: {rows(odd)}."
+            if verdicts and verdicts["unjudged"].hits:
+                nobody = rows(verdicts["unjudged"].hits)
+                yield f"First code of {subject.name} not judged, and left out: {nobody}."
+            if subject.cost is not None:
+                usd = subject.cost.answers_usd
+                worth = "at prices that are partly unknown"
+                prices = worth if usd is None else f"worth {plain(usd)} USD"
+                yield f"{subject.cost.answers:,} answers {prices}."
+                yield from str(subject.cost.paid).splitlines()
+
+    def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
+        """Yield how two subjects differ in best codes, with the share of each that is right.
+
+        Only the depths to show; nothing for one subject.
         """
-        figures = [candidate.figures for candidate in self.subjects]
+        figures = [subject.figures for subject in self.subjects]
         shown = {found.depth for each in figures for found in shown_depths(each)}
         for difference in self.comparison.differences if self.comparison else ():
             if difference.top == 1 and difference.depth in shown:
@@ -147,7 +221,8 @@ class Findings:
             "seed": self.settings.seed,
             "rows": self.rows,
             "verdict": self.verdict,
-            "subjects": [candidate.to_dict() for candidate in self.subjects],
+            "review": self.review and _encoded(self.review),
+            "subjects": [subject.to_dict() for subject in self.subjects],
             "comparison": self.comparison and _comparison_dict(self.comparison),
             "suspects": None if self.suspects is None else len(self.suspects),
         }
@@ -179,7 +254,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _figures_dict(figures: Figures) -> dict[str, Any]:
-    """Return the figures of one candidate."""
+    """Return the figures of one subject."""
     found: dict[str, Any] = _encoded(figures)
     del found["depths"], found["bins"]
     return {
@@ -203,7 +278,7 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
 
 
 def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return what two candidates, "a" and "b", differ in."""
+    """Return what two subjects, "a" and "b", differ in."""
     flips = comparison.flips
     return {
         "better": comparison.better,

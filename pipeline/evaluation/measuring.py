@@ -1,4 +1,4 @@
-"""Computes the figures of one candidate from what was kept of its answers."""
+"""Computes the figures of one subject from what was kept of its answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _Ranks = npt.NDArray[np.uint8]
 
 
 def figures(scores: Scores, table: CodeTable) -> Figures:
-    """Return the figures of one candidate."""
+    """Return the figures of one subject."""
     ranks = {depth: np.array(found, np.uint8) for depth, found in scores.ranks.items()}
     judged = _judged(scores)
     measured = scores.measured

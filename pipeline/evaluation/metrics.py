@@ -1,4 +1,4 @@
-"""The figures of one candidate: accuracy, calibration, confusions."""
+"""The figures of one subject: accuracy, calibration, confusions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def measured_depth(system: System, labels: Iterable[str]) -> Depth:
 
 @dataclass(slots=True)
 class Scores:
-    """A candidate's answers compared with the labels, row by row.
+    """A subject's answers compared with the labels, row by row.
 
     Attributes:
         system: whose codes they are.
@@ -120,7 +120,7 @@ class Scores:
         best: the code of the best match; "" without one.
         languages: the row's language; "" where the table names none.
         sources: the row's source; "" where the table names none.
-        titles: the candidate's titles for the codes in `best`.
+        titles: the subject's titles for the codes in `best`.
         verdicts: what people decided about the best match; empty for a labelled table.
     """
 
@@ -309,7 +309,7 @@ class Headline:
     """The three figures that come first, for the systems whose codes may be general.
 
     A CPV label such as 45000000 states a division and no more, so an exact match on it says
-    little: a candidate that always gives bare divisions gets it right.
+    little: a subject that always gives bare divisions gets it right.
 
     Attributes:
         level: the most general level: ``division`` (CPV) or ``segment`` (UNSPSC).
@@ -327,7 +327,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How good a candidate is on some rows.
+    """How good a subject is on some rows.
 
     Attributes:
         rows: how many there are.
@@ -372,6 +372,11 @@ class Figures:
     def right(self) -> Mapping[int, Share]:
         """How often the right code is among the first 1, 5 and 10."""
         return self.at(self.measured)
+
+    @property
+    def broad(self) -> DepthFigures:
+        """The figures at the level of two digits: division, group, segment or sector."""
+        return next(found for found in self.depths if found.depth.digits == 2)
 
     @property
     def surest(self) -> list[Taken]:

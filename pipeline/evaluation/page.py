@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pipeline.charts import (
     FEWEST,
@@ -17,47 +17,18 @@ from pipeline.charts import (
     Curve,
     CurvePoint,
     bars,
-    coverage,
     curves,
     environment,
     reliability,
 )
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.metrics import (
-    SOURCE_ROWS,
-    STATED,
-    TOPS,
-    Figures,
-    GroupFigures,
-    Share,
-    broad,
-    shown_depths,
-    shown_pairs,
-)
-from pipeline.evaluation.phrases import (
-    difference_cells,
-    flip_line,
-    group_name,
-    headline_shares,
-    known_as,
-    left_out_lines,
-    no_answers,
-    percent,
-    rows,
-    within,
-)
+from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Figures, Share, shown_depths
+from pipeline.evaluation.phrases import left_out_lines, percent, right_word, rows, within
+from pipeline.evaluation.sections import sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
-from pipeline.quoting import readable
 
-__all__ = [
-    "accuracy_by_level",
-    "confidence_and_accuracy",
-    "page",
-    "page_file",
-    "rows_without_a_look",
-    "surest_rows",
-]
+__all__ = ["page", "page_file"]
 
 
 QUARTERS = (25, 50, 75, 100)
@@ -65,8 +36,8 @@ QUARTERS = (25, 50, 75, 100)
 Named = Sequence[tuple[str, Evaluated]]
 
 
-def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
-    """Draw how often the right code is found, by level, for candidates with their CSS classes.
+def _accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
+    """Draw how often the right code is found, by level, for subjects with their CSS classes.
 
     A narrow drawing is for a phone.
     """
@@ -88,8 +59,8 @@ def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
     )
 
 
-def confidence_and_accuracy(style: str, candidate: Evaluated) -> Markup:
-    """Draw how often a candidate's codes are right, by their confidence."""
+def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
+    """Draw how often a subject's codes are right, by their confidence."""
     return reliability(
         style,
         [
@@ -102,15 +73,15 @@ def confidence_and_accuracy(style: str, candidate: Evaluated) -> Markup:
                 text=f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
                 f"{percent(each.right.value)} right, {within(each.right)}",
             )
-            for each in candidate.figures.bins
+            for each in subject.figures.bins
             if each.confidence is not None
         ],
-        title=f"Confidence and accuracy: {candidate.name}",
+        title=f"Confidence and accuracy: {subject.name}",
         axes=("confidence, % (below: how many rows)", "right first, %"),
     )
 
 
-def surest_rows(named: Named, narrow: bool = False) -> Markup:
+def _surest_rows(named: Named, narrow: bool = False) -> Markup:
     """Draw the accuracy of the most confident rows; for a phone, if it should be narrow."""
     drawn = [Curve(style, _points(each.figures)) for style, each in named]
     texts = [
@@ -125,11 +96,6 @@ def surest_rows(named: Named, narrow: bool = False) -> Markup:
         axes=("share of the rows taken, the most confident first, %", "right first, %"),
         narrow=narrow,
     )
-
-
-def rows_without_a_look(style: str, candidate: Evaluated) -> Markup:
-    """Draw how many rows can go through without a look, by the accuracy that is wanted."""
-    return coverage(candidate.figures.surest, candidate.figures.curve[-1].right.rows, style=style)
 
 
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:
@@ -150,47 +116,44 @@ def _points(figures: Figures) -> list[CurvePoint]:
     ]
 
 
+OPTION = re.compile(r"--[a-z][a-z-]+( \d+)?")
+
 MARK = "<!-- an evaluation by tender-pipeline -->"
 """The mark of a page of this tool, which the next one may replace."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    name: str
-    rows: int
-    figures: Sequence[tuple[str, GroupFigures]]
-
-
 def page(found: Findings) -> str:
     """Return the page as text."""
-    candidates = [candidate.figures for candidate in found.subjects]
     named = list(zip("ab", found.subjects, strict=False))
+    figures = found.subjects[0].figures
+    shown = sections(found)
     return (
         _templates()
         .get_template("page.html.j2")
         .render(
             found=found,
             named=named,
-            names={key: candidate.name for key, candidate in named},
             drawn=_drawn(found),
-            levels=accuracy_by_level(named),
-            narrow_levels=accuracy_by_level(named, narrow=True),
-            reliability={key: confidence_and_accuracy(key, each) for key, each in named},
-            surest=surest_rows(named),
-            narrow_surest=surest_rows(named, narrow=True),
-            through={key: rows_without_a_look(key, each) for key, each in named},
-            broad=broad(found.settings.system).name,
-            broadest=candidates[0].depths[-1].depth.name,
-            differences=list(difference_cells(found.differences())),
-            headlines=_headlines(found),
-            full_code=candidates[0].measured != STATED,
-            known=known_as(candidates[0]),
-            flips=found.comparison and flip_line(found.comparison.flips),
-            groups=_groups(named),
+            headline=next(each for each in shown if each.name == "headline"),
+            sections=shown,
+            charts=_charts(named),
+            word=right_word(figures),
+            level=figures.broad.depth.name,
+            full_code=figures.measured != STATED,
             source_rows=SOURCE_ROWS,
             notes=list(_notes(found)),
         )
     )
+
+
+def _charts(named: Named) -> dict[str, tuple[Markup, Markup | None]]:
+    """Return the chart of each section that has one, and how it is drawn for a phone."""
+    confidence = Markup("").join(_confidence_and_accuracy(*each) for each in named)
+    return {
+        "levels": (_accuracy_by_level(named), _accuracy_by_level(named, narrow=True)),
+        "confidence": (confidence, None),
+        "curve": (_surest_rows(named), _surest_rows(named, narrow=True)),
+    }
 
 
 def page_file(path: Path) -> MarkedFile:
@@ -201,22 +164,15 @@ def page_file(path: Path) -> MarkedFile:
 @cache
 def _templates() -> Environment:
     templates = environment("pipeline.evaluation")
-    templates.filters |= {
-        "percent": percent,
-        "within": lambda share: _glued(within(share)),
-        "readable": readable,
-        "usd": plain,
-        "shown_pairs": shown_pairs,
-        "glued": _glued,
-    }
+    templates.filters |= {"glued": _glued, "usd": plain}
     return templates
 
 
-def _glued(text: str) -> str:
-    """Keep numbers and their signs on one line."""
-    return text.replace(" %", "\N{NO-BREAK SPACE}%").replace(
-        "p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-    )
+def _glued(text: str) -> Markup:
+    """Keep numbers and their signs on one line, and mark options."""
+    glued = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    glued = glued.replace("p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return Markup(OPTION.sub(r"<code>\g<0></code>", str(escape(glued))))  # noqa: S704 - it is escaped
 
 
 def _drawn(found: Findings) -> str:
@@ -225,47 +181,16 @@ def _drawn(found: Findings) -> str:
     return f"{found.rows:,} drawn from {found.left_out.usable:,}, seed {found.settings.seed}"
 
 
-def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
-    """Return the names of the figures that come first, each with those of all candidates."""
-    shares = [headline_shares(candidate.figures) for candidate in found.subjects]
-    names = dict.fromkeys(name for each in shares for name in each)
-    return [(name, [each.get(name, Share(0, found.rows)) for each in shares]) for name in names]
-
-
-def _groups(named: Sequence[tuple[str, Evaluated]]) -> Iterator[tuple[str, list[_Group]]]:
-    """Yield the figures by language and by source, if there are any."""
-    languages = [(key, candidate.figures.languages) for key, candidate in named]
-    sources = [(key, candidate.figures.sources) for key, candidate in named]
-    for kind, groups in (("language", languages), ("source", sources)):
-        if found := _together(groups):
-            yield kind, found
-
-
-def _together(groups: Sequence[tuple[str, Sequence[GroupFigures]]]) -> list[_Group]:
-    """Return the figures of all candidates in each group; all of them saw the same rows."""
-    by_name = [(key, {each.name: each for each in own}) for key, own in groups]
-    _, first = groups[0]
-    return [
-        _Group(group_name(one.name), one.rows, [(key, own[one.name]) for key, own in by_name])
-        for one in first
-    ]
-
-
 def _notes(found: Findings) -> Iterator[str]:
     left_out = found.left_out
     yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
-    for candidate in found.subjects:
-        without = no_answers(candidate.figures)
-        if without:
-            yield f"No answer from {candidate.name}: {without}. It counts as wrong."
-        if candidate.figures.odd_confidences:
-            odd = rows(candidate.figures.odd_confidences)
-            yield f"Confidence of {candidate.name} outside 0 to 1, clipped: {odd}."
+    yield from found.counted()
     if found.settings.decisions:
         yield (
             "Right means that people accepted the code: the one they chose, any code below it, or "
-            "one that they named besides. A text that no code fits counts as wrong."
+            "one that they named besides. A text that no code fits counts as wrong. Doubtful texts "
+            "are harder than the whole table."
         )
     yield (
         "Right as far as the label states: a label that ends with zeros states a division, a group "

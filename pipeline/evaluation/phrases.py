@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from pipeline.decisions import Verdict
+from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import Figures, Headline, Share
 from pipeline.evaluation.significance import Comparison, Difference, Flips
@@ -14,16 +14,18 @@ from pipeline.quoting import how_many, readable
 
 __all__ = [
     "caveat",
-    "difference_cells",
-    "flip_line",
+    "flips_sentence",
     "group_name",
     "headline_shares",
-    "known_as",
     "left_out_lines",
     "no_answers",
     "only_stated",
+    "p_value",
     "percent",
+    "points",
+    "right_word",
     "rows",
+    "threshold_sentence",
     "verdict",
     "within",
 ]
@@ -42,13 +44,13 @@ def within(share: Share) -> str:
     return f"{100 * low:.1f} to {percent(high)}"
 
 
-def _points(difference: float) -> str:
+def points(difference: float) -> str:
     """Write a difference of two shares in points, with its sign: ``+21.0``."""
-    points = f"{100 * difference:+.1f}"
-    return "0.0" if float(points) == 0 else points.replace("-", "\N{MINUS SIGN}")
+    found = f"{100 * difference:+.1f}"
+    return "0.0" if float(found) == 0 else found.replace("-", "\N{MINUS SIGN}")
 
 
-def _p_value(p: float) -> str:
+def p_value(p: float) -> str:
     """Write a probability: ``p = 0.031``, ``p < 0.0001``."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
@@ -88,33 +90,31 @@ def _named(codes: Mapping[str, int]) -> str:
     return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
 
 
-VERDICTS: Mapping[Verdict, str] = {
-    "accepted": "first code accepted",
-    "general": "right, but too general",
-    "wrong": "wrong",
-    "unjudged": "not judged, and left out of these figures",
-}
-JUDGED = ("accepted", "general", "wrong")
-
-
 def headline_shares(figures: Figures) -> dict[str, Share]:
-    """Return the figures that come first, by what they are called; none for some tables."""
+    """Return the figures that come first, by what they are called."""
+    right, broad = figures.right, figures.broad
+    division = {f"right {broad.depth.name}": broad.top[1]}
     if figures.verdicts is not None:
-        shown = (each for each, share in figures.verdicts.items() if each in JUDGED or share.hits)
-        return {VERDICTS[each]: figures.verdicts[each] for each in shown}
+        among = {"accepted among the first ten": right[10]}
+        general, wrong = figures.verdicts["general"], figures.verdicts["wrong"]
+        more = {**among, **division, "right, but too general": general, "wrong": wrong}
+        return {"first code accepted": figures.verdicts["accepted"], **more}
+    among = {f"{figures.measured.name} among the first ten": right[10]}
     if figures.headline is None:
-        return {}
+        return {f"{figures.measured.name} first": right[1], **among, **division}
     found = figures.headline
     return {
         f"exactly right, label deeper than a {found.level}": found.specific,
         "right as far as the label states": found.stated,
+        **among,
+        **division,
         f"best code is a bare {found.level}": found.bare,
     }
 
 
-def known_as(figures: Figures) -> str:
-    """Return what a code of a band is, if it is right."""
-    return "accepted" if figures.verdicts else "right as far as stated"
+def right_word(figures: Figures) -> str:
+    """Return what a code is that counts as right."""
+    return "accepted" if figures.verdicts else "right"
 
 
 def no_answers(figures: Figures) -> str:
@@ -129,45 +129,28 @@ def group_name(name: str | None) -> str:
     return "others" if name is None else readable(name) or "not named"
 
 
-def difference_cells(
-    differences: Iterable[tuple[Difference, Sequence[Share]]],
-) -> Iterator[list[str]]:
-    """Yield for each depth its name, the share of each candidate, and their difference.
-
-    The difference is in points, followed by its 95 % interval and McNemar's p.
-    """
-    for each, shares in differences:
-        low, high = each.interval
-        yield [
-            each.depth.name,
-            *(percent(share.value) for share in shares),
-            _points(each.value),
-            f"{_points(low)} to {_points(high)}",
-            _p_value(each.p),
-        ]
-
-
-def flip_line(flips: Flips) -> str:
+def flips_sentence(flips: Flips) -> str:
     """Return how many best codes change from A to B, and what that buys, as a sentence."""
     return (
-        f"flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
+        f"Flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
         f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
-        "neither"
+        "neither."
     )
 
 
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
-    """Return how good one candidate is, or which of two is better and what that costs."""
+    """Return how good one subject is, or which of two is better and what that costs."""
     if comparison is None:
         (one,) = figures
         if one.verdicts is not None:
             return _accepted(names[0], one)
         if one.headline is not None and one.headline.specific.rows:
-            return _headline(names[0], one.headline)
+            return _headline(names[0], one, one.headline)
         right = one.right
         return (
             f"{_capital(names[0])} gives the right code first for {percent(right[1].value)} of "
-            f"{rows(one.rows)}, and has it among its first ten for {percent(right[10].value)}."
+            f"{rows(one.rows)}, has it among its first ten for {percent(right[10].value)}, and "
+            f"gives the right {one.broad.depth.name} for {percent(one.broad.top[1].value)}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
 
@@ -188,22 +171,38 @@ def caveat(name: str, learned: int, all_rows: int) -> str:
     )
 
 
+def threshold_sentence(figures: Figures) -> str:
+    """Return from which confidence rows can go through without a look, and how many do."""
+    word, all_rows = right_word(figures), figures.curve[-1].right.rows
+    for wanted in WANTED[1:]:
+        most = most_taken(figures.surest, wanted)
+        if most is not None:
+            return (
+                f"Let rows through from a confidence of {most.confidence:.2f} to have "
+                f"{100 * wanted:.0f} % of their codes {word}: {most.rows:,} of {rows(all_rows)} "
+                f"({percent(most.rows / all_rows)})."
+            )
+    return f"From no confidence on are half of the codes {word}: look at every row."
+
+
 def _accepted(name: str, found: Figures) -> str:
     accepted = (found.verdicts or {})["accepted"]
     return (
         f"{_capital(name)}: the first code is accepted for {percent(accepted.value)} of "
-        f"{rows(accepted.rows)}, and one of the first ten for {percent(found.right[10].value)}."
+        f"{rows(accepted.rows)}, and one of the first ten for {percent(found.right[10].value)}; "
+        f"the {found.broad.depth.name} is right for {percent(found.broad.top[1].value)}."
     )
 
 
-def _headline(name: str, found: Headline) -> str:
-    bare = percent(found.bare.value)
+def _headline(name: str, figures: Figures, found: Headline) -> str:
+    bare, ten = percent(found.bare.value), percent(figures.right[10].value)
     general = "" if bare == percent(0) else f"; {bare} of its codes are a bare {found.level}"
     return (
         f"{_capital(name)} is exactly right for {percent(found.specific.value)} of "
         f"{rows(found.specific.rows)} whose label is deeper than a {found.level}, and right as "
-        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}"
-        f"{general}."
+        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}; "
+        f"the {found.level} is right for {percent(figures.broad.top[1].value)}, and the "
+        f"{figures.measured.name} is among the first ten for {ten}{general}."
     )
 
 
@@ -234,8 +233,8 @@ def _significance(first: Difference) -> str:
     low, high = first.interval
     if first.value < 0:
         low, high = -high, -low
-    ends = f"{_points(low).lstrip('+')} to {_points(high).lstrip('+')}"
-    return f"95 % interval {ends}, {_p_value(first.p)}"
+    ends = f"{points(low).lstrip('+')} to {points(high).lstrip('+')}"
+    return f"95 % interval {ends}, {p_value(first.p)}"
 
 
 def _price(comparison: Comparison) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
-from pipeline.evaluation.candidates import Candidate, Embedded, Paid
 from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.evaluation import Evaluation
-from pipeline.evaluation.findings import Cost, Evaluated
+from pipeline.evaluation.findings import Cost, Evaluated, Review
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.significance import Comparison, compare
+from pipeline.evaluation.subjects import Embedded, Paid, Subject
 from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
 from pipeline.progress import Progress
@@ -57,9 +57,9 @@ class _Scored:
 
 
 def evaluated(
-    rows: Labelled, candidates: Sequence[Candidate], open_purchase: OpenPurchase, progress: Progress
+    rows: Labelled, subjects: Sequence[Subject], open_purchase: OpenPurchase, progress: Progress
 ) -> Evaluation | Stopped:
-    """Evaluate one candidate, or two on the same rows.
+    """Evaluate one subject, or two on the same rows.
 
     At most one of them is paid, and it is asked last.
 
@@ -72,19 +72,19 @@ def evaluated(
     settings, codes = rows.settings, load(rows.settings.system)
     suspects = Suspects(codes) if settings.suspects else None
     score = partial(_scores, rows, progress, suspects)
-    scored: dict[Candidate, _Scored] = {}
-    for candidate in sorted(candidates, key=lambda candidate: isinstance(candidate, Paid)):
-        match candidate:
+    scored: dict[Subject, _Scored] = {}
+    for subject in sorted(subjects, key=lambda subject: isinstance(subject, Paid)):
+        match subject:
             case Embedded():
-                matcher = candidate.matcher(settings.system, settings.jobs, settings.suspects)
+                matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
                 texts = (batch.texts for batch in rows.batches())
-                learned = candidate.learned(settings.system, texts)
-                scored[candidate] = _Scored(score(matcher), learned=learned)
+                learned = subject.learned(settings.system, texts)
+                scored[subject] = _Scored(score(matcher), learned=learned)
             case Paid(service):
                 found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
-                scored[candidate] = found
+                scored[subject] = found
     check_unchanged(rows.reader, "The table changed during the evaluation; the figures are void.")
     return Evaluation(
         settings=settings,
@@ -92,9 +92,10 @@ def evaluated(
         table_sha256=rows.reader.opened_fingerprint,
         edition=codes.edition,
         left_out=rows.left_out,
-        subjects=[_evaluated(candidate, scored[candidate], codes) for candidate in candidates],
-        comparison=_comparison(*(scored[candidate] for candidate in candidates)),
+        subjects=[_evaluated(subject, scored[subject], codes) for subject in subjects],
+        comparison=_comparison(*(scored[subject] for subject in subjects)),
         suspects=None if suspects is None else suspects.table(rows.references),
+        review=Review.of(settings.decisions, settings.system),
     )
 
 
@@ -156,12 +157,12 @@ def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
     return compare(a.scores, b.scores)
 
 
-def _evaluated(candidate: Candidate, found: _Scored, codes: CodeTable) -> Evaluated:
+def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
     known = figures(found.scores, codes)
-    if isinstance(candidate, Paid):
-        return Evaluated(candidate.name, "service", known, cost=found.cost)
-    if candidate.model is None:
-        return Evaluated(candidate.name, candidate.engine, known)
+    if isinstance(subject, Paid):
+        return Evaluated(subject.name, "service", known, cost=found.cost)
+    if subject.model is None:
+        return Evaluated(subject.name, subject.engine, known)
     return Evaluated(
-        candidate.name, "model", known, model_sha256=candidate.model.sha256, learned=found.learned
+        subject.name, "model", known, model_sha256=subject.model.sha256, learned=found.learned
     )

@@ -1,4 +1,4 @@
-"""Compares two candidates on the same rows: the differences, their significance, the price."""
+"""Compares two subjects on the same rows: the differences, their significance, the price."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DIVISION = Context(prec=6, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more often the second candidate is right than the first, on the same rows.
+    """How much more often the second subject is right than the first, on the same rows.
 
     Attributes:
         depth: how much of a code must be right.
         top: among how many answers it must be.
         rows: the rows.
-        only_a: the rows for which only the first candidate is right.
+        only_a: the rows for which only the first subject is right.
         only_b: the rows for which only the second is.
     """
 
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def value(self) -> float:
-        """The difference of the shares; positive if the second candidate is better."""
+        """The difference of the shares; positive if the second subject is better."""
         return (self.only_b - self.only_a) / self.rows
 
     @property
@@ -49,7 +49,7 @@ class Difference:
         """The interval of Agresti and Min at 95 % (Statistics in Medicine 24, 2005).
 
         It is the normal interval after half a row is added to each of the four kinds of rows,
-        which keeps it valid when the candidates hardly differ.
+        which keeps it valid when the subjects hardly differ.
         """
         rows, more, less = self.rows + 2, self.only_b + 0.5, self.only_a + 0.5
         middle = (more - less) / rows
@@ -67,9 +67,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """How many best codes differ between two candidates, and what that buys.
+    """How many best codes differ between two subjects, and what that buys.
 
-    A row is better if the second candidate alone is right as far as the label states, and worse
+    A row is better if the second subject alone is right as far as the label states, and worse
     if the first alone is.
 
     Attributes:
@@ -97,12 +97,12 @@ class Flips:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two candidates differ.
+    """How two subjects differ.
 
     Attributes:
         differences: at every depth, among the first 1, 5 and 10; first that of what is right.
-        flips: how many best codes change from the first candidate to the second.
-        usd: what the answers of the paid candidate cost, US dollars; None if neither is paid, or a
+        flips: how many best codes change from the first subject to the second.
+        usd: what the answers of the paid subject cost, US dollars; None if neither is paid, or a
             price is unknown.
         paid: which of the two is paid.
     """
@@ -119,7 +119,7 @@ class Comparison:
 
     @property
     def better(self) -> Literal["a", "b"] | None:
-        """Which candidate is better; None if the difference is not significant."""
+        """Which subject is better; None if the difference is not significant."""
         if self.first.p >= SURE:
             return None
         return "b" if self.first.value > 0 else "a"
@@ -137,7 +137,7 @@ class Comparison:
 def compare(
     a: Scores, b: Scores, usd: Decimal | None = None, paid: Literal["a", "b"] | None = None
 ) -> Comparison:
-    """Compare two candidates.
+    """Compare two subjects.
 
     ``usd`` is what the answers of the paid one cost.
     """

@@ -43,7 +43,7 @@ class Suspects:
 
     A row is listed if the confidence of its best code is at least `LIKELY`, and neither code
     contains the other: a division does not contradict a code in it. Rows are ordered by how much
-    more confident the candidate is of its code than of the stated one, which is the margin of
+    more confident the subject is of its code than of the stated one, which is the margin of
     confident learning (C. G. Northcutt et al., Journal of Artificial Intelligence Research 70,
     2021).
     """

@@ -178,7 +178,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--compare", "engine", "engine"], "names 'engine' twice"),
         (["--compare", "engine", "nowhere"], "the folder of a model (./engine"),
         (["--compare", "engine", "."], ". is not a model"),
-        (["--compare", "http://localhost:9", "https://b.example"], "Both candidates are paid"),
+        (["--compare", "http://localhost:9", "https://b.example"], "Both subjects are paid"),
         (["--compare", "engine", "ftp://me:secret@b.example"], "does not begin with https://"),
         (["--model", "model", "--compare", "engine", "lexical"], "each say what to evaluate"),
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),

@@ -1,4 +1,4 @@
-"""Candidates and evaluations that several tests compare or draw."""
+"""Subjects and evaluations that several tests compare or draw."""
 
 from __future__ import annotations
 

@@ -67,8 +67,30 @@ def test_it_says_what_is_accepted_and_how_many_rows_go_through() -> None:
     (accepted,) = (line for line in lines if line.startswith("first code accepted"))
     assert accepted.split()[3:5] == ["50.0", "%"]
     (wanted,) = (line for line in lines if line.startswith("85 %"))
-    assert wanted.split()[2:] == ["11", "55.0", "%", "0.80"]
-    assert lines[-1].startswith("Engine: the first code is accepted for 50.0 % of 20 rows, and one")
+    assert wanted.split()[2:] == ["55.0", "%", "11", "0.80"]
+    assert lines[-1] == (
+        "Let rows through from a confidence of 0.80 to have 90 % of their codes accepted: 11 of 20 "
+        "rows (55.0 %)."
+    )
+    assert lines[-2].startswith("Engine: the first code is accepted for 50.0 % of 20 rows, and one")
+
+
+def test_it_says_how_many_of_the_shown_codes_people_kept(tmp_path: Path) -> None:
+    shown = [
+        chose("Supply of road salt", "34927100", best="34927100", confidence=0.9),
+        chose("Salt for icy roads", "34927100", best="34927100", confidence=0.8),
+        chose("Gritting of roads", "90630000", best="34927100", confidence=0.7),
+        nothing_fits("Lot 2", best="45000000", confidence=0.2),
+        chose("Office chairs", "39112000", best="39112000", batch="1"),  # nobody looked at it
+        chose("Diesel fuel", "09134100"),  # no code was shown
+    ]
+    path = write(tmp_path / "d.jsonl", shown)
+    found = pipeline.evaluate(decisions=path, system="cpv")
+    said = "People kept 2 of 4 codes (50.0 %), changed 1, and found that no code fits for 1."
+    assert said in str(found).splitlines()
+    assert said.replace(" %", "\N{NO-BREAK SPACE}%") in found.to_html()
+    assert json.loads(found.to_json())["review"] == {"kept": 2, "changed": 1, "none_fits": 1}
+    assert found.review is not None and found.review.shares["changed"].value == 0.25
 
 
 def test_a_labelled_table_has_no_verdicts() -> None:
@@ -96,6 +118,6 @@ def test_a_file_of_decisions_is_measured_with_the_texts_that_no_code_fits(tmp_pa
 
 def test_the_page_says_accepted_where_people_decided() -> None:
     page = evaluation(("engine", judged())).to_html()
-    assert "What people accept, and each level" in page
+    assert "First code accepted" in page
     assert "right as far as stated" not in page
     assert "whose code is accepted;" in page

@@ -31,10 +31,10 @@ def confidences() -> list[float]:
     return [one.matches[0].confidence for one in ANSWERS]  # type: ignore[union-attr]
 
 
-def test_an_accuracy_that_no_ten_rows_reach_has_none_and_each_candidate_has_its_line() -> None:
+def test_an_accuracy_that_no_ten_rows_reach_has_none_and_each_subject_has_its_line() -> None:
     wrong = scored([answer("39130000")] * 100, LABELS)
     found = evaluation(("engine", scored(ANSWERS, LABELS)), ("mine", wrong)).coverage(0.95)
-    assert found["candidate"].tolist() == ["engine", "mine"]
+    assert found["subject"].tolist() == ["engine", "mine"]
     assert found["rows"].tolist() == [67, 0]
     assert pd.isna(found["min_confidence"][1])
     assert found["right"][0] == pytest.approx(0.95, abs=0.01)

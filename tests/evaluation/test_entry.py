@@ -53,7 +53,7 @@ def test_its_text_is_what_the_command_prints() -> None:
 def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
     save([taught().model], tmp_path / "model", {})
     found = pipeline.evaluate(
-        frame(), system="cpv", subject=tmp_path / "model", against="lexical", progress=True
+        frame(), system="cpv", subject=tmp_path / "model", compare="lexical", progress=True
     )
     assert [each.kind for each in found.subjects] == ["model", "lexical"]
     assert found.comparison is not None
@@ -66,9 +66,9 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
         ({"subject": "https://service.example"}, "not a name, a folder or a PaidService"),
         ({"subject": 7}, "not a name, a folder or a PaidService"),
         ({"subject": None}, "not a name, a folder or a PaidService"),
-        ({"subject": "nobody"}, "Unknown candidate"),
+        ({"subject": "nobody"}, "Unknown subject"),
         ({"subject": "nobody"}, 'or a service: pipeline.PaidService("https://service.example").'),
-        ({"against": "engine"}, "against must be another one"),
+        ({"compare": "engine"}, "compare must be another one"),
         ({"code_column": "truth"}, "truth"),
         ({"text_columns": "text"}, "text"),
         ({"progress": "yes"}, "progress"),
@@ -129,7 +129,7 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
 def test_two_services_are_refused() -> None:
     services = [pipeline.PaidService(f"https://{name}.example") for name in "ab"]
     with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
-        pipeline.evaluate(frame(), system="cpv", subject=services[0], against=services[1])
+        pipeline.evaluate(frame(), system="cpv", subject=services[0], compare=services[1])
 
 
 def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:
@@ -148,7 +148,7 @@ def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() ->
     assert listed[1]["stated_title"] == "Seeds"
     assert listed[1]["likelier_code"].startswith("4523")
     assert listed[1]["words"] == "Strassenbau"
-    assert "suspicious labels: 2 rows" in str(found)
+    assert "Suspicious labels: 2 rows." in str(found)
     assert pipeline.evaluate(data, system="cpv").suspects is None
 
 
@@ -162,9 +162,9 @@ def test_reference_columns_without_the_list_that_they_are_for_are_refused() -> N
         pipeline.evaluate(frame(), system="cpv", reference_columns="notice")
 
 
-def test_suspicious_rows_of_two_candidates_are_refused() -> None:
+def test_suspicious_rows_of_two_subjects_are_refused() -> None:
     with pytest.raises(pipeline.SettingsError, match="Evaluate one of them"):
-        pipeline.evaluate(frame(), system="cpv", against="lexical", suspects=True)
+        pipeline.evaluate(frame(), system="cpv", compare="lexical", suspects=True)
 
 
 def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:

@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import OutputError
 from pipeline.evaluation.metrics import STATED
 from pipeline.evaluation.page import MARK, page, page_file
+from pipeline.evaluation.sections import sections
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.samples import ANSWERS, ONE, TRUTHS, TWO
 from tests.html_pages import check_complete
@@ -36,10 +37,26 @@ def test_the_page_says_what_was_found() -> None:
     assert "No answer from embedded engine: 20.0 % (no_match 1, VALIDATION_ERROR 1)" in text
 
 
-def test_the_page_begins_with_four_figures() -> None:
-    tiles = re.findall(r'<p class="name">([^<]+)', page(evaluation(ONE)))
-    stated = ["Exactly right, label deeper than a division", "Right as far as the label states"]
-    assert tiles == [*stated, "Among the first ten", "Confidence is off by"]
+def test_the_page_begins_with_the_figures_that_the_terminal_begins_with() -> None:
+    found = evaluation(ONE)
+    tiles = re.findall(r'<p class="name">([^<]+)', page(found))
+    assert "Full code among the first ten" in tiles and "Right division" in tiles
+    printed = str(found).split("In short\n")[1].split("\n\n")[0].splitlines()[1:]
+    assert [line.split("  ")[0].lower() for line in printed] == [each.lower() for each in tiles]
+
+
+@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+def test_the_page_has_every_table_of_the_terminal(subjects: list[tuple[str, object]]) -> None:
+    found = evaluation(*subjects)  # type: ignore[arg-type]
+    text = page(found)
+    for section in sections(found):
+        if section.name != "headline":
+            assert text.count(f'<h2 id="{section.name}">{section.title}</h2>') == 1
+        assert section.for_page or f"\n{section.title}\n" in str(found)
+        for cell in (cell for row in section.rows for cell in row if section.name != "headline"):
+            code, _, title = cell.partition(" ")
+            in_page = cell.replace(" %", "\N{NO-BREAK SPACE}%")
+            assert in_page in text or f"<b>{code}</b> {title}" in text or cell.startswith("p ")
 
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
@@ -47,12 +64,13 @@ def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
     subjects: list[tuple[str, object]],
 ) -> None:
     text = page(evaluation(*subjects))  # type: ignore[arg-type]
-    table = text.split("<h3>Sure, likely and doubtful codes</h3>")[1].split("</table>")[0]
-    rows = [re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", row) for row in table.split("<tr>")[2:]]
-    assert [row[0] for row in rows] == ["sure", "likely", "doubtful"]
-    assert [row[1:3] for row in rows] == [["1", "100.0 %"], ["4", "50.0 %"], ["3", "33.3 %"]]
-    if len(subjects) == 2:
-        assert [row[4:6] for row in rows] == [["0", "-"], ["10", "40.0 %"], ["0", "-"]]
+    table = text.split("Sure, likely and doubtful codes</h2>")[1].split("</table>")[0]
+    cells = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]
+    rows = [[row[0], row[-1], row[-3].replace("\N{NO-BREAK SPACE}", " ")] for row in cells]
+    one = [["sure", "1", "100.0 %"], ["likely", "4", "50.0 %"], ["doubtful", "3", "33.3 %"]]
+    two = [["sure", "0", "-"], ["likely", "10", "40.0 %"], ["doubtful", "0", "-"]]
+    both = [row for pair in zip(one, two, strict=True) for row in pair]
+    assert rows == (one if len(subjects) == 1 else both)
 
 
 def test_the_table_of_differences_says_which_way_they_are() -> None:
@@ -74,9 +92,9 @@ def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
     found = evaluation(("engine", scored(answers, labels, "aab")))
     two_in_three = "66.7\N{NO-BREAK SPACE}%"
     assert found.verdict == (
-        "Engine gives the right code first for 66.7 % of 3 rows, and has it among its first ten "
-        "for 66.7 %. No label is deeper than a division, so every code of the right division "
-        "counts as right; full codes cannot be judged."
+        "Engine gives the right code first for 66.7 % of 3 rows, has it among its first ten for "
+        "66.7 %, and gives the right division for 66.7 %. No label is deeper than a division, so "
+        "every code of the right division counts as right; full codes cannot be judged."
     )
     text = page(found)
     assert two_in_three in text and found.verdict.replace(" %", "\N{NO-BREAK SPACE}%") in text
@@ -93,7 +111,7 @@ def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
     both = evaluation(("engine", scored(answers, labels)), ("other", scored(answers[::-1], labels)))
     assert both.comparison is not None and both.comparison.first.depth == STATED
     assert "full codes cannot be judged" in both.verdict
-    assert page(both).count("<b>-</b>") > 1  # no share of the labels that are deeper
+    assert page(both).count(">-</td>") > 1  # no share of the labels that are deeper
 
 
 def test_the_sign_of_an_interval_stays_on_its_line() -> None:
@@ -191,6 +209,7 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     assert shown.startswith("<iframe")
     assert "<html" not in shown
     assert "&lt;html" in shown
+    assert "this.style.height=" in shown, "the page is shown whole"
 
 
 def test_the_page_has_the_calibration_by_source() -> None:

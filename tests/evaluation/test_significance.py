@@ -47,7 +47,7 @@ def test_swapping_the_subjects_mirrors_the_interval() -> None:
     assert differing(52, 10).interval == pytest.approx((-high, -low))
 
 
-def test_the_test_decides_which_candidate_is_better() -> None:
+def test_the_test_decides_which_subject_is_better() -> None:
     assert comparison(2, 12).better == "b"
     assert comparison(12, 2).better == "a"
     assert comparison(4, 8).better is None

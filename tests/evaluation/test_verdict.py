@@ -22,11 +22,11 @@ def said(a: str, b: str, usd: str | None = None) -> str:
     return verdict(NAMES, [figures(one, codes), figures(other, codes)], comparison)
 
 
-def test_the_verdict_on_one_subject_has_its_first_code_and_its_first_ten() -> None:
+def test_the_verdict_on_one_subject_has_its_first_code_its_first_ten_and_the_division() -> None:
     found = figures(subject("1100"), load("cpv"))
     assert verdict(NAMES[:1], [found], None) == (
-        "Embedded engine gives the right code first for 50.0 % of 4 rows, and has it among its "
-        "first ten for 50.0 %."
+        "Embedded engine gives the right code first for 50.0 % of 4 rows, has it among its first "
+        "ten for 50.0 %, and gives the right division for 50.0 %."
     )
 
 
@@ -35,15 +35,17 @@ def test_general_codes_are_judged_by_three_figures() -> None:
     answers = [answer("45233140"), answer("45233140"), answer("45000000"), answer()]
     assert verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None) == (
         "Embedded engine is exactly right for 33.3 % of 3 rows whose label is deeper than a "
-        "division, and right as far as the label states for 50.0 % of 4 rows; 33.3 % of its codes "
-        "are a bare division."
+        "division, and right as far as the label states for 50.0 % of 4 rows; the division is "
+        "right for 75.0 %, and the full code is among the first ten for 25.0 %; 33.3 % of its "
+        "codes are a bare division."
     )
 
 
 def test_the_share_of_bare_divisions_is_left_out_if_there_are_none() -> None:
     labels, answers = ["45000000", "45233140"], [answer("45233140"), answer("45233140")]
     told = verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None)
-    assert told.endswith("right as far as the label states for 100.0 % of 2 rows.")
+    assert "right as far as the label states for 100.0 % of 2 rows; the division" in told
+    assert "bare" not in told
 
 
 def test_the_better_one_is_named_with_the_interval_and_the_test() -> None:

@@ -194,7 +194,7 @@ def test_from_python_a_service_is_evaluated_and_a_parked_one_raises(
         pipeline.evaluate(evaluate.table, system="cpv", subject=paid(max_cost="0.0006"))
     assert parked.value.exit_code == 5
     assert parked.value.cost_usd == service.charged
-    found = pipeline.evaluate(evaluate.table, system="cpv", subject="lexical", against=paid())
+    found = pipeline.evaluate(evaluate.table, system="cpv", subject="lexical", compare=paid())
     assert [each.kind for each in found.subjects] == ["lexical", "service"]
     assert found.comparison is not None
     assert found.comparison.usd == service.charged

@@ -36,14 +36,14 @@ from pipeline.cli.paid_options import BUYING, PaidOptions, check_no_terms, paid_
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
-    Candidate,
     Embedded,
     EvaluationSettings,
     Labelled,
     Paid,
     Stopped,
-    check_candidates,
+    Subject,
     check_given,
+    check_subjects,
     check_suspects,
     evaluated,
     is_address,
@@ -197,15 +197,15 @@ def evaluate(**values: Any) -> int:
         page_file(options.report).check(options.overwrite)
     if options.suspects is not None:
         check_suspects(options.suspects, source, options.overwrite)
-    candidates = _candidates(options)
-    check_candidates(candidates, settings.suspects)
-    buys = any(isinstance(candidate, Paid) for candidate in candidates)
+    subjects = _subjects(options)
+    check_subjects(subjects, settings.suspects)
+    buys = any(isinstance(subject, Paid) for subject in subjects)
     if not buys:
         check_no_terms()
     rows = labelled(_reader(source, settings, options), settings, str(source))
-    _log(rows, candidates, with_skipped=buys or options.as_json)
+    _log(rows, subjects, with_skipped=buys or options.as_json)
     open_paid = partial(open_purchase, sure=options.yes)
-    found = evaluated(rows, candidates, open_paid, progress_display())
+    found = evaluated(rows, subjects, open_paid, progress_display())
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
         return found.parked.exit_code
@@ -222,9 +222,9 @@ def evaluate(**values: Any) -> int:
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 
-def _log(rows: Labelled, candidates: Sequence[Candidate], with_skipped: bool) -> None:
+def _log(rows: Labelled, subjects: Sequence[Subject], with_skipped: bool) -> None:
     """Log what is evaluated on how many rows, and the skipped ones if no report says so soon."""
-    names = " and ".join(candidate.name for candidate in candidates)
+    names = " and ".join(subject.name for subject in subjects)
     counts = f"{rows.rows:,} of {rows.left_out.rows:,}"
     log.info("%s: %s, %s rows", rows.name, names, counts)
     if with_skipped:
@@ -244,11 +244,11 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
     return reader
 
 
-def _candidates(options: _Options) -> list[Candidate]:
+def _subjects(options: _Options) -> list[Subject]:
     """Return what is evaluated.
 
     Raises:
-        SettingsError: two options name different candidates, or one names nothing.
+        SettingsError: two options name different subjects, or one names nothing.
     """
     source = click.get_current_context().get_parameter_source("base_url")
     named = [
@@ -270,23 +270,23 @@ def _candidates(options: _Options) -> list[Candidate]:
     return [Embedded(options.engine) if service is None else Paid(service)]
 
 
-def _compared(words: tuple[str, str], options: _Options) -> list[Candidate]:
+def _compared(words: tuple[str, str], options: _Options) -> list[Subject]:
     if all(map(is_address, words)):
         raise SettingsError(
-            "Both candidates are paid services, and there is one --api-key-file.",
+            "Both subjects are paid services, and there is one --api-key-file.",
             "Evaluate each by itself with the same --sample and --seed: "
             "--base-url URL --json has all figures.",
         )
-    candidates: list[Candidate] = []
+    subjects: list[Subject] = []
     for word in words:
         service = replace(options, base_url=word).service() if is_address(word) else None
-        candidates.append(offline(word, options.system) if service is None else Paid(service))
-    if candidates[0] == candidates[1]:
+        subjects.append(offline(word, options.system) if service is None else Paid(service))
+    if subjects[0] == subjects[1]:
         raise SettingsError(
             f"--compare names {words[0]!r} twice.",
             "Name two different ones, or evaluate one: --model DIR.",
         )
-    return candidates
+    return subjects
 
 
 def _stopped(found: Stopped, as_json: bool) -> str:

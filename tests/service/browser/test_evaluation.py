@@ -29,7 +29,7 @@ def test_nothing_scrolls_sideways_on_a_phone(
         "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
     )
     assert not wide
-    for section in ("levels", "coverage"):
+    for section in ("levels", "curve"):
         charts = page.locator(f"section[aria-labelledby={section}] svg").filter(visible=True)
         assert charts.count() == 1
         texts = charts.locator("text")
@@ -41,6 +41,6 @@ def test_nothing_scrolls_sideways_on_a_phone(
             assert all(each[1] >= right for each in beside)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert not [*complaints(page)]
-    for name in ("right", "answered", "off by"):  # what the hidden header row says on wide screens
+    for name in ("answered first", "off by"):  # what the hidden header row says on wide screens
         assert page.locator(f"td[data-name='{name}']").first.is_visible()
     context.close()

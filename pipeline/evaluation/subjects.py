@@ -17,7 +17,7 @@ from pipeline.settings import MAX_TOP, EngineName
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.service import PaidService
 
-__all__ = ["Candidate", "Embedded", "Paid", "check_candidates", "is_address", "model", "offline"]
+__all__ = ["Embedded", "Paid", "Subject", "check_subjects", "is_address", "model", "offline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Paid:
         return str(self.service.base_url)
 
 
-Candidate: TypeAlias = Embedded | Paid
+Subject: TypeAlias = Embedded | Paid
 
 
 def offline(word: str, system: System) -> Embedded:
-    """Return the candidate of a name: ``engine``, ``lexical`` or a model's folder.
+    """Return the subject of a name: ``engine``, ``lexical`` or a model's folder.
 
     Raises:
         SettingsError: the name is unknown, or the model is of another system or damaged.
@@ -76,7 +76,7 @@ def offline(word: str, system: System) -> Embedded:
         return Embedded("learned" if word == "engine" else "lexical")
     if not Path(word).is_dir():
         raise SettingsError(
-            f"Unknown candidate: {word!r}.",
+            f"Unknown subject: {word!r}.",
             "Name engine, lexical, the folder of a model (./engine for one of that name) or the "
             "address of a service, which begins with http:// or https://.",
         )
@@ -84,7 +84,7 @@ def offline(word: str, system: System) -> Embedded:
 
 
 def model(folder: Path, system: System) -> Embedded:
-    """Return a learned model as a candidate; it is loaded once to check it.
+    """Return a learned model as a subject; it is loaded once to check it.
 
     Raises:
         SettingsError: the folder holds no model, a damaged one, or one of another system.
@@ -92,15 +92,15 @@ def model(folder: Path, system: System) -> Embedded:
     return Embedded(model=opened([str(folder)], [system])[system])
 
 
-def check_candidates(candidates: Sequence[Candidate], suspects: bool) -> None:
-    """Refuse to list the suspicious rows of two candidates.
+def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
+    """Refuse to list the suspicious rows of two subjects.
 
     Raises:
-        SettingsError: they are, and there are two candidates.
+        SettingsError: they are, and there are two subjects.
     """
-    if suspects and len(candidates) > 1:
+    if suspects and len(subjects) > 1:
         raise SettingsError(
-            "The suspicious rows of two candidates were asked for.",
+            "The suspicious rows of two subjects were asked for.",
             "Evaluate one of them with --suspects.",
         )
 
