@@ -30,6 +30,7 @@ AGAIN = "Run the same command again; if that buys nothing, with --retry-failed."
 REMEDIES = {
     "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
     "HTTP_413": "The texts are too long for the service or a proxy. Shorten them in the table.",
+    "HTTP_422": "The service or a proxy cannot process these texts. Correct them in the table.",
     "TIMEOUT": f"No answer came in time. {AGAIN} Raise --timeout if it recurs.",
     "CONNECTION_ERROR": f"The connection failed. {AGAIN}",
     "MALFORMED_RESPONSE": "The answers cannot be read. Ask the service's operator, then run again "

@@ -71,7 +71,9 @@ class Bought:
         self.calls += 1
 
     def count(self, system: System, judgement: Judgement) -> None:
-        """Count an attempt that has ended."""
+        """Count an attempt that has ended; that one text is too long says nothing about others."""
+        if judgement.is_of_its_text(self.is_address_right):
+            return
         limited = judgement.next == "limited"
         understood = judgement.is_understood and (
             self.is_address_right or not judgement.is_of_the_address

@@ -50,6 +50,10 @@ Next: TypeAlias = Literal[
 NO_SUCH_ADDRESS = (404, 405)
 """HTTP statuses that a service's own error may have, too, if the path of the base URL is wrong."""
 
+OF_ITS_TEXT = ("HTTP_413", "HTTP_422")
+"""Errors without the service's envelope that a proxy or a framework answers to one text: it is too
+long, or it cannot be processed."""
+
 
 class Judgement(msgspec.Struct, frozen=True):
     """What an attempt's result means.
@@ -91,6 +95,10 @@ class Judgement(msgspec.Struct, frozen=True):
     def is_of_the_address(self) -> bool:
         """Whether the status is about the address, as with a wrong base URL, and not the text."""
         return self.end.status in NO_SUCH_ADDRESS
+
+    def is_of_its_text(self, is_address_right: bool) -> bool:
+        """Return whether it says nothing about other texts: a wrong address answers no 413."""
+        return self.end.error in OF_ITS_TEXT and (is_address_right or self.end.status == 413)
 
     def is_answered_for(self, most: Decimal) -> bool:
         """Return whether the call is answered, at a known price of at most so many US dollars."""

@@ -91,6 +91,7 @@ def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
     [
         ("VALIDATION_ERROR", False, False),
         ("HTTP_413", False, False),
+        ("HTTP_422", False, False),
         ("HTTP_404", True, False),
         ("HTTP_503", True, True),
         ("TIMEOUT", True, True),

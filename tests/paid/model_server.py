@@ -35,6 +35,13 @@ FAILURES = {
     "no such address": (404, "VALIDATION_ERROR"),
     "unauthorized": (403, "UNAUTHORIZED"),
 }
+PAGES: dict[str, tuple[int, dict[str, str], bytes]] = {
+    "400": (400, {}, b"<html>"),
+    "413": (413, {}, b"<html>"),
+    "413 charged": (413, {}, b'{"metadata": {"cost": {"apiCost": 0.00005}}}'),
+    "422": (422, {}, b"<html>"),
+    "gateway": (502, {}, b"<html>"),
+}
 STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
 
 
@@ -82,13 +89,13 @@ class ModelServer:
 
 
 def _reply(what: str, price: Decimal) -> Reply:
+    if what in PAGES:
+        return Received(*PAGES[what])
     match what:
         case "lost":
             return Lost("TIMEOUT", "no answer")
         case "not sent":
             return NotSent("CONNECTION_ERROR", "refused")
-        case "gateway":
-            return Received(502, {}, b"<html>")
         case "503" | "503 for 90" | "503 for 3000" | "503 for 9999":
             return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
         case "billed 503 for 90" | "billed 503 for 9999":

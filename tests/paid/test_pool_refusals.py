@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from decimal import Decimal
 
 import pytest
 
@@ -168,6 +169,39 @@ def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_tex
         pool = buy(server, later, numbered(60)[1:])
     assert len(server.asked) == (FAILURES_IN_A_ROW if parks else 59)
     assert (pool.parked is not None) == parks
+
+
+@pytest.mark.parametrize(
+    ("script", "asked"),
+    [
+        (["413"], 60),
+        (["detailed", "422"], 60),
+        (["422"], FAILURES_IN_A_ROW),  # the base URL of another service, perhaps
+        (["detailed", "400"], 1 + FAILURES_IN_A_ROW),
+    ],
+)
+def test_a_text_that_a_proxy_finds_too_long_ends_its_row_alone(
+    job: Job, script: list[str], asked: int
+) -> None:
+    server = ModelServer([*script, *script[-1:] * 99])
+    pool = buy(server, job, numbered(60))
+    assert len(server.asked) == asked
+    assert (pool.parked is None) == (asked == 60)
+
+
+def test_texts_that_are_too_long_do_not_hide_that_the_service_is_down(job: Job) -> None:
+    server = ModelServer(["detailed", *["413", "gateway"] * 99])
+    pool = buy(server, job, numbered(99))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert f"{FAILURES_IN_A_ROW} attempts in a row failed: HTTP_502" in pool.parked.message
+
+
+def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:
+    (order,) = numbered(1)
+    buy(ModelServer(["413 charged"]), job, [order])
+    assert job.money().confirmed == Decimal("0.00005")
+    assert job.errors("cpv", [order.call.digest]) == {order.call.digest: "HTTP_413"}
 
 
 def test_texts_that_a_service_refuses_do_not_park_before_its_first_answer(job: Job) -> None:
