@@ -26,17 +26,10 @@ from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
 from pipeline.progress import Display, Progress, display_for, line_below_cell, stoppable
+from pipeline.public import SHORTENED, all_arguments, like, public, shortened
 from pipeline.purchases import Estimate, NoPurchase, Purchase
-from pipeline.python_messages import (
-    SHORTENED,
-    all_arguments,
-    in_python,
-    like,
-    public,
-    python_words,
-    warn_in_python,
-)
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
+from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.service import PaidService
@@ -160,7 +153,7 @@ async def classify_async(*data: Any, **options: Any) -> Result:
     try:
         return work.result()
     except SHORTENED as error:
-        raise in_python(error) from None
+        raise shortened(error) from None
 
 
 @public
@@ -189,8 +182,8 @@ def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> R
     if parked := summary.parked:
         if parked.exit_code > 128 or not options["partial"]:
             advice = "To get the table so far: partial=True."
-            raise parked.reworded(python_words).as_exception(summary.cost_usd, advice)
-        summary = replace(summary, parked=parked.reworded(python_words))
+            raise parked.in_python().as_exception(summary.cost_usd, advice)
+        summary = replace(summary, parked=parked.in_python())
     result = result_of(source, sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result

@@ -9,21 +9,16 @@ from numbers import Real
 from typing import Any
 
 from pipeline.errors import SettingsError
+from pipeline.wording import beside
 
 __all__ = [
     "check",
     "check_choice",
     "check_flag",
     "fraction",
-    "option_name",
     "same_argument",
     "whole_number",
 ]
-
-
-def option_name(argument: str) -> str:
-    """Return the command line option of an argument: ``--max-cost`` for ``max_cost``."""
-    return f"--{argument.replace('_', '-')}"
 
 
 def check(holds: bool, message: str, hint: str) -> None:
@@ -45,7 +40,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     check(
         value in choices,
         f"{name} is {value!r}.",
-        f"{name} must be one of {', '.join(choices)} ({option_name(name)}).",
+        f"{name} must be one of {', '.join(choices)}{beside(name)}.",
     )
 
 
@@ -84,7 +79,7 @@ def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> in
         SettingsError: the value is not a whole number, or outside the bounds.
     """
     top = f" to {high}" if high < sys.maxsize else ""
-    hint = f"{name} must be a whole number from {low}{top} ({option_name(name)})."
+    hint = f"{name} must be a whole number from {low}{top}{beside(name)}."
     try:
         number = operator.index(value)
     except TypeError as error:
@@ -103,6 +98,6 @@ def fraction(name: str, value: Any, over_zero: bool = False) -> float:
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
     if not (0.0 < number <= 1.0 or (number == 0.0 and not over_zero)):
         wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
-        hint = f"{name} must be a fraction {wanted} ({option_name(name)})."
+        hint = f"{name} must be a fraction {wanted}{beside(name)}."
         raise SettingsError(f"{name} is {value!r}.", hint)
     return number

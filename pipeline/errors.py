@@ -17,6 +17,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from pipeline.wording import Words
+
 __all__ = [
     "CodeTableError",
     "EngineError",
@@ -46,6 +48,10 @@ class PipelineError(Exception):
         super().__init__(message, hint)
         self.message = message
         self.hint = hint
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Let the message and the hint know the wording of Python as well."""
+        super().__setattr__(name, Words(value) if name in ("message", "hint") else value)
 
     def __str__(self) -> str:
         # A message may end with the words of a service, which need not end a sentence.

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.checks import check, check_choice, check_flag, whole_number
 from pipeline.errors import SettingsError
-from pipeline.python_messages import answering_names
+from pipeline.public import public_class
+from pipeline.wording import beside, both
 
 __all__ = [
     "FORMATS",
@@ -34,7 +35,7 @@ QuoteEscape: TypeAlias = Literal["double", "backslash", "none"]
 QUOTE_ESCAPES: tuple[QuoteEscape, ...] = get_args(QuoteEscape)
 
 
-@answering_names
+@public_class
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
     """The dialect of a CSV file; None means "detected".
@@ -71,11 +72,14 @@ class CsvOptions:
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
-            message = "--no-header and --header-row exclude each other."
+            message = (
+                f"{both('--no-header and --header-row', 'header=False and header_row')} exclude "
+                "each other."
+            )
             check(self.header, message, "Leave out one of them.")
 
 
-@answering_names
+@public_class
 @dataclass(frozen=True, slots=True)
 class ExcelOptions:
     """Where the table is in an Excel workbook; None means "detected".
@@ -89,7 +93,7 @@ class ExcelOptions:
     header_row: int | None = None
 
     def __post_init__(self) -> None:
-        hint = "sheet must be the name of a sheet, or its number as text (--sheet)."
+        hint = f"sheet must be the name of a sheet, or its number as text{beside('sheet')}."
         check(self.sheet is None or isinstance(self.sheet, str), f"sheet is {self.sheet!r}.", hint)
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
@@ -167,7 +171,7 @@ def _check_delimiter(delimiter: object) -> None:
     check(
         right,
         f"The delimiter {delimiter!r} cannot separate fields.",
-        "Give one character, such as ';' or '|', or the word tab (--delimiter).",
+        f"Give one character, such as ';' or '|', or the word tab{beside('delimiter')}.",
     )
 
 
@@ -178,5 +182,6 @@ def _check_encoding(name: str) -> None:
     except (LookupError, ValueError, TypeError) as error:
         raise SettingsError(
             f"Python knows no text encoding {name!r}.",
-            "encoding must be a name such as utf-8, cp1252, latin-1 or utf-16 (--encoding).",
+            "encoding must be a name such as utf-8, cp1252, latin-1 or "
+            f"utf-16{beside('encoding')}.",
         ) from error

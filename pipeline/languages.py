@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.errors import SettingsError
+from pipeline.wording import beside
 
 __all__ = ["LANGUAGES", "checked_language"]
 
@@ -47,6 +48,6 @@ def checked_language(value: Any) -> str:
     if code not in LANGUAGES:
         raise SettingsError(
             f"There are no titles in the language {value!r}.",
-            f"language must be one of {', '.join(LANGUAGES)} (--language).",
+            f"language must be one of {', '.join(LANGUAGES)}{beside('language')}.",
         )
     return str(code)

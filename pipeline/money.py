@@ -8,8 +8,8 @@ from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overfl
 from functools import reduce
 from typing import TypeAlias
 
-from pipeline.checks import option_name
 from pipeline.errors import SettingsError
+from pipeline.wording import beside
 
 __all__ = [
     "DECIMALS",
@@ -54,7 +54,7 @@ def usd(name: str, value: Usd) -> Decimal:
     if not is_storable(amount):
         raise SettingsError(
             f"{name} is {value!r}, which is not an amount of US dollars.",
-            f"Write {_likely(value)} ({option_name(name)}).",
+            f"Write {_likely(value)}{beside(name)}.",
         )
     return amount
 

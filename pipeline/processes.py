@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from pipeline.checks import whole_number
 from pipeline.errors import EngineError, SettingsError
+from pipeline.wording import beside, marked, option
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -52,8 +53,8 @@ def checked_jobs(value: Any) -> Jobs:
     try:
         return whole_number("jobs", value, 1)
     except SettingsError as error:
-        hint = "jobs must be a whole number from 1, or auto (--jobs)."
-        raise SettingsError(error.message, hint) from None
+        hint = f"jobs must be a whole number from 1, or auto{beside('jobs')}."
+        raise SettingsError(marked(error.message), hint) from None
 
 
 def shared_out(items: Iterable[Item]) -> tuple[int, Iterator[Item]]:
@@ -168,7 +169,7 @@ def _executor(
     if current_process().daemon:
         raise SettingsError(
             "A daemonic process, such as a worker of multiprocessing.Pool, may not start others.",
-            "Let it work alone: --jobs 1.",
+            f"Let it work alone: {option('jobs', 1)}.",
         )
 
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE, initializer=begin)
@@ -177,7 +178,7 @@ def _executor(
     except BrokenProcessPool as error:
         raise EngineError(
             f"{worker} died, probably because memory ran out.",
-            "Run again with fewer processes: --jobs 1.",
+            f"Run again with fewer processes: {option('jobs', 1)}.",
         ) from error
     finally:
         executor.shutdown(wait=True, kill_workers=True)

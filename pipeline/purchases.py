@@ -18,6 +18,7 @@ from pipeline.money import ZERO, plain, times, total
 from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.settings import Settings
+from pipeline.wording import Words, in_python
 
 if TYPE_CHECKING:  # a command that prints help needs no table formats
     from pipeline.tables import Batch
@@ -276,6 +277,10 @@ class Parked:
     message: str
     hint: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", Words(self.message))
+        object.__setattr__(self, "hint", Words(self.hint))
+
     @property
     def is_declined(self) -> bool:
         """Whether a person was asked, and did not want to buy."""
@@ -285,9 +290,9 @@ class Parked:
         head = "" if self.message.startswith("Stopped") else "stopped, can be continued: "
         return f"{head}{self.message}\n{self.hint}"
 
-    def reworded(self, words: Callable[[str], str]) -> Parked:
-        """Return it in other words, such as those of `pipeline.python_messages`."""
-        return Parked(self.exit_code, words(self.message), words(self.hint))
+    def in_python(self) -> Parked:
+        """Return it as Python words it."""
+        return Parked(self.exit_code, in_python(self.message), in_python(self.hint))
 
     def as_exception(self, cost_usd: Decimal, advice: str = "") -> BaseException:
         """Return what a Python function raises: an interrupt, or an error that says why it stopped.

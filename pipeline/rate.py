@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from pipeline.checks import option_name
 from pipeline.errors import SettingsError
+from pipeline.wording import beside, option
 
 __all__ = ["AUTHENTICATED", "DEMO", "Duration", "Rate", "duration", "parse_rate", "seconds"]
 
@@ -33,7 +33,7 @@ UNIT = f"({'|'.join(SPELLINGS)})"
 DURATION = re.compile(rf"{NUMBER}\s*{UNIT}", re.ASCII)
 RATE = re.compile(rf"(\d{{1,9}})\s*/\s*{NUMBER}?\s*{UNIT}", re.ASCII)
 SHORTEST, LONGEST = 0.001, 366.0 * 86400
-HINT = "Give --rate attempts per window, such as 100/min, 10/hour or 60/6s, or none."
+HINT = f"Give {option('rate')} attempts per window, such as 100/min, 10/hour or 60/6s, or none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,11 @@ class Rate:
         if not SHORTEST <= self.window <= LONGEST:
             raise SettingsError(
                 f"A rate's window cannot be {self.window:g} seconds long.",
-                "Give --rate a window from 0.001s to 366days, such as 100/min.",
+                f"Give {option('rate')} a window from 0.001s to 366days, such as 100/min.",
             )
 
     def __str__(self) -> str:
-        unit = next(
-            (unit for unit, length in UNITS.items() if self.window % length == 0),
-            "s",
-        )
+        unit = next((unit for unit, length in UNITS.items() if self.window % length == 0), "s")
         number = f"{self.window / UNITS[unit]!r}".removesuffix(".0")
         return f"{self.slots}/{'' if number == '1' else number}{unit}"
 
@@ -119,7 +116,7 @@ def seconds(name: str, value: Duration) -> float:
     if form is None:
         raise SettingsError(
             f"{name} is {value!r}.",
-            f"{name} must be a duration, such as 60s, 5m, 6h or 30d ({option_name(name)}).",
+            f"{name} must be a duration, such as 60s, 5m, 6h or 30d{beside(name)}.",
         )
     return float(form[1]) * SPELLINGS[form[2]]
 

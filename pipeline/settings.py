@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import check, check_choice, check_flag, fraction, option_name, whole_number
+from pipeline.checks import check, check_choice, check_flag, fraction, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
 from pipeline.processes import Jobs, checked_jobs
+from pipeline.wording import beside, option
 
 __all__ = [
     "ENGINES",
@@ -35,7 +36,7 @@ KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 LEDGER_VARIABLE = "TENDER_PIPELINE_LEDGER"
 """The environment variable with the path of the ledger."""
 
-SYSTEMS_HINT = f"Choose from {', '.join(SYSTEMS)} (--systems)."
+SYSTEMS_HINT = f"Choose from {', '.join(SYSTEMS)}{beside('systems')}."
 
 MAX_TOP = 10
 """The most matches that the embedded engine returns, like the service."""
@@ -100,14 +101,14 @@ class Settings:
         check(
             isinstance(self.column_prefix, str),
             f"column_prefix is {self.column_prefix!r}.",
-            "column_prefix must be text; empty for none (--column-prefix).",
+            f"column_prefix must be text; empty for none{beside('column_prefix')}.",
         )
         check_flag("explain", self.explain)
         check_choice("engine", self.engine, ENGINES)
         check(
             not (self.models and self.engine == "lexical"),
             "The lexical engine uses titles, not models.",
-            "Leave the model out (--model), or use it: --engine learned.",
+            f"Leave the model out{beside('models')}, or use it: {option('engine', 'learned')}.",
         )
 
     @property
@@ -127,14 +128,14 @@ class Settings:
             SettingsError: a setting is for the embedded engine only.
         """
         asked = {
-            "model": bool(self.models),
+            "models": bool(self.models),
             "engine": self.engine != "learned",
             "explain": self.explain,
         }
         for name in (name for name, wanted in asked.items() if wanted):
             raise SettingsError(
-                f"{option_name(name)} is for the embedded engine, not for a paid service.",
-                f"Remove {option_name(name)}, or the service (--base-url).",
+                f"{option(name)} is for the embedded engine, not for a paid service.",
+                f"Remove {option(name)}, or the service{beside('base_url')}.",
             )
         return replace(self, min_confidence=self.min_confidence or 0.0)
 
@@ -161,7 +162,7 @@ def parse_system(system: str | Sequence[str] | None) -> System:
         SettingsError: the name is missing or unknown, or there are several.
     """
     found = parse_systems(system or ())
-    check(len(found) == 1, f"system is {system!r}.", "Give one system (--system).")
+    check(len(found) == 1, f"system is {system!r}.", f"Give one system{beside('system')}.")
     return found[0]
 
 
@@ -174,9 +175,9 @@ def _system(name: str) -> System:
 
 def _text_columns(given: Any) -> tuple[str, ...]:
     names = _names("text_columns", given)
-    hint = "text_columns must name the columns that hold the text (--text-column NAME)."
+    hint = f"text_columns must name the columns that hold the text{beside('text_columns', 'NAME')}."
     check(bool(names), "No text column is named.", hint)
-    hint = "text_columns must name each column once (--text-column)."
+    hint = f"text_columns must name each column once{beside('text_columns')}."
     check(len(set(names)) == len(names), "A text column is named twice.", hint)
     return names
 

@@ -26,7 +26,7 @@ from pipeline.classification.classifier import Classifier, text_batches, text_co
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.service import PaidService
-from pipeline.python_messages import public
+from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables.table import BATCH_ROWS
 

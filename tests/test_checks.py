@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.checks import check_flag, option_name, whole_number
+from pipeline.checks import check_flag, whole_number
 from pipeline.errors import SettingsError
 
 
@@ -28,7 +28,3 @@ def test_a_flag_is_true_or_false() -> None:
     check_flag("wait", False)
     with pytest.raises(SettingsError, match="wait must be True or False"):
         check_flag("wait", "no")
-
-
-def test_options_have_hyphens() -> None:
-    assert option_name("max_cost") == "--max-cost"

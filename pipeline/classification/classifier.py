@@ -20,7 +20,7 @@ from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_models
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
-from pipeline.python_messages import answering_names, in_python, reworded
+from pipeline.public import public, public_class, shortened
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import (
@@ -41,7 +41,7 @@ Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
 
-@answering_names
+@public_class
 class Classifier:
     """Adds code columns to Arrow tables with the embedded engine.
 
@@ -135,7 +135,7 @@ class Classifier:
             asked.explain,
         )
 
-    @reworded
+    @public
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
         """Return the schema of a classified table: the input's columns, then the new ones.
 
@@ -146,7 +146,7 @@ class Classifier:
         text_columns_of(input_schema, self.settings)
         return with_columns(input_schema, new_fields(self.settings))
 
-    @reworded
+    @public
     def __call__(self, data: Data) -> Data:
         """Return the rows of a table or batch, in their order, with the new columns.
 
@@ -182,7 +182,7 @@ class Classifier:
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
                 yield appended(piece, made.of(answers), schema)
         except PipelineError as error:
-            raise in_python(error) from None
+            raise shortened(error) from None
 
     def _classified(self, data: Any) -> Any:
         table = _table(data)

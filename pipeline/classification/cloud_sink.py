@@ -31,6 +31,7 @@ from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.tables import Reader, sha256_of
+from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN, option
 
 __all__ = ["CloudSink", "ExistingObject", "existing", "manifests_at", "sink_at"]
 
@@ -127,17 +128,18 @@ class CloudSink:
     def _check(self, found: ExistingObject) -> None:
         if not self.path.key:
             raise OutputError(
-                f"{self.path} is a bucket.", f"Name an object: --output {self.path}/FILE."
+                f"{self.path} is a bucket.",
+                f"Name an object: {option('output', f'{self.path}/FILE')}.",
             )
         if self.path == self.source:
-            raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
+            raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
         if found.version is not None and not self.overwrite:
             full = is_full_table(found.manifest)
             check_replaceable(self.path, found.is_ours, self.sample and full)
         if found.manifest_text and not found.manifest and not self.overwrite:
             raise OutputError(
                 f"{manifest_path(self.path)} exists, and this tool did not write it.",
-                "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
+                f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
             )
 
     @contextmanager
@@ -222,7 +224,7 @@ class _CloudDraft:
             if old.storage.version(old.path) != old.version:
                 raise OutputError(
                     f"Somebody else wrote {old.path} while the job ran; it is kept.",
-                    "Move it and run the same command again, or write elsewhere: --output PATH.",
+                    f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
                 )
             hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": replaces}
             self._record(manifest, hashes)

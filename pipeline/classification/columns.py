@@ -30,6 +30,7 @@ from pipeline.quoting import listed
 from pipeline.settings import Settings
 from pipeline.tables import Cells, NewColumns
 from pipeline.tables.table import ARROW_USD
+from pipeline.wording import option
 
 __all__ = [
     "CONFIDENCE",
@@ -148,7 +149,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
     if taken:
         raise SettingsError(
             f"The table already has the column{'s' if len(taken) > 1 else ''} {listed(taken)}.",
-            "Give the new columns other names: --column-prefix new_.",
+            f"Give the new columns other names: {option('column_prefix', 'new_')}.",
         )
 
 
@@ -171,9 +172,9 @@ def never_ok(settings: Settings) -> Iterator[str]:
     for system in settings.systems:
         if review_under(settings, system) == inf:
             yield (
-                f"No {system} code will be ok: the rows held out when the model was trained do not "
-                "show from which confidence two in three codes are right. Train it again, on more "
-                "rows, or choose a threshold: --min-confidence."
+                f"No {system} code will be ok: the rows held out when the model was trained do "
+                "not show from which confidence two in three codes are right. Train it again, on "
+                f"more rows, or choose a threshold: {option('min_confidence')}."
             )
 
 

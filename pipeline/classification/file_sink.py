@@ -28,6 +28,7 @@ from pipeline.errors import OutputError
 from pipeline.file_options import Format
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
+from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN
 
 __all__ = ["FileSink", "FileWriter", "temporary_writer"]
 
@@ -121,23 +122,21 @@ class FileSink:
             check_place(place, manifest_path(place))
             if manifest_path(place).is_dir():
                 raise OutputError(
-                    f"{manifest_path(place)} is a folder.", "Write elsewhere: --output PATH."
+                    f"{manifest_path(place)} is a folder.", f"Write elsewhere: {OUTPUT}."
                 )
             if place.exists():
                 self._check_replaceable(place)
             if manifest_path(place).exists() and not self.overwrite and not has_manifest(place):
                 raise OutputError(
                     f"{manifest_path(place)} exists, and this tool did not write it.",
-                    "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
+                    f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
                 )
 
     def _check_replaceable(self, place: Path) -> None:
         if not place.is_file():
-            raise OutputError(
-                f"{self.path} is not a file.", "Give the path of a file: --output PATH."
-            )
+            raise OutputError(f"{self.path} is not a file.", f"Give the path of a file: {OUTPUT}.")
         if self.source is not None and place.samefile(self.source):
-            raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
+            raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
         if not self.overwrite:
             full = self.sample and is_full_table(read_manifest(place))
             check_replaceable(self.path, written_by_us(place), full)
@@ -212,5 +211,5 @@ class _FileDraft:
         if found is not None and found != self.replaces:
             raise OutputError(
                 f"Somebody else wrote {self.place} while the job ran; it is kept.",
-                "Move it and run the same command again, or write elsewhere: --output PATH.",
+                f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
             )

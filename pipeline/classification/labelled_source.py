@@ -15,11 +15,11 @@ from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.text_columns import warn_of_few_words
 from pipeline.file_options import check_no_file
-from pipeline.python_messages import warn_in_python
 from pipeline.settings import Settings
 from pipeline.tables import Reader, find_column, naming_all
 from pipeline.tables.json_records import holders
 from pipeline.tables.texts import find_columns
+from pipeline.wording import warn_in_python
 
 __all__ = ["open_labelled"]
 
@@ -36,7 +36,7 @@ def open_labelled(
 ) -> Iterator[Reader]:
     """Open a labelled table; an error about a missing column names all that are missing.
 
-    ``needed`` has the option and the name of each column beside the text, and ``optional`` is one
+    ``needed`` has the argument and the name of each column beside the text, and ``optional`` is one
     more column of a frame that is read if it holds text.
 
     Raises:
@@ -53,8 +53,8 @@ def open_labelled(
         check_no_file(csv, excel)
         names = [str(label) for label in data.columns]
         find_columns(names, holders(names, asked.text_columns), "The frame")
-        for option, name in needed:
-            find_column(names, name, "The frame", option, system)
+        for argument, name in needed:
+            find_column(names, name, "The frame", argument, system)
         more = [optional] if optional is not None and _holds_text(data, optional) else []
         reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
         sample = PandasFrame(data).sample

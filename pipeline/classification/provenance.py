@@ -12,6 +12,7 @@ from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
+from pipeline.wording import OUTPUT, OVERWRITE, beside
 
 __all__ = [
     "MANIFEST",
@@ -115,7 +116,7 @@ def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> Non
     Raises:
         OutputError: it must not be replaced without ``--overwrite``.
     """
-    hint = "Replace it anyway with --overwrite, or write elsewhere: --output PATH."
+    hint = f"Replace it anyway with {OVERWRITE}, or write elsewhere: {OUTPUT}."
     if not is_ours:
         raise OutputError(
             f"{path} exists, and its manifest does not prove that this tool wrote it "
@@ -124,7 +125,7 @@ def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> Non
         )
     if full_by_sample:
         raise OutputError(
-            f"{path} holds a full table, and this run writes a sample (--limit-rows).", hint
+            f"{path} holds a full table, and this run writes a sample{beside('limit_rows')}.", hint
         )
 
 

@@ -26,7 +26,7 @@ from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.python_messages import reworded
+from pipeline.public import public
 from pipeline.settings import Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
@@ -101,7 +101,7 @@ class Result:
         return str(self.summary)
 
     @property
-    @reworded
+    @public
     def table(self) -> pa.Table:
         """The enriched table; read from the output file if there is one.
 
@@ -164,7 +164,7 @@ class Result:
             return self._frame.with_columns(new)
         return frame_of(self.table, self._settings, exact_costs)
 
-    @reworded
+    @public
     def to_polars(self) -> pl.DataFrame:
         """Return the enriched table as a Polars frame.
 
@@ -184,7 +184,7 @@ class Result:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
         return self._where(lambda status: status not in NOT_FAILED, self._settings.systems)
 
-    @reworded
+    @public
     def to_review(
         self,
         systems: str | Sequence[str] | None = None,
@@ -214,7 +214,7 @@ class Result:
         """
         return long_table(self._new(), self._settings, self._labels)
 
-    @reworded
+    @public
     def explain(self, row: object = None) -> pd.DataFrame:
         """Return the best match of each system for a row, with the words that decided it.
 

@@ -22,10 +22,10 @@ from pipeline.file_options import Files, check_no_file, checked_csv, checked_exc
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
-from pipeline.python_messages import warn_in_python
 from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
+from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import numpy as np

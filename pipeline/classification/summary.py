@@ -16,6 +16,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.purchases import Paid, Parked
 from pipeline.quoting import command, how_many
+from pipeline.wording import RETRY, RUN_AGAIN, THEN_RUN_AGAIN, Words, both, option
 
 __all__ = ["NOT_FAILED", "SETTLED", "Summary", "SystemSummary", "combined", "remedy"]
 
@@ -25,29 +26,38 @@ NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 SETTLED = ("ok", "decided", "empty", "pending")
 """The statuses that need no look, or cannot have one yet."""
 
-AGAIN = "Run the same command again; if that buys nothing, with --retry-failed."
+AGAIN = f"{RUN_AGAIN} again; if that buys nothing, with {RETRY}."
 
 REMEDIES = {
     "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
     "HTTP_413": "The texts are too long for the service or a proxy. Shorten them in the table.",
     "HTTP_422": "The service or a proxy cannot process these texts. Correct them in the table.",
-    "TIMEOUT": f"No answer came in time. {AGAIN} Raise --timeout if it recurs.",
+    "TIMEOUT": f"No answer came in time. {AGAIN} Raise {option('timeout')} if it recurs.",
     "CONNECTION_ERROR": f"The connection failed. {AGAIN}",
     "MALFORMED_RESPONSE": "The answers cannot be read. Ask the service's operator, then run again "
-    "with --retry-failed.",
+    f"with {RETRY}.",
     "UNCONFIRMED": "The answers were lost, and may have been billed. Compare them with the "
-    "account's statement ({attempts}), or buy them again with --retry-failed.",
-    "RATE_LIMIT_EXCEEDED": "The rate limit was reached. Run the same command again later, or with "
-    "a lower --rate.",
+    f"account's statement ({{attempts}}), or buy them again with {RETRY}.",
+    "RATE_LIMIT_EXCEEDED": f"The rate limit was reached. {RUN_AGAIN} again later, or with a lower "
+    f"{option('rate')}.",
     "INTERNAL_ERROR": f"The service failed. {AGAIN}",
 }
 
-NO_OUTPUT = "No output was written."
-SO_FAR = "To write the table so far, use --partial."
+NO_ANSWER = (
+    f"The responses are not the service's. Check {option('base_url')} and any proxy, then "
+    f"{THEN_RUN_AGAIN} again."
+)
+REFUSED = f"The service refuses these. Ask its operator, then run again with {RETRY}."
 
+NO_OUTPUT = "No output was written."
+SO_FAR = f"To write the table so far, use {option('partial', True)}."
+
+TABLE_IS_WRITTEN = both(
+    "The table was written all the same", "The error's result has the table all the same"
+)
 NAME_THE_TEXT = (
-    "The table was written all the same. Check that --text-column names the columns that describe "
-    "what is bought, or raise --fail-if-no-match."
+    f"{TABLE_IS_WRITTEN}. Check that {option('text_columns')} names the columns "
+    f"that describe what is bought, or raise {option('fail_if_no_match')}."
 )
 
 
@@ -194,7 +204,7 @@ class Summary:
         statuses = sum((Counter(each.statuses) for each in self.systems.values()), Counter[str]())
         return Counter({kind: n for kind, n in statuses.items() if kind not in NOT_FAILED})
 
-    def remedy(self, kind: str) -> str:
+    def remedy(self, kind: str) -> Words:
         """Return what to do about rows whose call failed with an error type."""
         return remedy(kind, self.ledger)
 
@@ -242,7 +252,7 @@ class Summary:
             return "\n".join(lines)
         if any(system.statuses for system in self.systems.values()):
             return "\n".join([*lines, str(self.parked)])
-        ending = NO_OUTPUT if self.parked.is_declined else f"{NO_OUTPUT} {SO_FAR}"
+        ending = NO_OUTPUT if self.parked.is_declined else Words(f"{NO_OUTPUT} {SO_FAR}")
         return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), ending])
 
     def _without_columns(self) -> list[str]:
@@ -288,24 +298,18 @@ class Summary:
         return [*lines, f"{what}: {self.output}"] if self.output else lines
 
 
-def remedy(kind: str, ledger: Path | None = None) -> str:
+def remedy(kind: str, ledger: Path | None = None) -> Words:
     """Return what to do about rows whose call failed with an error type.
 
     Args:
         kind: the error type.
         ledger: the ledger of what was bought; None if it is not known.
     """
-    if kind in REMEDIES:
-        attempts = command("ledger attempts --state unconfirmed --ledger", ledger or "PATH")
-        return REMEDIES[kind].format(attempts=attempts)
     if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
-        return REMEDIES["INTERNAL_ERROR"]
-    if kind.startswith("HTTP_"):
-        return (
-            "The responses are not the service's. Check --base-url and any proxy, then run the "
-            "same command again."
-        )
-    return "The service refuses these. Ask its operator, then run again with --retry-failed."
+        kind = "INTERNAL_ERROR"
+    attempts = command("ledger attempts --state unconfirmed --ledger", ledger or "PATH")
+    what = REMEDIES.get(kind, NO_ANSWER if kind.startswith("HTTP_") else REFUSED)
+    return Words(what.format(attempts=attempts))
 
 
 def combined(summaries: Sequence[Summary]) -> Summary:

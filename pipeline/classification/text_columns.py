@@ -18,6 +18,7 @@ from pipeline.tables import Reader, open_reader
 from pipeline.tables.arrow import is_text
 from pipeline.tables.json_records import holders
 from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, one_line
+from pipeline.wording import Words, marked, option
 
 __all__ = [
     "few_words",
@@ -86,16 +87,16 @@ def few_words(
     first = sample()
     names = first.schema.names
     own = {*holders(names, wanted)}
-    hint = "Name the column that says what is bought: --text-column NAME."
+    hint = f"Name the column that says what is bought: {option('text_columns', 'NAME')}."
     if names and not own & {*names}:  # places in releases of OCDS
-        hint = "Name the field that says what is bought: --text-column NAME."
+        hint = f"Name the field that says what is bought: {option('text_columns', 'NAME')}."
         if tuple(wanted) == TEXT_COLUMNS:  # nobody named one
             holds = "The titles, descriptions and items of the releases hold"
     elif (other := likeliest(first, own)) is not None:
-        hint = f"Did you mean --text-column {one_line(other)!r}?"
+        hint = f"Did you mean {option('text_columns', repr(one_line(other)))}?"
     elif names and own.issuperset(names):
         hint = "The table has no other column."
-    return f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}"
+    return Words(f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}")
 
 
 def warn_of_few_words(
@@ -164,7 +165,8 @@ def _suggest_words(error: InputError, hints: Mapping[str, str], sample: pa.Recor
     wordless = {guess(TEXT_COLUMN, one_line(name)) for name in by_words if not by_words[name]}
     for hint in hints.values():
         if hint in wordless or hint.startswith(NO_GUESS):
-            error.hint = error.hint.replace(hint, "" if known in error.hint else known).strip()
+            said = marked(error.hint)
+            error.hint = said.replace(hint, "" if known in said else known).strip()
 
 
 def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:

@@ -15,10 +15,10 @@ from pipeline.charts import Ranked, environment, ranking
 from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
-from pipeline.python_messages import python_words
 from pipeline.quoting import readable
 from pipeline.settings import EngineName, Settings
 from pipeline.text_table import aligned
+from pipeline.wording import in_python
 
 __all__ = ["View", "codes_view", "result_html"]
 
@@ -181,7 +181,7 @@ PARTS = ("code", "title", "confidence", "status")
 
 
 def _remedy(kind: str, summary: Summary) -> str:
-    return python_words(summary.remedy(kind))
+    return in_python(summary.remedy(kind))
 
 
 def _templates() -> Environment:

@@ -24,7 +24,6 @@ from pipeline.file_options import (
     QuoteEscape,
 )
 from pipeline.files.paths import CloudPath, as_path
-from pipeline.python_messages import of_options
 
 __all__ = [
     "READING",
@@ -249,8 +248,7 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return of_options(
-            CsvOptions,
+        return CsvOptions(
             delimiter=self.delimiter,
             encoding=self.encoding,
             line_end=self.line_end,
@@ -266,7 +264,7 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return of_options(ExcelOptions, sheet=self.sheet, header_row=self.header_row)
+        return ExcelOptions(sheet=self.sheet, header_row=self.header_row)
 
 
 def dialect_options(declare: Declare = click.option) -> Declaration:

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from pipeline.cli.options import LocalPath, declared, option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
-from pipeline.python_messages import of_options
 from pipeline.settings import KEY_VARIABLE
 
 if TYPE_CHECKING:  # imported if there is a service
@@ -140,8 +139,7 @@ class PaidOptions:
 
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            service = of_options(
-                PaidService,
+            service = PaidService(
                 base_url=self.base_url,
                 api_key=self._api_key(),
                 ledger=self.ledger,

@@ -20,6 +20,7 @@ from pipeline.errors import InputError, OutputError
 from pipeline.files.atomic import sync, translated
 from pipeline.files.regular import open_regular
 from pipeline.quoting import readable
+from pipeline.wording import option
 
 __all__ = [
     "Choice",
@@ -293,7 +294,7 @@ def read_decisions(path: Path) -> DecisionFile:
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}.",
-            "Give a file that tender-pipeline review has written: --decisions FILE.",
+            f"Give a file that tender-pipeline review has written: {option('decisions', 'FILE')}.",
         ) from error
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)
 
@@ -308,7 +309,7 @@ def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
         ) from error
 
 
-OPTION = "--decisions FILE"
+OPTION = option("decisions", "FILE")
 
 
 class DecisionLog:
@@ -372,5 +373,5 @@ class DecisionLog:
         except OSError as error:
             raise OutputError(
                 f"Another review is writing {self.path}.",
-                "Finish it first, or save to a file of your own: --decisions FILE.",
+                f"Finish it first, or save to a file of your own: {option('decisions', 'FILE')}.",
             ) from error

@@ -15,6 +15,7 @@ from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 from pipeline.tables.arrow import is_text
+from pipeline.wording import option
 
 __all__ = ["SOURCE", "UNNAMED", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
 
@@ -161,7 +162,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
             f"{left_out.rows:,} rows {left_out.without_text:,} have no text, "
             f"{left_out.without_code:,} no code, {left_out.no_codes.total():,} a code that is "
             f"not valid in {settings.system}.",
-            "Check --text-column, --code-column and --system.",
+            f"Check {option('text_columns')}, {option('code_column')} and {option('system')}.",
         )
     return Labelled(settings, reader, name, left_out, _sample(left_out.usable, settings))
 
@@ -173,15 +174,14 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
         InputError: a column of the settings is missing or exists twice.
     """
 
-    def own(option: str, column: str) -> str:
-        return names[find_column(names, column, name, option, settings.system)]
+    def own(argument: str, column: str) -> str:
+        return names[find_column(names, column, name, argument, settings.system)]
 
     with naming_all(settings.needed_columns, settings.system):
         columns = {
-            option.removeprefix("--").replace("-", "_"): own(option, column)
-            for option, column in settings.label_columns.items()
+            argument: own(argument, column) for argument, column in settings.label_columns.items()
         }
-        references = tuple(own(option, column) for option, column in settings.references)
+        references = tuple(own(argument, column) for argument, column in settings.references)
     return replace(settings, **columns, reference_columns=references)  # type: ignore[arg-type]
 
 
@@ -198,17 +198,17 @@ def _usable(
     references = [names.index(column) for _, column in settings.references]
     for batch in reader.batches():
         original, first = batch.to_arrow(), left_out.rows + 1
-        by_option = {
-            option: labels(original, names.index(column), option)
-            for option, column in settings.label_columns.items()
+        by_argument = {
+            argument: labels(original, names.index(column), argument)
+            for argument, column in settings.label_columns.items()
         }
         codes = [
             _code(text, stated, settings, left_out)
-            for text, stated in zip(batch.texts, by_option["--code-column"], strict=True)
+            for text, stated in zip(batch.texts, by_argument["code_column"], strict=True)
         ]
         nothing = [""] * len(codes)
-        languages = by_option.get("--language-column", nothing)
-        sources = by_option.get("--source-column", nothing)
+        languages = by_argument.get("language_column", nothing)
+        sources = by_argument.get("source_column", nothing)
         own: list[Sequence[object]] = [codes, languages, sources, range(first, left_out.rows + 1)]
         arrays = [pa.array(values, each.type) for each, values in zip(FIELDS, own, strict=True)]
         more = original.select(references)

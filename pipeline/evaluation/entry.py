@@ -21,8 +21,9 @@ from pipeline.evaluation.subjects import Paid, Subject, check_subjects, is_addre
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import public, python_words, warn_in_python
+from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, Settings
+from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.purchase import PaidPurchase
@@ -130,7 +131,7 @@ def evaluate(
         rows = labelled(reader, settings, name)
         found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
-        parked = found.parked.reworded(python_words)
+        parked = found.parked.in_python()
         raise parked.as_exception(found.paid.confirmed_usd)
     return found
 

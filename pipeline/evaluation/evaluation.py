@@ -16,7 +16,7 @@ from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.page import page
 from pipeline.evaluation.phrases import left_out_lines, rows
 from pipeline.evaluation.sections import LETTERS, Section, sections
-from pipeline.python_messages import reworded
+from pipeline.public import public
 from pipeline.quoting import readable
 from pipeline.text_table import aligned
 
@@ -97,7 +97,7 @@ class Evaluation(Findings):
         """Return a self-contained page with the figures and their charts."""
         return page(self)
 
-    @reworded
+    @public
     def coverage(self, accuracy: float | Sequence[float] = WANTED) -> pd.DataFrame:
         """Return how many rows can go through without a look, by the accuracy that you want.
 

@@ -27,6 +27,7 @@ from pipeline.evaluation.phrases import left_out_lines, percent, right_word, row
 from pipeline.evaluation.sections import sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
+from pipeline.wording import option
 
 __all__ = ["page", "page_file"]
 
@@ -158,7 +159,7 @@ def _charts(named: Named) -> dict[str, tuple[Markup, Markup | None]]:
 
 def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
-    return MarkedFile(path, MARK, "--report")
+    return MarkedFile(path, MARK, option("report"))
 
 
 @cache

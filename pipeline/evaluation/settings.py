@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import option_name, whole_number
+from pipeline.checks import whole_number
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
+from pipeline.wording import beside, option
 
 __all__ = ["OWN_COLUMNS", "EvaluationSettings", "check_given"]
 
@@ -63,36 +64,36 @@ class EvaluationSettings:
         if self.reference_columns and not self.suspects:
             raise SettingsError(
                 "Reference columns are only for the list of suspicious rows.",
-                "Ask for the list, too (--suspects FILE), or leave out reference_columns "
-                "(--reference-column).",
+                f"Ask for the list, too{beside('suspects', 'FILE')}, or leave out "
+                f"reference_columns{beside('reference_columns')}.",
             )
         for column in self.reference_columns:
-            _check_column("reference_column", column)
+            _check_column("reference_columns", column)
             if column in OWN_COLUMNS:
                 raise SettingsError(
                     f"The list of suspicious rows has its own column {column!r}.",
-                    "Rename the reference column (--reference-column).",
+                    f"Rename the reference column{beside('reference_columns')}.",
                 )
 
     @property
     def label_columns(self) -> dict[str, str]:
-        """The columns of the codes, languages and sources that there are, by their options."""
+        """The columns of the codes, languages and sources that there are, by their arguments."""
         columns = {
-            "--code-column": self.code_column,
-            "--language-column": self.language_column,
-            "--source-column": self.source_column,
+            "code_column": self.code_column,
+            "language_column": self.language_column,
+            "source_column": self.source_column,
         }
-        return {option: column for option, column in columns.items() if column is not None}
+        return {name: column for name, column in columns.items() if column is not None}
 
     @property
     def needed_columns(self) -> list[tuple[str, str]]:
-        """The option and the name of each column beside the text."""
+        """The argument and the name of each column beside the text."""
         return [*self.label_columns.items(), *self.references]
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        """The option and the name of each reference column."""
-        return [("--reference-column", column) for column in self.reference_columns]
+        """The argument and the name of each reference column."""
+        return [("reference_columns", column) for column in self.reference_columns]
 
     @property
     def asked(self) -> Settings:
@@ -102,7 +103,7 @@ class EvaluationSettings:
 
 def _check_column(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value:
-        hint = f"{name} must name a column ({option_name(name)} NAME)."
+        hint = f"{name} must name a column{beside(name, 'NAME')}."
         raise SettingsError(f"{name} is {value!r}.", hint)
 
 
@@ -112,14 +113,14 @@ def check_given(table: object, decisions: object, system: object) -> None:
     Raises:
         SettingsError: something is missing; the error names all of it.
     """
-    labels = "a table with labels, or --decisions FILE"
+    labels = f"a table with labels, or {option('decisions', 'FILE')}"
     if table is not None and decisions:
         raise SettingsError("There are labels in a table and in decisions.", f"Give {labels}.")
     missing = {}
     if table is None and not decisions:
         missing["The labels"] = labels
     if system is None:
-        missing["the system"] = f"--system: {', '.join(SYSTEMS)}"
+        missing["the system"] = f"{option('system')}: {', '.join(SYSTEMS)}"
     if missing:
         names = " and ".join(missing)
         verb = "is" if names == "the system" else "are"

@@ -13,11 +13,17 @@ from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
+from pipeline.wording import both, option
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.service import PaidService
 
 __all__ = ["Embedded", "Paid", "Subject", "check_subjects", "is_address", "model", "offline"]
+
+A_SERVICE = both(
+    "the address of a service, which begins with http:// or https://",
+    'a service: pipeline.PaidService("https://service.example")',
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,8 @@ def offline(word: str, system: System) -> Embedded:
     if not Path(word).is_dir():
         raise SettingsError(
             f"Unknown subject: {word!r}.",
-            "Name engine, lexical, the folder of a model (./engine for one of that name) or the "
-            "address of a service, which begins with http:// or https://.",
+            "Name engine, lexical, the folder of a model (./engine for one of that name) or "
+            f"{A_SERVICE}.",
         )
     return model(Path(word), system)
 
@@ -101,7 +107,7 @@ def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
     if suspects and len(subjects) > 1:
         raise SettingsError(
             "The suspicious rows of two subjects were asked for.",
-            "Evaluate one of them with --suspects.",
+            f"Evaluate one of them with {option('suspects')}.",
         )
 
 

@@ -21,6 +21,7 @@ from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import STATED
 from pipeline.evaluation.settings import OWN_COLUMNS
 from pipeline.tables import ArrowReader, NewColumn, output_format_of
+from pipeline.wording import AS_CSV, marked, option
 
 __all__ = ["Suspects", "check_suspects", "write_suspects"]
 
@@ -157,6 +158,6 @@ def _option_named() -> Iterator[None]:
     try:
         yield
     except OutputError as error:
-        hint = error.hint.replace("--output PATH", "--suspects FILE")
-        hint = hint.replace(", or --output-format csv", "")
-        raise OutputError(error.message, hint) from error
+        hint = marked(error.hint).replace(option("output", "PATH"), option("suspects", "FILE"))
+        hint = hint.replace(f", or {AS_CSV}", "")
+        raise OutputError(marked(error.message), hint) from error

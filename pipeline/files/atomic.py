@@ -15,6 +15,7 @@ from pathlib import Path
 from pipeline.errors import OutputError
 from pipeline.files.paths import is_seen
 from pipeline.files.regular import open_regular
+from pipeline.wording import OVERWRITE, option
 
 __all__ = [
     "MarkedFile",
@@ -31,11 +32,13 @@ __all__ = [
 LONGEST_NAME = 255
 """The longest file name on common file systems, bytes."""
 
+OUTPUT = option("output", "PATH")
+
 FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
-def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
+def translated(path: Path, named: str = OUTPUT) -> Iterator[None]:
     """Translate errors of the operating system into errors of an output.
 
     The option that sets another path is named in the message.
@@ -49,11 +52,11 @@ def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise OutputError(
             f"{path} cannot be written: {reason}.",
-            f"Check the path, its permissions and the free space, or write elsewhere: {option}.",
+            f"Check the path, its permissions and the free space, or write elsewhere: {named}.",
         ) from error
 
 
-def check_place(*places: Path, option: str = "--output PATH") -> None:
+def check_place(*places: Path, named: str = OUTPUT) -> None:
     """Check names, folders and permissions of outputs before any work is done.
 
     The option that names another place is in the message.
@@ -64,13 +67,13 @@ def check_place(*places: Path, option: str = "--output PATH") -> None:
     for place in places:
         if len(os.fsencode(_temporary(place).name)) > LONGEST_NAME:
             raise OutputError(
-                f"The name {place.name!r} is too long.", f"Choose a shorter one: {option}."
+                f"The name {place.name!r} is too long.", f"Choose a shorter one: {named}."
             )
         folder = next(folder for folder in place.parents if is_seen(folder))
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
                 f"Nothing can be written in {folder}.",
-                f"Check that it is a writable folder, or write elsewhere: {option}.",
+                f"Check that it is a writable folder, or write elsewhere: {named}.",
             )
 
 
@@ -141,7 +144,7 @@ def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
         if not _locked(opened[-1]):
             raise OutputError(
                 f"Another run is writing {place}.",
-                "Wait until it is done, or write elsewhere: --output PATH.",
+                f"Wait until it is done, or write elsewhere: {OUTPUT}.",
             )
         if _is_open_as(opened[-1], temporary):
             return
@@ -221,7 +224,7 @@ class MarkedFile:
             OutputError: its place is unusable, or holds a file that this tool did not write, or its
                 name has another suffix.
         """
-        check_place(self.path.resolve(), option=self._named)
+        check_place(self.path.resolve(), named=self._named)
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder.", f"Give the file a name: {self._named}.")
         if self.path.suffix not in self.suffixes:
@@ -232,7 +235,7 @@ class MarkedFile:
         if self.path.exists() and not overwrite and not self._is_ours():
             raise OutputError(
                 f"{self.path} exists, and this tool did not write it.",
-                f"Choose another name ({self._named}), or replace it with --overwrite.",
+                f"Choose another name ({self._named}), or replace it with {OVERWRITE}.",
             )
 
     def write(self, text: str) -> None:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
 from pipeline.files.paths import CloudPath
+from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN, both
 
 __all__ = ["Storage", "explained", "opened"]
 
@@ -27,6 +28,8 @@ S3_TIMES = {"connect_timeout": 10.0, "request_timeout": 30.0}
 
 GCS_TIME = timedelta(seconds=20)
 """How long to try again."""
+
+ENDPOINT = both("--endpoint-url", "the variable AWS_ENDPOINT_URL")
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -48,7 +51,7 @@ REASONS = (
     (
         r"NO_SUCH_BUCKET|Bucket .* not found|ContainerNotFound|bucket does not exist",
         "there is no such bucket",
-        "Check the name of the bucket, and --endpoint-url if the bucket is not Amazon's.",
+        f"Check the name of the bucket, and {ENDPOINT} if the bucket is not Amazon's.",
     ),
     (
         r"NO_SUCH_KEY|RESOURCE_NOT_FOUND|BlobNotFound|NOT_FOUND|Path does not exist",
@@ -69,7 +72,7 @@ REASONS = (
     (
         r"SLOW_DOWN|THROTTL|TOO_MANY|REQUEST_LIMIT|ServerBusy|HTTP status (429|503)|UNAVAILABLE",
         "the store is too busy (throttling), and still was after several attempts",
-        "Wait a little, and run the same command again.",
+        f"Wait a little, and {THEN_RUN_AGAIN} again.",
     ),
     (
         r"HTTP status 30[17]|PERMANENT_REDIRECT",
@@ -79,12 +82,12 @@ REASONS = (
     (
         r"Failed to flush response stream",  # what Amazon's library makes of errors for short reads
         "the store refused, because access is denied or it is too busy",
-        f"{CREDENTIALS} If they are right, run the same command again.",
+        f"{CREDENTIALS} If they are right, {THEN_RUN_AGAIN} again.",
     ),
     (
         r"NETWORK_CONNECTION|[Cc]url|[Rr]esolve|[Cc]onnection|[Tt]imed? ?out|transport",
         "the store does not answer, or the connection was cut",
-        "Check the network and --endpoint-url, and run the same command again.",
+        f"Check the network and {ENDPOINT}, and {THEN_RUN_AGAIN} again.",
     ),
 )
 """What errors of the stores say, what that means, and what to do."""
@@ -133,7 +136,10 @@ def _s3(bucket: str, endpoint_url: str | None) -> Any:
     if url.scheme not in ("http", "https") or not url.netloc or url.username or url.query:
         raise SettingsError(
             "The address of the S3-compatible server is not valid, or has credentials in it.",
-            "Write --endpoint-url https://HOST:PORT, or the same in AWS_ENDPOINT_URL.",
+            both(
+                "Write --endpoint-url https://HOST:PORT, or the same in AWS_ENDPOINT_URL.",
+                "Set the variable AWS_ENDPOINT_URL to https://HOST:PORT.",
+            ),
         )
     place = url.netloc + url.path.rstrip("/")
     return S3FileSystem(endpoint_override=place, scheme=url.scheme, region=region, **options)
@@ -263,8 +269,7 @@ class Storage:
             shutil.copyfileobj(file, local, CHUNK)
         if self.version(path) != version:
             raise InputChangedError(
-                f"{path} changed while it was being read; nothing was done.",
-                "Run the same command again.",
+                f"{path} changed while it was being read; nothing was done.", f"{RUN_AGAIN} again."
             )
         return version
 

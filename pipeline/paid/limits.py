@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, difference, total
 from pipeline.purchases import Period
+from pipeline.wording import option
 
 __all__ = [
     "MAX_PRICE",
@@ -21,7 +22,10 @@ __all__ = [
 ]
 
 
-OPTIONS: Mapping[Period, str] = {"day": "--max-cost-per-day", "month": "--max-cost-per-month"}
+OPTIONS: Mapping[Period, str] = {
+    "day": option("max_cost_per_day"),
+    "month": option("max_cost_per_month"),
+}
 
 
 class Allowance:

@@ -13,6 +13,7 @@ from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
 from pipeline.purchases import CostLimitReached, Parked
 from pipeline.rate import duration
+from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN, Words, beside, marked, option
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.throttle import Throttle
@@ -38,15 +39,15 @@ KEY, MONEY, SERVICE, LATER = 4, 5, 6, 7
 DECLINED = Parked(
     SettingsError.exit_code,
     "Nothing was bought: you answered no.",
-    "Run the same command to be asked again. With --max-cost USD the run stops before it costs "
-    "more, and with --yes it buys without a question.",
+    f"{RUN_AGAIN} to be asked again. With {option('max_cost', 'USD')} the run stops before it "
+    f"costs more, and with {option('yes', True)} it buys without a question.",
 )
 
 
 def failed(error: Exception) -> Parked:
     """Return how a run parks after an error, whichever it is."""
     if isinstance(error, PipelineError):
-        return Parked(error.exit_code, error.message, error.hint)
+        return Parked(error.exit_code, marked(error.message), marked(error.hint))
     return Parked(1, str(error), "")
 
 
@@ -66,22 +67,22 @@ def what_the_account_lacks(
             return Parked(
                 KEY,
                 _quoting("The service wants an API key, and none is set", judgement),
-                "Set TENDER_PIPELINE_API_KEY or --api-key-file, then run the same command: it "
+                f"Set TENDER_PIPELINE_API_KEY or {option('api_key')}, then {THEN_RUN_AGAIN}: it "
                 "continues.",
             )
         case "credentials":
             return Parked(
                 KEY,
                 _quoting("The service does not accept the API key", judgement),
-                "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
-                "command: it continues.",
+                f"Set TENDER_PIPELINE_API_KEY or {option('api_key')} to a valid key, then "
+                f"{THEN_RUN_AGAIN}: it continues.",
             )
         case "money":
             return Parked(
                 MONEY,
                 _quoting("The account's balance is too low", judgement),
                 f"Add {plain(times(budget.highest, calls))} USD, which is enough for the rest at "
-                "these prices, and run the same command: it continues.",
+                f"these prices, and {THEN_RUN_AGAIN}: it continues.",
             )
         case "currency":
             return Parked(
@@ -113,7 +114,7 @@ def not_understood(judgement: Judgement) -> Parked:
     return Parked(
         SERVICE,
         f"The service's first answer cannot be understood: {judgement.detail.rstrip('.')}.",
-        "Check --base-url: is it the address of this interface?",
+        f"Check {option('base_url')}: is it the address of this interface?",
     )
 
 
@@ -125,15 +126,16 @@ def service_down(failures: int, detail: str) -> Parked:
     return Parked(
         SERVICE,
         message,
-        "Check the service, --base-url and any proxy, then run the same command: it continues.",
+        f"Check the service, {option('base_url')} and any proxy, then {THEN_RUN_AGAIN}: it "
+        "continues.",
     )
 
 
 def left_out(system: System, why: Parked) -> str:
     """Say that a system is left out of a run, for a reason for which a run would park."""
-    return (
-        f"{system} is left out of this run. {why.message} Its rows fail with that error, and the "
-        "other systems go on. Run the same command later: it buys what is missing."
+    return Words(
+        f"{system} is left out of this run. {marked(why.message)} Its rows fail with that error, "
+        f"and the other systems go on. {RUN_AGAIN} later: it buys what is missing."
     )
 
 
@@ -143,7 +145,7 @@ def demo_limit_used_up(throttle: Throttle) -> Parked:
     return Parked(
         LATER,
         f"The demo limit is used up {_until(seconds) if seconds else 'for now'}.",
-        "Run the same command later, wait with --wait, or use an API key.",
+        f"{RUN_AGAIN} later, wait with {option('wait', True)}, or use an API key.",
     )
 
 
@@ -159,12 +161,13 @@ def asked_to_wait(seconds: float, down: bool = False) -> Parked:
         return Parked(
             LATER,
             f"The service is down, and asked to wait {when}.",
-            "Run the same command then, or wait with --wait: it continues.",
+            f"{RUN_AGAIN} then, or wait with {option('wait', True)}: it continues.",
         )
     return Parked(
         LATER,
         f"The service asked this account to wait {when}.",
-        "Run the same command then, wait with --wait, or send at once with --ignore-pause.",
+        f"{RUN_AGAIN} then, wait with {option('wait', True)}, or send at once with "
+        f"{option('ignore_pause', True)}.",
     )
 
 
@@ -177,11 +180,7 @@ def time_is_up(seconds: float, detail: str) -> Parked:
     """Park when the run's time is over; ``detail`` is why the last attempt failed, or ""."""
     stopped = f"Stopped after {duration(seconds)}" if seconds else "The time of all files is up"
     cause = f" The last attempt failed: {detail}." if detail else ""
-    return Parked(
-        LATER,
-        f"{stopped} (--max-duration).{cause}",
-        "Run the same command to continue.",
-    )
+    return Parked(LATER, f"{stopped}{beside('max_duration')}.{cause}", f"{RUN_AGAIN} to continue.")
 
 
 def refused_without_end(refusals: int, since: datetime) -> Parked:
@@ -190,8 +189,8 @@ def refused_without_end(refusals: int, since: datetime) -> Parked:
         LATER,
         f"The service has refused one call {refusals} times since {since:%Y-%m-%d %H:%M} for its "
         "rate limit, although the run waited each time as long as it asked.",
-        "Find out who else uses the key, or which limit the account has (--rate), and run the same "
-        "command later: it continues.",
+        f"Find out who else uses the key, or which limit the account has{beside('rate')}, and "
+        f"{THEN_RUN_AGAIN} later: it continues.",
     )
 
 
@@ -200,9 +199,9 @@ def price_too_high(price: Decimal, most: Decimal) -> Parked:
     return Parked(
         MONEY,
         f"The service charged {plain(price)} USD for one call, more than the {plain(most)} USD "
-        "that --max-price allows.",
-        "Ask the service about it. If the price is right, raise --max-price and run the same "
-        "command: it continues.",
+        f"that {option('max_price')} allows.",
+        f"Ask the service about it. If the price is right, raise {option('max_price')} and "
+        f"{THEN_RUN_AGAIN}: it continues.",
     )
 
 
@@ -212,15 +211,15 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
         return _period_limit_reached(budget.reached, budget, calls)
     spent = f"{plain(budget.confirmed)} USD spent"
     if budget.overshoot:
-        spent += f", {plain(budget.overshoot)} USD over --max-cost"
+        spent += f", {plain(budget.overshoot)} USD over {option('max_cost')}"
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
     enough = plain(total([budget.spent, times(budget.highest, calls)]))
     return CostLimitReached(
         MONEY,
         f"The cost limit is reached: {spent}, and the {_calls_left(budget, calls)}.",
-        f"Raise --max-cost ({enough} is enough at these prices) and run the same command: it "
-        "continues.",
+        f"Raise {option('max_cost')} ({enough} is enough at these prices) and {THEN_RUN_AGAIN}: "
+        "it continues.",
     )
 
 
@@ -231,7 +230,7 @@ def _period_limit_reached(reached: Allowance, budget: Budget, calls: int) -> Par
     if reached.at_risk:
         spent += f", with up to {plain(reached.at_risk)} USD more that may have been billed,"
     when = f"{reached.ends_at:%Y-%m-%d %H:%M} UTC"
-    hint = f"Run the same command after {when}, or raise {reached.option}: it continues."
+    hint = f"{RUN_AGAIN} after {when}, or raise {reached.option}: it continues."
     if reached.limit < budget.highest:  # waiting would not help
         hint = f"One call may cost {plain(budget.highest)} USD: raise {reached.option}."
     return Parked(

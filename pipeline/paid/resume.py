@@ -15,6 +15,7 @@ from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Limited
 from pipeline.rate import AUTHENTICATED, Rate, duration
+from pipeline.wording import Words, option
 
 __all__ = ["EarlierRuns", "shared_usage"]
 
@@ -81,7 +82,7 @@ class EarlierRuns:
         self.usage.replace(attempts, lesson)
         pause = self._pause(lesson, now) if lesson else 0.0
         if pause > 0:
-            log.warning(_pause_message(pause, service.ignore_pause))
+            log.warning(Words(_pause_message(pause, service.ignore_pause)))
         if service.ignore_pause:
             pause = min(pause, 0.0)
         return Throttle(
@@ -170,5 +171,8 @@ def _warn_of_future(attempts: list[PastAttempt], lesson: Lesson | None, now: flo
 
 def _pause_message(left: float, ignored: bool) -> str:
     if ignored:
-        return f"The service asked to wait {duration(left)} more; --ignore-pause sends at once."
+        return (
+            f"The service asked to wait {duration(left)} more; {option('ignore_pause', True)} "
+            "sends at once."
+        )
     return f"The service asked to wait: nothing is sent for {duration(left)}."

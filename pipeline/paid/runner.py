@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from pipeline.interruption import Interruption, Work
 from pipeline.paid.pool import Pool
 from pipeline.purchases import Parked
+from pipeline.wording import RUN_AGAIN
 
 __all__ = ["Brake", "buy_in_thread"]
 
@@ -23,7 +24,7 @@ SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
 
 LONGEST_WAIT = 60.0
 
-HINT = "What was bought is kept. Run the same command: it continues."
+HINT = f"What was bought is kept. {RUN_AGAIN}: it continues."
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pipeline.checks import check_choice, check_flag, whole_number
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
@@ -21,10 +21,11 @@ from pipeline.paid.ledger import Counting
 from pipeline.paid.ledger.checks import usable
 from pipeline.paid.ledger.totals import read_books
 from pipeline.paid.limits import MAX_PRICE
+from pipeline.public import public, public_class
 from pipeline.purchases import Period
-from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
+from pipeline.wording import beside, option, warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and buying does not need it
     import pandas as pd
@@ -39,7 +40,7 @@ ONE_BUYER = (
 SPENT = ["day", "system", "attempts", "confirmed_usd", "unconfirmed", "unknown", "at_risk_usd"]
 
 
-@answering_names
+@public_class
 @dataclass(frozen=True, slots=True, init=False)
 class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
@@ -153,6 +154,7 @@ class PaidService:
 
     __copy__ = __deepcopy__
 
+    @public
     def spent(self) -> pd.DataFrame:
         """Return what the jobs of this ledger have spent with this service, by day and system.
 
@@ -166,11 +168,8 @@ class PaidService:
         """
         import pandas as pd
 
-        try:
-            with usable(self.ledger) as snapshot:
-                spent = read_books(snapshot).spent
-        except PipelineError as error:
-            raise in_python(error) from None
+        with usable(self.ledger) as snapshot:
+            spent = read_books(snapshot).spent
         rows = [
             (where.day, where.system, *astuple(tally))
             for where, tally in sorted(spent.items())
@@ -246,7 +245,7 @@ def _text(name: str, value: Any) -> str:
 
 def _key(value: Any) -> str | None:
     """Return the key; None without one. An empty one is a mistake: it would mean demo requests."""
-    named = KEY_VARIABLE if value is None else "--api-key-file"
+    named = KEY_VARIABLE if value is None else option("api_key")
     if value is None and (value := os.environ.get(KEY_VARIABLE)) is None:
         return None
     if key := _text("api_key", value).strip():
@@ -284,6 +283,7 @@ def _timeout(value: Duration) -> timedelta:
     timeout = timedelta(seconds=seconds("timeout", value))
     if not timeout:
         raise SettingsError(
-            "timeout must be greater than zero.", "timeout must be a time, such as 60s (--timeout)."
+            "timeout must be greater than zero.",
+            f"timeout must be a time, such as 60s{beside('timeout')}.",
         )
     return timeout

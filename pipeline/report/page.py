@@ -30,6 +30,7 @@ from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
 from pipeline.tables import Batch
+from pipeline.wording import option
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
@@ -186,7 +187,7 @@ MOST_OF_A_TITLE = 150
 
 def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
-    return MarkedFile(path, MARK, "--report")
+    return MarkedFile(path, MARK, option("report"))
 
 
 def page(

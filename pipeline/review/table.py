@@ -25,6 +25,7 @@ from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.languages import LANGUAGES
 from pipeline.settings import ENGINES, EngineName, Settings
 from pipeline.tables import Reader, format_of, open_reader
+from pipeline.wording import TEXT_COLUMN, option
 
 __all__ = ["EnrichedTable", "RowCells", "open_enriched"]
 
@@ -123,7 +124,7 @@ def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any])
         raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
     raise SettingsError(
         f"{path} has no manifest that names its text columns.",
-        "Give the output of tender-pipeline run, or name its columns: --text-column NAME.",
+        f"Give the output of tender-pipeline run, or name its columns: {TEXT_COLUMN}.",
     )
 
 
@@ -136,7 +137,7 @@ def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...
         raise InputError(
             f"{path} has no columns such as {prefix}cpv_code and {prefix}cpv_status.",
             "Give the output of tender-pipeline run, in a format with columns; with "
-            "--column-prefix if the run had one.",
+            f"{option('column_prefix')} if the run had one.",
         )
     return found
 

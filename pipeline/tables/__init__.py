@@ -42,6 +42,7 @@ from pipeline.tables.table import (
     check_unchanged,
 )
 from pipeline.tables.texts import find_column, naming_all
+from pipeline.wording import AS_CSV, written_as
 
 __all__ = [
     "ArrowBatch",
@@ -231,7 +232,7 @@ def _check_ocds(reader: Reader) -> None:
     if not isinstance(reader, OcdsReader):
         raise OutputError(
             "Only OCDS data can be written as OCDS.",
-            "Write JSON Lines, with a name that ends in .jsonl: --output-format jsonl.",
+            f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
         )
 
 
@@ -248,5 +249,5 @@ def _refuse_duplicate_names(names: Sequence[str], words: str) -> None:
     if twice:
         raise OutputError(
             f"{words} cannot hold two columns with the same name: {listed(twice)}.",
-            "Rename them, or write CSV: --output-format csv.",
+            f"Rename them, or write CSV: {AS_CSV}.",
         )

@@ -15,6 +15,7 @@ from pipeline.tables.cells import is_binary, without_encoding
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_parts, join_texts
+from pipeline.wording import TEXT_COLUMN, option
 
 __all__ = [
     "ArrowBatch",
@@ -76,9 +77,9 @@ def find_text_columns(
             within = [name for name, each in nested.items() if each.place == column.place]
             raise InputError(
                 f"The column {quoted(column.name)} has the type {cut(str(kind))}, not text.",
-                f"Name a field in it with a dot: --text-column {within[0]!r}."
+                f"Name a field in it with a dot: {option('text_columns', repr(within[0]))}."
                 if within
-                else "Choose a column with text: --text-column NAME.",
+                else f"Choose a column with text: {TEXT_COLUMN}.",
             )
     return found
 
@@ -195,7 +196,7 @@ def _has_text(kind: pa.DataType) -> bool:
     return True
 
 
-def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
+def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
     """Return a column's values as stripped text; "" for null.
 
     Raises:
@@ -212,7 +213,7 @@ def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
         raise InputError(
             f"The column {quoted(batch.schema.names[place])} has the type "
             f"{cut(str(column.type))}, not text or whole numbers.",
-            f"Choose another column: {option} NAME.",
+            f"Choose another column: {option(argument, 'NAME')}.",
         ) from error
     return [_padded(text) for text in texts] if pa.types.is_integer(column.type) else texts
 
@@ -333,7 +334,7 @@ def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequen
         raise InputError(
             f"The column {name} has a value that is not UTF-8 text, "
             f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
-            "Fix the table, or choose another column: --text-column NAME.",
+            f"Fix the table, or choose another column: {TEXT_COLUMN}.",
         ) from error
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.quoting import quoted
+from pipeline.wording import written_as
 
 __all__ = ["arrow_cells", "cell", "is_binary", "leaves", "without_encoding"]
 
@@ -101,7 +102,7 @@ def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
             f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
-            "Fix the table, or keep its values: --output-format parquet.",
+            f"Fix the table, or keep its values: {written_as('parquet')}.",
         ) from error
 
 

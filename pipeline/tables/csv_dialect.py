@@ -15,6 +15,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, QuoteEscape
 from pipeline.tables.streams import open_input, refuse_other_contents
 from pipeline.tables.texts import has_all
+from pipeline.wording import csv_option
 
 __all__ = ["DELIMITERS", "Dialect", "detect"]
 
@@ -121,13 +122,13 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         if not text[len(title) :].strip():
             raise InputError(
                 f"{path} has no line {above + 1} with column names.",
-                "Give the number of their line: --header-row 1.",
+                f"Give the number of their line: {csv_option('header_row', 1)}.",
             )
         mark, text, lines = mark + title.encode(encoding), text[len(title) :], above
         if not sample.startswith(mark):
             raise InputError(
                 f"{path}: what is above the column names is not {encoding}.",
-                "State the encoding: --encoding cp1252, for example.",
+                f"State the encoding: {csv_option('encoding', 'cp1252')}, for example.",
             )
     dialect = Dialect(
         encoding=encoding,
@@ -142,7 +143,8 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
     if options.quote_escape == "none" and delimiter not in UNQUOTED:
         raise InputError(
             f"{path}: without quotes, new cells cannot hold the delimiter {delimiter!r}.",
-            "Use --quote-escape none only for tables with tabs or |, or state the --delimiter.",
+            f"Use {csv_option('quote_escape', 'none')} only for tables with tabs or |, or state "
+            f"the {csv_option('delimiter')}.",
         )
     dialect = replace(dialect, delimiter=delimiter)
     return replace(dialect, unnamed=dialect.header and _has_unnamed(text, dialect))
@@ -192,7 +194,7 @@ def _check_delimiter(delimiter: str | None, encoding: str) -> None:
     except UnicodeError as error:
         raise SettingsError(
             f"The delimiter {delimiter!r} does not exist in the encoding {encoding}.",
-            "Use another --delimiter, or another --encoding.",
+            f"Use another {csv_option('delimiter')}, or another {csv_option('encoding')}.",
         ) from error
 
 

@@ -23,6 +23,7 @@ from pipeline.tables.csv_records import Records, read_records, utf_16
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import check_names, collapsed, encodable, has_all, join_texts
+from pipeline.wording import AS_CSV, csv_option, marked
 
 __all__ = ["CsvBatch", "CsvReader"]
 
@@ -31,11 +32,22 @@ log = logging.getLogger(__name__)
 NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
 """A number, a date or a time."""
 
-NO_HEADER = "If these are values of a row, use --no-header: the columns are then 1, 2, ..."
+NO_HEADER = (
+    f"If these are values of a row, use {csv_option('header', False)}: the columns are then 1, 2, "
+    "..."
+)
 
-ONE_NAME = f"If there are more columns, state what separates them: --delimiter. {NO_HEADER}"
-RAGGED = "Fix the record, or state the dialect: --delimiter, --quote-escape."
-ONE_COLUMN = "If the table has one column, name a delimiter that no text has: --delimiter tab."
+ONE_NAME = (
+    f"If there are more columns, state what separates them: {csv_option('delimiter')}. {NO_HEADER}"
+)
+RAGGED = (
+    f"Fix the record, or state the dialect: {csv_option('delimiter')}, "
+    f"{csv_option('quote_escape')}."
+)
+ONE_COLUMN = (
+    "If the table has one column, name a delimiter that no text has: "
+    f"{csv_option('delimiter', 'tab')}."
+)
 
 UNNAMED = (
     "the rows have one delimiter more than the header, so the last column has no name and is empty."
@@ -76,7 +88,7 @@ class CsvBatch:
             raise InputError(
                 f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
                 "which only CSV can hold.",
-                "Fix the table, or write CSV: --output-format csv.",
+                f"Fix the table, or write CSV: {AS_CSV}.",
             ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -111,9 +123,13 @@ class CsvReader(FileReader):
         except InputError as error:
             if below:
                 where = f"The column names are in line {below.line}"
-                error.hint = f"{where}. If that is the header, name it: --header-row {below.line}."
+                error.hint = (
+                    f"{where}. If that is the header, name it: "
+                    f"{csv_option('header_row', below.line)}."
+                )
             elif self.dialect.header and _is_row(names):
-                hints = (error.hint, NO_HEADER) if len(names) > 1 else (ONE_NAME, error.hint)
+                hint = marked(error.hint)
+                hints = (hint, NO_HEADER) if len(names) > 1 else (ONE_NAME, hint)
                 error.hint = " ".join(hints)
             if any("\0" in name for name in names):
                 error.hint = utf_16("be" if names[0][:1] == "\0" else "le")

@@ -14,6 +14,7 @@ from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.streams import described_encodings, is_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.wording import csv_option
 
 __all__ = ["Records", "read_lines", "read_records", "utf_16"]
 
@@ -26,8 +27,8 @@ SAMPLE_BYTES = 1000
 """How much of a chunk shows whether every second byte is a NUL."""
 
 HINT_DAMAGED = (
-    "The characters before it are UTF-8, so another --encoding would change them: correct this "
-    "line, or export the table again."
+    f"The characters before it are UTF-8, so another {csv_option('encoding')} would change them: "
+    "correct this line, or export the table again."
 )
 
 
@@ -65,7 +66,8 @@ def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
     end = "carriage return" if dialect.line_end == "\r" else "line feed"
     return InputError(
         f"{path}, line {number}: it has more than {RECORD_CHARS:,} characters without a {end}.",
-        "Check that it is CSV, and state its line ends: --line-end lf, crlf or cr.",
+        f"Check that it is CSV, and state its line ends: {csv_option('line_end', 'lf')}, crlf or "
+        "cr.",
     )
 
 
@@ -114,7 +116,7 @@ def utf_16(order: Literal["le", "be"]) -> str:
     """Return what to do about a file that seems to be UTF-16, with this order of bytes."""
     return (
         "NULs are between the letters, as in UTF-16 without a byte order mark: "
-        f"--encoding 'utf-16-{order}'."
+        f"{csv_option('encoding', repr(f'utf-16-{order}'))}."
     )
 
 
@@ -146,11 +148,11 @@ def _encoding_hint(path: Path, dialect: Dialect, error: UnicodeDecodeError, is_a
     if is_utf_16 and "\0".encode(dialect.encoding) == b"\0":  # else UTF-16 itself has an error
         return utf_16("be" if even > odd else "le")
     if dialect.encoding != "utf-8" and is_utf_8(path):
-        return "The file is UTF-8: leave out --encoding."
+        return f"The file is UTF-8: leave out {csv_option('encoding')}."
     encoding, readable = described_encodings(path, chunk[error.start])
     if dialect.encoding == "utf-8" and not is_ascii:  # other encodings hardly ever look like it
         return f"{HINT_DAMAGED} {readable}"
-    return f"State the encoding of the file: --encoding {encoding!r}. {readable}"
+    return f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
 
 
 LINE_CHARS = 64
@@ -214,8 +216,9 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise InputError(
             f"{path}: the record that begins on line {waiting.seen + 1} is malformed: {reason}.",
-            "Fix the record, or state the dialect: --quote-escape (for tabs or |, none if quotes "
-            "are part of the text), --line-end, --delimiter.",
+            f"Fix the record, or state the dialect: {csv_option('quote_escape')} (for tabs or |, "
+            f"none if quotes are part of the text), {csv_option('line_end')}, "
+            f"{csv_option('delimiter')}.",
         ) from error
     if waiting.lines:
         last = waiting.taken()

@@ -24,6 +24,7 @@ from pipeline.tables.streams import (
     open_input,
     refuse_uncompressed,
 )
+from pipeline.wording import AS_CSV, OUTPUT, both, option
 
 __all__ = [
     "TAB_SUFFIXES",
@@ -119,7 +120,8 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
     if found is not None:
         return found
     suffix = _suffix(path)
-    hint = "Use --input-format csv, or a suffix such as .csv, .csv.gz, .jsonl or .parquet."
+    use = both("Use --input-format csv, or a suffix", "Use a suffix")
+    hint = f"{use} such as .csv, .csv.gz, .jsonl or .parquet."
     if suffix in UNSUPPORTED:
         hint = UNSUPPORTED[suffix][1]
     raise InputError(_unknown(path), hint)
@@ -140,8 +142,8 @@ def output_format_of(
     if stated and named and stated != named and not {stated, named} <= set(BY_CONTENTS):
         suffix = next(suffix for suffix, found in SUFFIXES.items() if found == stated)
         raise OutputError(
-            f"The name {path.name!r} says {named}, and --output-format says {stated}.",
-            f"Leave out --output-format, or use a name that ends in {suffix}.",
+            f"The name {path.name!r} says {named}, and {option('output_format')} says {stated}.",
+            f"Leave out {option('output_format')}, or use a name that ends in {suffix}.",
         )
     found = stated or named
     if found == "ocds" and input_format == "jsonl" and stated is None:
@@ -151,10 +153,9 @@ def output_format_of(
     if found is not None:
         return found
     if isinstance(path, Path) and path.is_dir():
-        raise OutputError(f"{path} is a folder.", "Name a file in it: --output PATH.")
+        raise OutputError(f"{path} is a folder.", f"Name a file in it: {OUTPUT}.")
     raise OutputError(
-        _unknown(path),
-        "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or --output-format csv.",
+        _unknown(path), f"Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or {AS_CSV}."
     )
 
 

@@ -39,6 +39,7 @@ from pipeline.tables.streams import (
 )
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
+from pipeline.wording import marked, option, written_as
 
 __all__ = ["TOKEN", "JsonBatch", "JsonReader", "RawRecord", "Scan", "with_rows_within"]
 
@@ -292,7 +293,7 @@ class JsonBatch:
             raise InputError(
                 f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
                 "which only JSON Lines can hold.",
-                "Fix the table, or write JSON Lines: --output-format jsonl.",
+                f"Fix the table, or write JSON Lines: {written_as('jsonl')}.",
             ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
 
@@ -374,7 +375,7 @@ class JsonReader(FileReader):
             check_absent(there, absent, self._wanted, self._path)
         except InputError as error:
             if rows == 1:
-                error.hint = with_rows_within(error.hint, first)
+                error.hint = with_rows_within(marked(error.hint), first)
             raise
 
     def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:
@@ -384,7 +385,7 @@ class JsonReader(FileReader):
         except ValueError as error:
             raise InputError(
                 f"{self._place(line)}: {error}.",
-                "Name a key in it with a dot: --text-column tender.title.",
+                f"Name a key in it with a dot: {option('text_columns', 'tender.title')}.",
             ) from error
 
     def _place(self, line: int) -> str:

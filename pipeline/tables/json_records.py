@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
 from pipeline.tables.texts import check_absent, encodable, find_columns, join_parts, own_name
+from pipeline.wording import option
 
 __all__ = [
     "NAN",
@@ -267,7 +268,8 @@ class CellText:
             raise InputError(
                 f"{quoted(self.name)} cannot be read from the JSON in column "
                 f"{quoted(self.column)}: {error}.",
-                f"If the column itself is the text, name it: --text-column {self.column!r}.",
+                "If the column itself is the text, name it: "
+                f"{option('text_columns', repr(self.column))}.",
             ) from error
 
     def _note(self, record: dict[str, Any], is_found: bool) -> None:

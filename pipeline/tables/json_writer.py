@@ -18,6 +18,7 @@ from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
+from pipeline.wording import written_as
 
 __all__ = ["JsonWriter", "check_json", "json_bytes"]
 
@@ -133,7 +134,7 @@ def _check_numbers(name: str, texts: Sequence[str]) -> None:
             except ValueError as error:
                 raise InputError(
                     f"The column {name} has a value that cannot be written as JSON: {error}.",
-                    "Fix the table, or keep its values: --output-format parquet.",
+                    f"Fix the table, or keep its values: {written_as('parquet')}.",
                 ) from error
 
 

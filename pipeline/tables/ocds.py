@@ -27,6 +27,7 @@ from pipeline.tables.json_writer import JsonWriter, json_bytes
 from pipeline.tables.streams import FileReader, not_utf_8, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import check_absent, encodable, join_texts
+from pipeline.wording import option
 
 __all__ = ["OcdsReader", "OcdsWriter", "elements"]
 
@@ -305,7 +306,7 @@ class OcdsReader(FileReader):
         except ValueError as error:
             raise InputError(
                 f"{self._path}, release {number}: {error}.",
-                "Fix the release, or name its text: --text-column tender.title.",
+                f"Fix the release, or name its text: {option('text_columns', 'tender.title')}.",
             ) from error
         self._missing = [path for path in self._missing if found[path] is None]
         if self._missing and "tender" in release and len(self._names) < NESTED_NAMES:

@@ -27,6 +27,7 @@ from pipeline.tables.arrow import (
 from pipeline.tables.cells import leaves
 from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
+from pipeline.wording import AS_CSV, both
 
 __all__ = ["ARROW_SCHEMA", "ParquetReader", "ParquetWriter", "int96_columns"]
 
@@ -157,7 +158,10 @@ def _damaged(path: Path, error: Exception) -> InputError:
         f"{path} cannot be read as Parquet: {reason}.",
         "The file is encrypted: write it again without encryption."
         if encrypted
-        else "Check that the file is complete; if it is CSV, use --input-format csv.",
+        else (
+            "Check that the file is complete; if it is CSV, "
+            f"{both('use --input-format csv', 'rename it to end in .csv')}."
+        ),
     )
 
 
@@ -186,7 +190,7 @@ DEFAULT_COMPRESSION = "zstd"
 
 REFUSALS = (pa.ArrowNotImplementedError, pa.ArrowInvalid)
 
-HINT_TYPE = "Drop the column, or write CSV: --output-format csv."
+HINT_TYPE = f"Drop the column, or write CSV: {AS_CSV}."
 
 
 class ParquetWriter:
@@ -212,7 +216,7 @@ class ParquetWriter:
         if len(self._schema) > MOST_COLUMNS:
             raise OutputError(
                 f"{len(self._schema):,} columns are more than a Parquet file can hold.",
-                "Write CSV: --output-format csv.",
+                f"Write CSV: {AS_CSV}.",
             )
         codecs = _codecs(self._schema, compression)
         with ExitStack() as stack:

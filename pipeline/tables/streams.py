@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
+from pipeline.wording import read_as
 
 __all__ = [
     "SAMPLE_BYTES",
@@ -83,7 +84,7 @@ KNOWN = (
         "Parquet",
         ".parquet",
         "a Parquet file",
-        "Use --input-format parquet, or rename it to end in .parquet.",
+        f"{read_as('parquet')} it to end in .parquet.",
         (b"PAR1\x15",),
     ),
     Contents(
@@ -118,7 +119,7 @@ KNOWN = (
         "Excel",
         ".xlsx",
         "an Excel workbook or another ZIP archive",
-        "Use --input-format xlsx, or rename it to end in .xlsx (in .zip if it is an archive).",
+        f"{read_as('xlsx')} it to end in .xlsx (in .zip if it is an archive).",
         (b"PK\x03\x04",),
     ),
     Contents(
@@ -160,13 +161,22 @@ JSON = Contents(
     "> ROWS.json.",
 )
 JSON_LIST = Contents(
-    "JSON list", ".json", "a JSON list", "Use --input-format jsonl, or rename it to end in .json."
+    "JSON list",
+    ".json",
+    "a JSON list",
+    f"{read_as('jsonl')} it to end in .json.",
 )
 JSON_LINES = Contents(
-    "JSON Lines", ".jsonl", "JSON Lines", "Use --input-format jsonl, or rename it to end in .jsonl."
+    "JSON Lines",
+    ".jsonl",
+    "JSON Lines",
+    f"{read_as('jsonl')} it to end in .jsonl.",
 )
 OCDS = Contents(
-    "OCDS", ".json", "OCDS data", "Use --input-format ocds, or rename it to end in .json."
+    "OCDS",
+    ".json",
+    "OCDS data",
+    f"{read_as('ocds')} it to end in .json.",
 )
 
 PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
@@ -437,6 +447,5 @@ def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
 
 def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(
-        f"{path} cannot be read: {error}.",
-        "Check that it exists, is readable and complete.",
+        f"{path} cannot be read: {error}.", "Check that it exists, is readable and complete."
     )

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputChangedError
 from pipeline.money import DECIMALS, DIGITS
+from pipeline.wording import RUN_AGAIN
 
 __all__ = [
     "ARROW_USD",
@@ -140,7 +141,7 @@ def check_unchanged(reader: Reader, message: str) -> None:
         InputChangedError: it has others; the message says what follows from that.
     """
     if reader.fingerprint() != reader.opened_fingerprint:
-        raise InputChangedError(message, "Run the same command again.")
+        raise InputChangedError(message, f"{RUN_AGAIN} again.")
 
 
 class Writer(Protocol):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
+from pipeline.wording import csv_option, marked, option
 
 __all__ = [
     "NO_GUESS",
@@ -33,7 +34,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-TEXT_COLUMN, CODE_COLUMN = "--text-column", "--code-column"
+TEXT_COLUMN, CODE_COLUMN = "text_columns", "code_column"
 
 NO_GUESS = "Choose one of them"
 """The beginning of what to do about a missing column if no other has a similar name."""
@@ -111,7 +112,7 @@ def check_names(names: Iterable[str], table: Path) -> None:
             raise InputError(
                 f"{table}: the column name {quoted(name)} has an unpaired surrogate, "
                 f"U+{ord(name[error.start]):04X}.",
-                "Rename the column, or use another --encoding.",
+                f"Rename the column, or use another {csv_option('encoding')}.",
             ) from error
 
 
@@ -123,11 +124,11 @@ def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str)
     """
     asked = [(TEXT_COLUMN, name) for name in wanted]
     with naming_all(asked):
-        return [find_column(names, name, table, option) for option, name in asked]
+        return [find_column(names, name, table, argument) for argument, name in asked]
 
 
 def find_column(
-    names: Sequence[str], wanted: str, table: Path | str, option: str, system: str = ""
+    names: Sequence[str], wanted: str, table: Path | str, argument: str, system: str = ""
 ) -> int:
     """Return the position of a column.
 
@@ -147,11 +148,11 @@ def find_column(
     if not names:
         raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
     there = [*map(one_line, names)]
-    hint = _suggestion(there, wanted, option, system)
+    hint = _suggestion(there, wanted, argument, system)
     raise InputError(
         f"{table} has no column {quoted(wanted)}. Its columns: {listed([*filter(None, there)])}.",
         hint,
-    ) from MissingError(there, {wanted: hint if option == TEXT_COLUMN else ""})
+    ) from MissingError(there, {wanted: hint if argument == TEXT_COLUMN else ""})
 
 
 def one_line(name: str) -> str:
@@ -209,8 +210,8 @@ def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator
         yield
     except InputError as error:
         if isinstance(missing := error.__cause__, MissingError):
-            for option, name in columns:
-                missing.add(name, option, error, system)
+            for argument, name in columns:
+                missing.add(name, argument, error, system)
         raise
 
 
@@ -226,23 +227,25 @@ class MissingError(LookupError):
         self._there = there
         self.hints = hints
 
-    def add(self, wanted: str, option: str, error: InputError, system: str) -> None:
+    def add(self, wanted: str, argument: str, error: InputError, system: str) -> None:
         """Let the error name one more column, if it is missing."""
         if own_name(self._there, wanted) is not None or wanted in self.hints:
             return
         columns = ". Its columns: "
         one_more = f" and no column {quoted(wanted)}{columns}"
-        error.message = error.message.replace(columns, one_more, 1)  # its beginning may be reworded
-        suggestion = _suggestion(self._there, wanted, option, system)
-        if suggestion not in error.hint:
+        error.message = marked(error.message).replace(
+            columns, one_more, 1
+        )  # its beginning may be reworded
+        suggestion = _suggestion(self._there, wanted, argument, system)
+        if suggestion not in marked(error.hint):
             suggestion = suggestion.replace(NO_GUESS, "Choose another")
-            error.hint = f"{error.hint} {suggestion}"
-        self.hints[wanted] = suggestion if option == TEXT_COLUMN else ""
+            error.hint = f"{marked(error.hint)} {suggestion}"
+        self.hints[wanted] = suggestion if argument == TEXT_COLUMN else ""
 
 
-def guess(option: str, name: str) -> str:
+def guess(argument: str, name: str) -> str:
     """Return the suggestion of a column."""
-    return f"Did you mean {name!r}? Use {option} {name!r}."
+    return f"Did you mean {name!r}? Use {option(argument, repr(name))}."
 
 
 def _is_like(one: str, other: str) -> bool:
@@ -252,10 +255,10 @@ def _is_like(one: str, other: str) -> bool:
     return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= ALIKE for pair in pairs)
 
 
-def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
+def _suggestion(names: Sequence[str], wanted: str, argument: str, system: str) -> str:
     several = [name.strip() for name in wanted.split(",")]
-    if option == TEXT_COLUMN and len(several) > 1 and has_all(names, several):
-        return f"Name each column: {' '.join(f'{option} {name!r}' for name in several)}."
+    if argument == TEXT_COLUMN and len(several) > 1 and has_all(names, several):
+        return f"Name each column: {option(TEXT_COLUMN, *map(repr, several))}."
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
@@ -268,13 +271,15 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
     misspelt = get_close_matches(field, parts, cutoff=ALIKE_CODE)
-    if option != TEXT_COLUMN and dot and not alike:
+    if argument != TEXT_COLUMN and dot and not alike:
         is_within = any(wanted.startswith(f"{each}.") for each in short)
         if is_within or not (misspelt or any("." in name for name in names)):
             return NESTED
-    if option == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
+    if argument == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
         close = codes
-    return guess(option, folded[close[0]]) if close else f"{NO_GUESS}: {option} NAME."
+    return (
+        guess(argument, folded[close[0]]) if close else f"{NO_GUESS}: {option(argument, 'NAME')}."
+    )
 
 
 def _with_codes(folded: Iterable[str], system: str) -> list[str]:

@@ -29,6 +29,7 @@ from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader, refuse_other_contents
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, has_all, join_texts
+from pipeline.wording import excel_option, marked
 
 __all__ = ["WHOLE", "XlsxBatch", "XlsxReader", "as_input_error"]
 
@@ -215,8 +216,8 @@ def _find_table(
         f"{path} has no table: {listed([sheet.name for sheet in sheets])} "
         f"{'is' if len(sheets) == 1 else 'are'} empty"
         + (f" in row {options.header_row}." if options.header_row else "."),
-        "Name the sheet with the table, --sheet NAME, or the row of the column names, "
-        "--header-row 1.",
+        f"Name the sheet with the table, {excel_option('sheet', 'NAME')}, or the row of the "
+        f"column names, {excel_option('header_row', 1)}.",
     )
 
 
@@ -244,7 +245,10 @@ def _sheets(path: Path, book: Workbook, options: ExcelOptions) -> list[Sheet]:
         return found
     names = listed([sheet.name for sheet in book.sheets])
     what = "no visible sheet" if options.sheet is None else f"no sheet {quoted(options.sheet)}"
-    raise InputError(f"{path} has {what}. Its sheets: {names}.", "Name one of them: --sheet NAME.")
+    raise InputError(
+        f"{path} has {what}. Its sheets: {names}.",
+        f"Name one of them: {excel_option('sheet', 'NAME')}.",
+    )
 
 
 def _header_row(top: Mapping[int, Row], wanted: set[str]) -> int:
@@ -268,10 +272,16 @@ def _naming_other(
         hidden = [each for each in others if each.hidden]
         for table in _tables(book, hidden, set(text_columns), options):
             if table.names.issuperset(text_columns):
-                error.hint = f"The hidden sheet {table.name!r} has it: --sheet {table.name!r}."
+                error.hint = (
+                    f"The hidden sheet {table.name!r} has it: "
+                    f"{excel_option('sheet', repr(table.name))}."
+                )
                 raise
         if visible := [each.name for each in others if not each.hidden]:
-            error.hint = f"{error.hint} Or name another sheet, --sheet NAME: {listed(visible)}."
+            error.hint = (
+                f"{marked(error.hint)} Or name another sheet, {excel_option('sheet', 'NAME')}: "
+                f"{listed(visible)}."
+            )
         raise
 
 

@@ -35,12 +35,13 @@ from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
+from pipeline.wording import AS_CSV
 
 __all__ = ["XlsxCopy", "XlsxWriter", "check_xlsx"]
 
 log = logging.getLogger(__name__)
 
-HINT = "Write CSV or Parquet: --output-format csv."
+HINT = f"Write CSV or Parquet: {AS_CSV}."
 
 DATE, DATETIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
 

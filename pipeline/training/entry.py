@@ -14,7 +14,7 @@ from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import public, warn_in_python
+from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.training.run import (
     TrainingSettings,
@@ -25,6 +25,7 @@ from pipeline.training.run import (
     from_recipe,
 )
 from pipeline.training.trained_model import TrainedModel
+from pipeline.wording import warn_in_python
 
 __all__ = ["train"]
 
@@ -101,7 +102,7 @@ def train(
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)
     name = str(data) if isinstance(data, str | PathLike) else "The table"
-    asked, needed = Settings(text_columns=texts), [("--code-column", code_column)]
+    asked, needed = Settings(text_columns=texts), [("code_column", code_column)]
     with open_labelled(data, asked, needed, settings.system, csv, excel) as reader:
         return from_history(reader, name, settings, shown, _ignore, reviewed)
 

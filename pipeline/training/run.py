@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import check_flag, option_name, whole_number
+from pipeline.checks import check_flag, whole_number
 from pipeline.codes import load, retirements
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import check_free, load_model, save, shipped_model
@@ -32,6 +32,7 @@ from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
 from pipeline.training.recipe import Prepared, read_recipe
 from pipeline.training.trained_model import TrainedModel, TrainedSystem, skipped_rows
+from pipeline.wording import beside, option
 
 __all__ = [
     "TrainingSettings",
@@ -71,7 +72,7 @@ class TrainingSettings:
         for name in ("only_history", "overwrite"):
             check_flag(name, getattr(self, name))
         if not isinstance(self.code_column, str) or not self.code_column:
-            hint = f"code_column must name a column ({option_name('code_column')} NAME)."
+            hint = f"code_column must name a column{beside('code_column', 'NAME')}."
             raise SettingsError(f"code_column is {self.code_column!r}.", hint)
 
 
@@ -98,7 +99,7 @@ def check_recipe_alone(
     if system is not None or only_history or decisions.files:
         raise SettingsError(
             "A recipe names the systems to train, and their data.",
-            "Leave --system, --only-history and --decisions out.",
+            f"Leave {option('system')}, {option('only_history')} and {option('decisions')} out.",
         )
 
 
@@ -108,12 +109,12 @@ def checked_system(system: System | None, history: object, decisions: Decisions)
     Raises:
         SettingsError: there is neither a history nor a file of decisions, or no system.
     """
-    systems = f"--system: {', '.join(SYSTEMS)}"
+    systems = f"{option('system')}: {', '.join(SYSTEMS)}"
     if history is None and not decisions.files:
         more = "" if system else f"; and, with the first two, {systems}"
         raise SettingsError(
             "There is nothing to learn from.",
-            f"Give a history, --decisions FILE, or --recipe FILE{more}.",
+            f"Give a history, {option('decisions', 'FILE')}, or {option('recipe', 'FILE')}{more}.",
         )
     if system is None:
         raise SettingsError("The system of the codes is not given.", f"Give {systems}.")
@@ -192,9 +193,9 @@ def _dataset(
     dataset = Dataset(load(settings.system), retirements(settings.system))
     if reader is not None:
         names, column = reader.schema.names, settings.code_column
-        place = find_column(names, column, name, "--code-column", settings.system)
+        place = find_column(names, column, name, "code_column", settings.system)
         for batch in reader.batches():
-            codes = labels(batch.to_arrow(), place, "--code-column")
+            codes = labels(batch.to_arrow(), place, "code_column")
             dataset.read(batch.texts, decided.corrected(batch.texts, codes))
     dataset.read(*decided.rest())
     return dataset
@@ -205,13 +206,14 @@ def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
     if kept < FEWEST and only_decisions:
         raise InputError(
             f"{name} has codes for {how_many(kept, f'{system} text')}, and {FEWEST} are needed.",
-            f"Check --system, decide more {system} texts, or give a history as well.",
+            f"Check {option('system')}, decide more {system} texts, or give a history as well.",
         )
     if kept < FEWEST:
         raise InputError(
             f"{name} has {how_many(kept, 'row')} of {dataset.rows:,} to learn from, and {FEWEST} "
             "are needed.",
-            "Check --text-column, --code-column and --system, or give a longer history.",
+            f"Check {option('text_columns')}, {option('code_column')} and {option('system')}, or "
+            "give a longer history.",
         )
 
 

@@ -160,7 +160,7 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
         ({"engine": "magical"}, "engine must be one of learned, lexical."),
         ({"models": "model", "service": "PAID"}, "Remove models, or the service"),
         ({"engine": "lexical", "service": "PAID"}, "Remove engine, or the service"),
-        ({"explain": True, "service": "PAID"}, "Remove explain=True, or the service"),
+        ({"explain": True, "service": "PAID"}, "Remove explain, or the service"),
         ({"explain": "yes"}, "explain must be True or False."),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 import sys
 from datetime import timedelta
@@ -18,7 +17,6 @@ from click.testing import CliRunner
 
 import pipeline
 from pipeline.cli.app import app
-from pipeline.python_messages import of_options
 
 
 @pytest.mark.parametrize(
@@ -62,12 +60,6 @@ def test_errors_about_terms_are_in_pythons_words_and_end_at_the_constructor() ->
         pipeline.PaidService("https://service.example", rate="4 potatoes")
     assert refusal.value.hint.startswith("Give rate attempts per window")
     assert len(refusal.traceback) == 2
-    known = inspect.signature(pipeline.PaidService).parameters
-    options = {name: parameter.default for name, parameter in known.items()}
-    options |= {"base_url": "https://service.example", "rate": "4 potatoes"}
-    with pytest.raises(pipeline.SettingsError) as refusal:
-        of_options(pipeline.PaidService, **options)
-    assert refusal.value.hint.startswith("Give --rate attempts per window")
 
 
 def test_amounts_and_times_may_be_written_in_several_ways() -> None:

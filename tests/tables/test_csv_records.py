@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_records import CHUNK_BYTES, HINT_DAMAGED, read_lines
+from pipeline.wording import Words
 from tests.tables.rewriting import folder, small_steps
 
 
@@ -77,7 +78,7 @@ MADE = "Encodings that read the whole file, and the byte in them:"
             "é,b\né,".encode() + b"\xff\n",
             2,
             "FF",
-            HINT_DAMAGED,
+            Words(HINT_DAMAGED),
             "cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
         ),
         (

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.python_messages import python_words
 from pipeline.tables.texts import (
     collapsed,
     find_column,
@@ -16,6 +15,7 @@ from pipeline.tables.texts import (
     join_texts,
     naming_all,
 )
+from pipeline.wording import in_python
 
 NAMES = ["id", "Title ", "description", "Preis"]
 
@@ -83,7 +83,7 @@ def test_a_name_matches_apart_from_white_space_if_no_other_has_it_exactly() -> N
     assert find_columns(names, wanted, "The table") == [0, 1, 2, 3, 4, 5]
     with pytest.raises(InputError, match="has 2 columns named ' title'"):
         find_columns(names, [" title"], "The table")
-    with pytest.raises(InputError) as caught, naming_all([("--code-column", "id ")]):
+    with pytest.raises(InputError) as caught, naming_all([("code_column", "id ")]):
         find_columns(names, ["Leistung der Art"], "The table")
     assert "'Art der Leistung'" in caught.value.message
     assert "no column 'id '" not in caught.value.message
@@ -118,7 +118,7 @@ def test_columns_in_one_name_are_named_one_by_one() -> None:
         with pytest.raises(InputError) as caught:
             find_columns(NAMES, [wanted], "The table")
         assert caught.value.hint == "Name each column: --text-column 'id' --text-column 'Preis'."
-    assert python_words(caught.value.hint) == 'Name each column: text_columns=["id", "Preis"].'
+    assert in_python(caught.value.hint) == 'Name each column: text_columns=["id", "Preis"].'
     with pytest.raises(InputError, match="Did you mean 'Preis'"):
         find_columns(NAMES, ["Preis,x"], "The table")
 
@@ -130,7 +130,7 @@ def test_a_suggestion_is_made_once() -> None:
 
 
 def test_all_columns_that_are_missing_are_named_at_once() -> None:
-    code = [("--code-column", "code"), ("--code-column", "id")]
+    code = [("code_column", "code"), ("code_column", "id")]
     with pytest.raises(InputError) as caught, naming_all(code):
         find_columns(NAMES, ["zzz", "description", "preise"], "The table")
     assert type(caught.value) is InputError, "a notebook shows the name of the class"
@@ -159,9 +159,9 @@ def test_the_column_with_the_system_in_its_name_is_the_likeliest_for_codes(
 ) -> None:
     hint = f"Did you mean {likeliest!r}? Use --code-column {likeliest!r}."
     with pytest.raises(InputError) as caught:
-        find_column(names, "code", "The table", "--code-column", system)
+        find_column(names, "code", "The table", "code_column", system)
     assert caught.value.hint == hint
-    with pytest.raises(InputError) as both, naming_all([("--code-column", "code")], system):
+    with pytest.raises(InputError) as both, naming_all([("code_column", "code")], system):
         find_columns(names, ["zzz"], "The table")
     assert both.value.hint.endswith(hint)
 
@@ -198,7 +198,7 @@ def test_a_field_is_like_others_only_by_what_follows_their_column() -> None:
 
 def test_an_identifier_is_not_suggested_for_a_code() -> None:
     with pytest.raises(InputError) as caught:
-        find_column(["ocid", "release_id", "text"], "code", "The table", "--code-column", "cpv")
+        find_column(["ocid", "release_id", "text"], "code", "The table", "code_column", "cpv")
     assert caught.value.hint == "Choose one of them: --code-column NAME."
 
 
@@ -210,7 +210,7 @@ def test_a_nested_code_is_not_sought_in_columns_with_like_names() -> None:
         (["id", "tender", "tender.cpv"], "tender.cpvs", "Did you mean 'tender.cpv'? Use --code-"),
     ):
         with pytest.raises(InputError) as caught:
-            find_column(names, wanted, "The table", "--code-column")
+            find_column(names, wanted, "The table", "code_column")
         assert caught.value.hint.startswith(hint)
 
 

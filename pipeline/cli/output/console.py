@@ -23,6 +23,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 from pipeline.purchases import Parked
 from pipeline.quoting import quoted, visible
+from pipeline.wording import Words
 
 __all__ = [
     "JsonLines",
@@ -187,6 +188,7 @@ def notice(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to standard error, unless it shows errors only."""
+    text = Words(text)
     if is_json() or is_timed():
         log.warning(text, extra={FIELDS: {"event": "warning"}})
     else:

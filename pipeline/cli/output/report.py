@@ -11,7 +11,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answers import BatchAnswers, System
-from pipeline.checks import option_name
 from pipeline.classification.cloud_sink import ExistingObject
 from pipeline.classification.provenance import (
     ExistingFile,
@@ -28,6 +27,7 @@ from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
 from pipeline.tables import Batch, open_reader
+from pipeline.wording import option_name
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder

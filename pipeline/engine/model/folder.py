@@ -17,6 +17,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model.expected import array_names, check_values
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
+from pipeline.wording import TRAIN, option
 
 __all__ = [
     "ABOUT",
@@ -160,7 +161,7 @@ def _read_content(path: Path) -> tuple[dict[str, Any], str]:
 def _no_model(path: Path) -> SettingsError:
     return SettingsError(
         f"{path} {'is not a model' if path.exists() else 'does not exist'}.",
-        "Name the folder that tender-pipeline train made of your own history: --model DIR.",
+        f"Name the folder that {TRAIN} made of your own history: {option('models', 'DIR')}.",
     )
 
 
@@ -170,7 +171,7 @@ def _check_form(path: Path, form: Any) -> None:
     if form != FORM:
         raise SettingsError(
             f"The model {path} has form {form}, and this version reads form {FORM}.",
-            "Train it again with this version (tender-pipeline train), or use the other version.",
+            f"Train it again with this version ({TRAIN}), or use the other version.",
         )
 
 
@@ -235,5 +236,5 @@ def damaged(path: Path, reason: str) -> SettingsError:
     """Return the error for a damaged model."""
     return SettingsError(
         f"The model {path} is damaged: {reason}.",
-        "Copy it again from where it was made, or train it again: tender-pipeline train.",
+        f"Copy it again from where it was made, or train it again: {TRAIN}.",
     )

@@ -30,6 +30,7 @@ from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.stored import Arrays
 from pipeline.errors import SettingsError
+from pipeline.wording import option
 
 __all__ = ["check_arrays", "general_voices", "load_model", "opened"]
 
@@ -54,13 +55,14 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, Mo
         if not asked:
             raise SettingsError(
                 f"{name} is a model of {', '.join(folder.systems)}, which is not asked for.",
-                f"Ask for it (--systems {','.join(folder.systems)}), or leave the model out.",
+                f"Ask for it ({option('systems', ','.join(folder.systems))}), or leave the "
+                "model out.",
             )
         for system in asked:
             if system in models:
                 raise SettingsError(
                     f"{models[system].path} and {name} are both models of {system}.",
-                    "Give at most one model for each system: --model DIR.",
+                    f"Give at most one model for each system: {option('models', 'DIR')}.",
                 )
             load_model(folder, system)
             models[system] = folder

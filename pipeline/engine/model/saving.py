@@ -28,6 +28,7 @@ from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Blend
 from pipeline.errors import OutputError
 from pipeline.files.atomic import sync, translated
+from pipeline.wording import OVERWRITE, beside, option
 
 __all__ = ["check_free", "save"]
 
@@ -40,13 +41,18 @@ def check_free(folder: Path, overwrite: bool) -> None:
     """
     place = folder.resolve()
     if place == Path.cwd() or place in Path.cwd().parents:
-        raise OutputError(f"{folder} is where you are.", "Give a folder of its own: --output DIR.")
+        raise OutputError(
+            f"{folder} is where you are.", f"Give a folder of its own: {option('output', 'DIR')}."
+        )
     if place.exists() and not place.is_dir():
-        raise OutputError(f"{folder} is a file.", "Give a folder of its own: --output DIR.")
+        raise OutputError(
+            f"{folder} is a file.", f"Give a folder of its own: {option('output', 'DIR')}."
+        )
     if place.exists() and any(place.iterdir()) and not (overwrite or is_model(place)):
         raise OutputError(
             f"{folder} is not a model of this tool.",
-            "Write elsewhere (--output DIR), or replace it and all that is in it with --overwrite.",
+            f"Write elsewhere{beside('output', 'DIR')}, or replace it and all that is in it with "
+            f"{OVERWRITE}.",
         )
 
 

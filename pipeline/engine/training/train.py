@@ -31,6 +31,7 @@ from pipeline.engine.training.prototypes import remember
 from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
+from pipeline.wording import TEXT_COLUMN
 
 __all__ = ["train", "work"]
 
@@ -116,7 +117,7 @@ def _fitted(
     if not len(vocabulary.features):
         raise InputError(
             "The texts to learn from have no words.",
-            "Name the columns that say what is bought: --text-column NAME.",
+            f"Name the columns that say what is bought: {TEXT_COLUMN}.",
         )
     codes = [np.unique(each.codes) for each in taught]
     sets = [

@@ -8,6 +8,7 @@ from typing import NewType
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
+from pipeline.wording import option
 
 __all__ = [
     "BaseUrl",
@@ -22,7 +23,10 @@ __all__ = [
 BaseUrl = NewType("BaseUrl", str)
 """A base URL as `canonical` writes it: no ``/api`` and no slash at its end."""
 
-HINT = "Give --base-url an address such as https://service.example or http://localhost:8000."
+HINT = (
+    f"Give {option('base_url')} an address such as https://service.example or "
+    "http://localhost:8000."
+)
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_KEY = "demo"
 
@@ -51,7 +55,7 @@ def canonical(base_url: str) -> BaseUrl:
     if url.userinfo or set("?#").intersection(base_url):
         raise SettingsError(
             "The base URL contains a user, a query or a fragment.",
-            f"{HINT} Give the key as TENDER_PIPELINE_API_KEY or --api-key-file.",
+            f"{HINT} Give the key as TENDER_PIPELINE_API_KEY or {option('api_key')}.",
         )
     host = url.netloc.decode("ascii").removesuffix(DEFAULT_PORTS[url.scheme])
     path = url.raw_path.decode("ascii").rstrip("/").removesuffix("/api").rstrip("/")

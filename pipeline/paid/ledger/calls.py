@@ -14,6 +14,7 @@ import msgspec
 from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.quoting import command
+from pipeline.wording import LEDGER
 
 __all__ = [
     "EVERY_STATE",
@@ -170,6 +171,6 @@ def unpacked(attempt: int, body: Any, ledger: Path) -> bytes:
     except (TypeError, zlib.error) as error:
         raise LedgerError(
             f"The body of attempt {attempt} cannot be unpacked: {error}.",
-            "Restore the ledger from a good copy, or name another: --ledger PATH. To see what "
-            f"else is wrong: {command('ledger verify --ledger', ledger)}",
+            f"Restore the ledger from a good copy, or name another: {LEDGER}. To see what else is "
+            f"wrong: {command('ledger verify --ledger', ledger)}",
         ) from error

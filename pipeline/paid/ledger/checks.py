@@ -16,6 +16,7 @@ from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
 from pipeline.quoting import command, how_many, readable
+from pipeline.wording import LEDGER
 
 __all__ = [
     "check_usable",
@@ -112,8 +113,8 @@ def check_usable(ledger: Database | Snapshot) -> None:
     for problem in chain(wrong_amounts(ledger), wrong_values(ledger)):
         raise LedgerError(
             f"The ledger cannot be used: {problem}.",
-            "Restore it from a good copy, or name another: --ledger PATH. To list everything that "
-            f"is wrong: {command('ledger verify --ledger', ledger.path)}",
+            f"Restore it from a good copy, or name another: {LEDGER}. To list everything that is "
+            f"wrong: {command('ledger verify --ledger', ledger.path)}",
         )
 
 

@@ -18,6 +18,7 @@ from pipeline.files.directories import machine_folder
 from pipeline.files.paths import is_file_at
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
+from pipeline.wording import LEDGER, RUN_AGAIN, THEN_RUN_AGAIN
 
 __all__ = [
     "ADVICE",
@@ -75,8 +76,8 @@ def check_not_gone(path: Path) -> None:
         raise LedgerError(
             f"The ledger {path} is {state}: the folder {locks.name} beside it shows that there was "
             "one. With a new one, a run would buy every answer again.",
-            "Move it back, or name the place where it is now: --ledger PATH. To begin a new one "
-            f"and buy everything again, remove that folder: rm -r {quote(str(locks))}",
+            f"Move it back, or name the place where it is now: {LEDGER}. To begin a new one and "
+            f"buy everything again, remove that folder: rm -r {quote(str(locks))}",
         )
 
 
@@ -122,7 +123,7 @@ class Place:
             if not busy and self._is_at(self._path):
                 return LedgerError(
                     f"{message} Everything bought is in the ledger itself now.",
-                    "Leave the files beside a ledger alone. Run the same command: it continues.",
+                    f"Leave the files beside a ledger alone. {RUN_AGAIN}: it continues.",
                 )
             # While another program reads what was there before, the file does not have the rest.
             place = (not busy and self._new_name()) or self._copied(connection)
@@ -134,7 +135,7 @@ class Place:
         move = "Remove the file that is there now, then move" if self._path.exists() else "Move"
         return LedgerError(
             f"{message} Everything bought is in {place}.",
-            f"{move} {place} to {self._path}, then run the same command: it continues.",
+            f"{move} {place} to {self._path}, then {THEN_RUN_AGAIN}: it continues.",
         )
 
     def _lost_log(self) -> Path | None:
@@ -185,8 +186,8 @@ CACHE_KIB = 32 * 1024
 OTHER_PARAMETERS = 20
 """The parameters of a query that are no digests, at most."""
 
-ANOTHER = "or name another ledger: --ledger PATH."
-_SAME_COMMAND = "then run the same command: it continues."
+ANOTHER = f"or name another ledger: {LEDGER}."
+_SAME_COMMAND = f"then {THEN_RUN_AGAIN}: it continues."
 
 ADVICE = {
     sqlite3.SQLITE_NOTADB: f"Check the path, {ANOTHER}",
@@ -364,7 +365,7 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
     if not has_log(connection, PATIENCE_S):
         raise LedgerError(
             f"The ledger {path} cannot be kept in its folder, which is not on a local disk.",
-            "Name a ledger on a local disk: --ledger PATH.",
+            f"Name a ledger on a local disk: {LEDGER}.",
         )
     if version != VERSION:
         with transaction(connection):

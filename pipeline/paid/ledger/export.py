@@ -22,6 +22,7 @@ from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 from pipeline.tables.cells import cell
 from pipeline.tables.table import ARROW_USD
+from pipeline.wording import OVERWRITE
 
 __all__ = ["export"]
 
@@ -116,7 +117,7 @@ def _check(place: Path, ledger: Path, overwrite: bool) -> None:
     if place.samefile(ledger):
         raise OutputError(f"{place} is the ledger.", "Name another FILE.")
     if not overwrite:
-        raise OutputError(f"{place} exists.", "Replace it with --overwrite, or name another FILE.")
+        raise OutputError(f"{place} exists.", f"Replace it with {OVERWRITE}, or name another FILE.")
 
 
 @contextmanager

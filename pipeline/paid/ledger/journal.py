@@ -24,6 +24,7 @@ from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import Reserve
 from pipeline.quoting import how_many
+from pipeline.wording import RUN_AGAIN, marked, option
 
 __all__ = ["Journal", "Patience", "Restraint", "Unwritten", "is_of_the_disk"]
 
@@ -105,10 +106,10 @@ class Unwritten:
         silent = len(self._costs) - len(known)
         unknown = f", {silent} of them at an unknown price" if silent else ""
         return LedgerError(
-            f"{self._error.message} {how_many(len(self._costs), 'answer')} could not be written: "
-            f"{plain(total([ZERO, *known]))} USD paid{unknown}.",
-            f"{self._error.hint} The calls of the lost answers are unconfirmed. The next run buys "
-            "them once more, unless you give --on-unconfirmed hold.",
+            f"{marked(self._error.message)} {how_many(len(self._costs), 'answer')} could not be "
+            f"written: {plain(total([ZERO, *known]))} USD paid{unknown}.",
+            f"{marked(self._error.hint)} The calls of the lost answers are unconfirmed. The next "
+            f"run buys them once more, unless you give {option('on_unconfirmed', 'hold')}.",
         )
 
 
@@ -351,8 +352,7 @@ class Journal:
         return LedgerError(
             f"Another run buys from {job.base_url} with the ledger {job.database.path}, too: the "
             "lock files were deleted.",
-            "Leave the lock files alone. Run the same command when the other run has ended: it "
-            "continues.",
+            f"Leave the lock files alone. {RUN_AGAIN} when the other run has ended: it continues.",
         )
 
     def _overwrite(self) -> None:

@@ -19,6 +19,7 @@ from pipeline.paid.ledger.mark import HighWaterMark, Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.schema import PLAN
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
+from pipeline.wording import LEDGER
 
 __all__ = ["Ledger", "Prices"]
 
@@ -198,7 +199,7 @@ class Ledger:
             raise LedgerError(
                 f"The ledger {self._database.path} has a record of a refusal that is not valid: "
                 f"{found[0]!r}.",
-                "Restore the ledger from a good copy, or name another: --ledger PATH.",
+                f"Restore the ledger from a good copy, or name another: {LEDGER}.",
             )
         slots, paused_until, learned_at = found[0]
         return Lesson(slots, paused_until, learned_at, first_learned_at=learned_at)

@@ -17,10 +17,11 @@ from pipeline.files.directories import machine_folder
 from pipeline.files.paths import is_file_at
 from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.rate import duration
+from pipeline.wording import LEDGER, option
 
 __all__ = ["Lock", "buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
 
-WAIT = "Wait for it with --wait, or "
+WAIT = f"Wait for it with {option('wait', True)}, or "
 LATER = "run this again when the other has ended."
 
 SECONDS_BETWEEN_NOTES = 60.0
@@ -64,8 +65,8 @@ class Lock:
         except OSError as error:
             raise LedgerError(
                 f"No lock can be created in {self._place.parent}: {error.strerror or error}.",
-                "Make the folder writable, or name another: --ledger PATH for the locks of a "
-                "ledger, HOME for those of this user.",
+                f"Make the folder writable, or name another: {LEDGER} for the "
+                "locks of a ledger, HOME for those of this user.",
             ) from error
 
     def keep(self) -> None:
@@ -151,7 +152,7 @@ def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[Lock]:
     taken = LedgerError(
         f"Another process uses the ledger {ledger} for {base_url}: a run with another key, or "
         "ledger settle or prune.",
-        f"{WAIT}name another ledger: --ledger PATH.",
+        f"{WAIT}name another ledger: {LEDGER}.",
     )
     file = ledger.resolve()
     place = file.with_name(f"{file.name}.buyer-{_named(base_url)}.lock")
@@ -211,7 +212,7 @@ def _make_folder(folder: Path, ledger: Path) -> None:
         raise LedgerError(
             f"The ledger {ledger} cannot be used: the folder {folder.name} beside it cannot be "
             f"created: {error.strerror or error}.",
-            "Make its folder writable, or name another ledger: --ledger PATH.",
+            f"Make its folder writable, or name another ledger: {LEDGER}.",
         ) from error
 
 

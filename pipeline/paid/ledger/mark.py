@@ -21,6 +21,7 @@ from pipeline.money import plain, times
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import how_many, readable
+from pipeline.wording import LEDGER, beside
 
 __all__ = ["HighWaterMark", "Mark", "Missing", "OutputMark"]
 
@@ -234,9 +235,9 @@ class OutputMark:
             f"{found}: answers for {_name(self.output)} were bought with the "
             f"ledger {_name(self.mark.path)}. This run would buy {bought_again} "
             "again.",
-            "Mount its disk, move it back, or name the place where it is now: --ledger PATH. To "
-            "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
-            "output and its manifest away.",
+            "Mount its disk, move it back, or name the place where it is now: "
+            f"{LEDGER}. To buy with another ledger nevertheless, write "
+            f"elsewhere{beside('output', 'PATH')}, or move that output and its manifest away.",
         )
 
 

@@ -13,6 +13,7 @@ from typing import IO
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import Database
+from pipeline.wording import LEDGER, beside
 
 __all__ = ["Reserve", "check_room", "reserved"]
 
@@ -49,8 +50,8 @@ def check_room(database: Database, calls: int, workers: int) -> None:
         raise LedgerError(
             f"The disk of the ledger {ledger} has {_megabytes(free)} free, but the {calls:,} calls "
             f"to buy need about {_megabytes(needed)}. Nothing was sent.",
-            "Free some space, name a ledger on another disk (--ledger PATH), or buy less at a time "
-            "(--limit-rows N).",
+            f"Free some space, name a ledger on another disk{beside('ledger', 'PATH')}, or buy "
+            f"less at a time{beside('limit_rows', 'N')}.",
         )
 
 
@@ -113,9 +114,9 @@ def _no_room(ledger: Path, error: OSError) -> LedgerError:
     return LedgerError(
         f"The folder of the ledger {ledger} has no room: {error.strerror or error}. "
         "Nothing was sent.",
-        "Free some space on the disk, or name another ledger: --ledger PATH."
+        f"Free some space on the disk, or name another ledger: {LEDGER}."
         if full
-        else "Make the folder writable, or name another ledger: --ledger PATH.",
+        else f"Make the folder writable, or name another ledger: {LEDGER}.",
     )
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from pipeline.errors import LedgerError
+from pipeline.wording import LEDGER
 
 __all__ = ["OPEN_JOB", "PLAN", "VERSION", "create_tables", "migrate", "version_of"]
 
@@ -117,12 +118,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if application != APPLICATION:
         raise LedgerError(
-            f"{path} is a database, but not a ledger.", "Name another file: --ledger PATH."
+            f"{path} is a database, but not a ledger.", f"Name another file: {LEDGER}."
         )
     if version > VERSION:
         raise LedgerError(
             f"The ledger {path} was written by a newer version of this tool.",
-            "Update tender-pipeline, or name another ledger: --ledger PATH.",
+            f"Update tender-pipeline, or name another ledger: {LEDGER}.",
         )
     return int(version)
 

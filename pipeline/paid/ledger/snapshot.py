@@ -18,6 +18,7 @@ from pipeline.paid.ledger.database import (
     translated,
 )
 from pipeline.paid.ledger.schema import version_of
+from pipeline.wording import LEDGER
 
 __all__ = ["Snapshot"]
 
@@ -54,16 +55,16 @@ class Snapshot:
         except PermissionError as error:
             raise LedgerError(
                 f"The ledger {path} cannot be read: {error.strerror}.",
-                "Check the permissions of the folders above it, or name another: --ledger PATH.",
+                f"Check the permissions of the folders above it, or name another: {LEDGER}.",
             ) from error
         check_not_gone(path)
         if not exists:
             raise LedgerError(
                 f"There is no ledger {path}.",
-                "The first paid run creates it; name the right one with --ledger PATH.",
+                f"The first paid run creates it; name the right one with {LEDGER}.",
             )
         if not path.is_file():
-            raise LedgerError(f"{path} is not a file.", "Name another ledger: --ledger PATH.")
+            raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
         with self._translated():
             self._connection = _connected(self._file)
             try:
@@ -75,7 +76,7 @@ class Snapshot:
             self._connection.close()
             raise LedgerError(
                 f"{path} is empty: it is not a ledger yet.",
-                "The first paid run makes it one; name the right one with --ledger PATH.",
+                f"The first paid run makes it one; name the right one with {LEDGER}.",
             )
 
     def __enter__(self) -> Snapshot:

@@ -1,0 +1,191 @@
+"""What the command line calls an option is an argument in Python, in every text that names one."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+import traceback
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pipeline
+import pipeline.spark
+from pipeline import wording
+from pipeline.errors import ParkedError
+from pipeline.public import shortened
+from pipeline.wording import BEGIN, Words, in_python, option
+
+PACKAGE = Path(pipeline.__file__).parent
+
+GOLDEN = Path(__file__).with_name("wording.txt")
+"""Each text as the command line words it, then as Python does; ``python -m tests.test_wording``
+writes it again."""
+
+NOT_PARTS = ("Words", "in_python", "marked", "option_name", "warn_in_python")
+"""What the module has beside functions for parts of a text."""
+
+APART = ("cli", "service", "wording.py")
+"""Their texts are for the command line, or for clients of the service."""
+
+
+def texts() -> Iterator[str]:
+    """Yield every text of the package that names an option, with the code of its facts."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text("utf-8")
+        inside = path.relative_to(PACKAGE)
+        if inside.parts[0] in APART or "pipeline.wording" not in source:
+            continue
+        module = import_module(".".join(["pipeline", *inside.with_suffix("").parts]))
+        nested: set[ast.AST] = set()
+        for node in ast.walk(ast.parse(source)):  # outer nodes come first
+            if node in nested or not isinstance(node, ast.JoinedStr | ast.Call):
+                continue
+            if BEGIN in (text := _text(node, vars(module))):
+                nested.update(ast.walk(node))
+                yield text
+
+
+def _text(node: ast.AST, known: Mapping[str, Any]) -> str:
+    match node:
+        case ast.Constant(value=value):
+            return str(value)
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part, known) for part in parts)
+        case ast.FormattedValue(value=value):
+            return _text(value, known)
+        case ast.Name(id=name) if BEGIN in str(known.get(name)):
+            return str(known[name])
+        case ast.Call(func=ast.Name(id=name), args=args) if hasattr(wording, name):
+            if name not in NOT_PARTS:
+                facts = [
+                    each.value if isinstance(each, ast.Constant) else _text(each, known)
+                    for each in args
+                ]
+                return str(getattr(wording, name)(*facts))
+    return f"<{ast.unparse(node)}>"
+
+
+def golden() -> str:
+    """Return the texts in both wordings."""
+    return "\n".join(f"{Words(text)}\n{in_python(text)}\n" for text in dict.fromkeys(texts()))
+
+
+def test_each_text_that_names_an_option_names_an_argument_in_python() -> None:
+    assert golden() == GOLDEN.read_text("utf-8")
+
+
+def test_no_option_is_left_in_pythons_wording() -> None:
+    found = list(texts())
+    assert len(found) > 150
+    for text in found:
+        said = re.sub(r"<command\(.*\)>", "COMMAND", in_python(text))  # the same in Python
+        assert "--" not in said, said
+        assert "same command" not in said, said
+
+
+@pytest.mark.parametrize("name", ["classify", "plan"])
+def test_a_misspelt_column_names_the_argument_in_a_short_traceback(name: str) -> None:
+    frame = pd.DataFrame({"title": ["Road marking"], "id": [1]})
+    with pytest.raises(pipeline.InputError) as caught:
+        getattr(pipeline, name)(frame, text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+    assert "--" not in str(caught.value)
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == [name]
+    assert caught.value.__suppress_context__
+
+
+def test_what_makes_a_model_is_a_function_in_python(tmp_path: Path) -> None:
+    with pytest.raises(pipeline.SettingsError, match=r"that pipeline\.train made of .*: models="):
+        pipeline.classify(["Road works"], models=tmp_path)
+
+
+def test_an_evaluation_says_it_so_too() -> None:
+    frame = pd.DataFrame({"title": ["Road marking"], "code": ["45233221"]})
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.evaluate(frame, system="cpv", text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == ["evaluate"]
+
+
+@pytest.mark.anyio
+async def test_what_is_awaited_says_it_so_too() -> None:
+    with pytest.raises(pipeline.InputError) as caught:
+        await pipeline.classify_async(pd.DataFrame({"title": ["x"]}), text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+
+
+def test_a_parked_error_keeps_what_it_knows() -> None:
+    error = ParkedError(f"Over {option('max_cost')}.", f"Raise {option('max_cost')}.", 5)
+    assert str(error) == "Over --max-cost. Raise --max-cost."
+    assert in_python(pickle.loads(pickle.dumps(error)).hint) == "Raise max_cost."
+    error = shortened(error)
+    assert (error.message, error.hint, error.exit_code) == ("Over max_cost.", "Raise max_cost.", 5)
+    assert error.args[:3] == ("Over max_cost.", "Raise max_cost.", 5)
+
+
+def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
+    def pressed(rows: int) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pipeline.classify(["Road works"], systems="psc", progress=pressed)
+    assert [entry.name for entry in caught.traceback][1:] == ["classify"]
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "hint"),
+    [
+        ("classify", "encoding", "Write csv=pipeline.CsvOptions(encoding=...)."),
+        ("train", "sheet", "Write excel=pipeline.ExcelOptions(sheet=...)."),
+        ("plan", "base_url", "Write service=pipeline.PaidService(base_url=...)."),
+        ("evaluate", "api_key", "Write subject=pipeline.PaidService(api_key=...)."),
+        ("classify", "min_confidense", "Did you mean min_confidence?"),
+        ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
+        ("code_table", "systems", "Did you mean system?"),
+        ("CsvOptions", "no_header", "Did you mean header or header_row?"),
+        ("ExcelOptions", "sheets", "Did you mean sheet?"),
+        ("PaidService", "max_prices", "Did you mean max_price or max_cost?"),
+        ("PaidService", "zzz", "help(pipeline.PaidService) lists its arguments."),
+        ("Classifier", "model", "Did you mean models?"),
+        ("spark.classify", "rate", "Write service=pipeline.PaidService(rate=...)."),
+        ("spark.classify", "zzz", "help(pipeline.spark.classify) lists its arguments."),
+    ],
+)
+def test_the_error_about_a_missing_argument_says_what_to_write(
+    call: str, argument: str, hint: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        attrgetter(call)(pipeline)(**{argument: "cp1252"})
+    assert str(caught.value) == f"{call}() has no argument '{argument}'. {hint}"
+
+
+def test_a_key_in_the_clear_is_a_warning_about_the_users_line() -> None:
+    with pytest.warns(UserWarning, match="unencrypted") as caught:
+        pipeline.PaidService("http://service.example", "key")
+    assert caught[0].filename == __file__
+
+
+def test_only_the_table_has_no_name() -> None:
+    for name in ("classify", "plan", "evaluate", "train"):
+        with pytest.raises(TypeError, match="Name the others, such as text_columns=") as caught:
+            getattr(pipeline, name)(["Office chairs"], "title")
+        assert len(caught.traceback) == 2
+
+
+@pytest.mark.anyio
+async def test_classify_async_answers_the_same() -> None:
+    with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
+        await pipeline.classify_async(["Office chairs"], encoding="cp1252")  # type: ignore[call-arg]
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(golden(), encoding="utf-8")
