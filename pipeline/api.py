@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.answers import SYSTEMS, System
@@ -18,11 +19,13 @@ from pipeline.classification.cloud_sink import manifests_at
 from pipeline.classification.columns import never_ok
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
+from pipeline.classification.sink import files_of
 from pipeline.classification.source import AnySink, Data, Source, open_table
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
+from pipeline.files.paths import AnyPath, check_kept
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
 from pipeline.progress import Display, Progress, display_for, line_below_cell, stoppable
@@ -209,6 +212,8 @@ def _opened(
     check_flag("partial", partial)
     settings, folders, reviewed = _asked(service, **options)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
+        if sink.path is not None:
+            _check_kept(source, sink.path, settings, service)
         if service is None:
             matcher = Classifier.of(settings, folders).matcher
             yield source, sink, settings, NoPurchase(matcher, reviewed)
@@ -220,6 +225,15 @@ def _opened(
             service, settings, identity, decisions=reviewed, earlier=earlier, **buying
         ) as purchase:
             yield source, sink, settings, purchase
+
+
+def _check_kept(
+    source: Source, output: AnyPath, settings: Settings, service: PaidService | None
+) -> None:
+    kept: list[tuple[str, AnyPath | None]] = [("data", source.path)]
+    kept += [("the file of decisions", Path(path)) for path in settings.decisions]
+    kept += [("the model", Path(path)) for path in settings.models]
+    check_kept(files_of(output, "output"), kept, service.ledger if service else None)
 
 
 def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:

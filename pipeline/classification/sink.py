@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
-from pipeline.classification.provenance import PathType
+from pipeline.classification.provenance import PathType, manifest_path
 from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
 from pipeline.tables import ArrowWriter, Reader, Writer, split_suffixes
 
-__all__ = ["Draft", "Manifest", "MemorySink", "Sink", "default_output", "partial_path"]
+__all__ = ["Draft", "Manifest", "MemorySink", "Sink", "default_output", "files_of", "partial_path"]
 
 
 Manifest = Mapping[str, Any]
@@ -40,6 +40,16 @@ def partial_path(path: PathType) -> PathType:
     """Return the path of the incomplete table beside an output."""
     stem, suffix, compression = split_suffixes(path)
     return path.with_name(f"{stem}.partial{suffix}{compression}")
+
+
+def files_of(output: AnyPath, name: str) -> dict[str, AnyPath]:
+    """Return what a job may write for an output, by what names it: an option or an argument."""
+    there = cast("Path", output)  # or the address of an object
+    return {
+        name: output,
+        f"the manifest of {name}": manifest_path(there),
+        f"the incomplete table of {name}": partial_path(there),
+    }
 
 
 class Draft(Protocol):

@@ -16,7 +16,7 @@ from pipeline.cli.output.console import on_terminal, progress_display
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
-from pipeline.files.paths import AnyPath, CloudPath, resolved
+from pipeline.files.paths import AnyPath, check_kept
 from pipeline.files.regular import read_toml
 from pipeline.progress import Count, silent
 from pipeline.rate import seconds
@@ -50,10 +50,6 @@ of_systems = click.option(
 )
 
 
-OF_LEDGER = ("-wal", "-shm", "-journal", ".lock", ".locks")
-"""How the names of the files beside a ledger end."""
-
-
 def ledger_place(path: Path | None) -> Path:
     """Return the ledger that ``run`` would use here, unless a path is given."""
     return path or _in_settings_file() or data_folder() / "ledger.db"
@@ -64,46 +60,12 @@ def check_apart(
     kept: Sequence[tuple[str, AnyPath | None]],
     ledger: Path | None,
 ) -> None:
-    """Check, before any work, that each file to write is none to keep, and none of the others.
-
-    Paths are the same by any spelling, and through links of both kinds.
-
-    Args:
-        written: what the command writes, by option.
-        kept: what it reads, and what that is.
-        ledger: the ledger's option; its other files and the settings file are kept, too.
-
-    Raises:
-        SettingsError: two of them are one file, or a folder to replace has one in it.
-    """
-    others = [*kept, *_of_ledger(ledger_place(ledger))]
-    others.append(("the settings file", click.get_current_context().meta.get(SETTINGS_FILE)))
-    for name, path in written.items():
-        for what, other in others:
-            if path is not None and other is not None and _are_same(path, other):
-                raise SettingsError(
-                    f"{name} and {what} are the same file, which would be lost.",
-                    f"Name another file for {name}.",
-                )
-        others.append((name, path))
-
-
-def _of_ledger(ledger: Path) -> list[tuple[str, AnyPath | None]]:
-    beside = {ledger.with_name(ledger.name + end) for end in ("-wal", "-shm", "-journal", ".locks")}
-    with suppress(OSError):
-        beside |= {each for each in ledger.parent.iterdir() if each.name.startswith(ledger.name)}
-    files = sorted(each for each in beside if each.name.endswith(OF_LEDGER))
-    return [("the ledger", ledger), *(("a file of the ledger", each) for each in files)]
-
-
-def _are_same(path: AnyPath, other: AnyPath) -> bool:
-    if isinstance(path, CloudPath) or isinstance(other, CloudPath):
-        return path == other
-    with suppress(OSError):
-        if path.samefile(other):
-            return True
-    place = resolved(other)
-    return resolved(path) in (place, *place.parents)
+    """Check what a command writes as `check_kept` does; the settings file is kept, too."""
+    settings_file = click.get_current_context().meta.get(SETTINGS_FILE)
+    place = None
+    with suppress(SettingsError):  # a user without a home folder has no ledger there
+        place = ledger_place(ledger)
+    check_kept(written, [*kept, ("the settings file", settings_file)], place)
 
 
 def _in_settings_file() -> Path | None:

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from pipeline.errors import SettingsError
 
-__all__ = ["AnyPath", "CloudPath", "as_path", "is_file_at", "is_seen", "resolved", "stamp"]
+__all__ = [
+    "AnyPath",
+    "CloudPath",
+    "as_path",
+    "check_kept",
+    "is_file_at",
+    "is_seen",
+    "resolved",
+    "stamp",
+]
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+
+OF_LEDGER = ("-wal", "-shm", "-journal", ".lock", ".locks")
+"""How the names of the files beside a ledger end."""
+
+DATABASE = b"SQLite format 3\0"
+"""How the ledger begins, and every other database of SQLite: nothing that is replaced is one."""
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)([^/]*)/?(.*)", re.DOTALL)
 
@@ -88,6 +105,69 @@ def _check_address(scheme: str, bucket: str, key: str) -> None:
             f"{scheme}://{bucket}/{key} is not the address of an object.",
             f"Write {scheme}://BUCKET/FOLDER/FILE, without empty parts, . and ..",
         )
+
+
+def check_kept(
+    written: Mapping[str, AnyPath | None],
+    kept: Sequence[tuple[str, AnyPath | None]],
+    ledger: Path | None = None,
+) -> None:
+    """Check, before any work, that each file to write is none to keep, and none of the others.
+
+    Paths are the same by any spelling, and through links of both kinds.
+
+    Args:
+        written: what is written, by option or argument.
+        kept: what is read, and what that is.
+        ledger: it and its other files are kept, too, like every database of SQLite.
+
+    Raises:
+        SettingsError: two of them are one file, or a folder to replace has one in it.
+    """
+    others = [*kept, *(_of_ledger(ledger) if ledger else ())]
+    for name, path in written.items():
+        if path is None:
+            continue
+        for what, other in others:
+            if other is not None and _are_same(path, other):
+                raise SettingsError(
+                    f"{name} and {what} are the same file, which would be lost.",
+                    f"Name another file for {name}.",
+                )
+        if isinstance(path, Path) and _is_database(path):
+            raise SettingsError(
+                f"{path} is a database, perhaps a ledger, which would be lost.",
+                f"Name another file for {name}.",
+            )
+        others.append((name, path))
+
+
+def _of_ledger(ledger: Path) -> list[tuple[str, AnyPath | None]]:
+    beside = {ledger.with_name(ledger.name + end) for end in ("-wal", "-shm", "-journal", ".locks")}
+    with suppress(OSError):
+        beside |= {each for each in ledger.parent.iterdir() if each.name.startswith(ledger.name)}
+    files = sorted(each for each in beside if each.name.endswith(OF_LEDGER))
+    return [("the ledger", ledger), *(("a file of the ledger", each) for each in files)]
+
+
+def _are_same(path: AnyPath, other: AnyPath) -> bool:
+    if isinstance(path, CloudPath) or isinstance(other, CloudPath):
+        return path == other
+    with suppress(OSError):
+        if path.samefile(other):
+            return True
+    place = resolved(other)
+    return resolved(path) in (place, *place.parents)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        if not path.is_file():  # a pipe would wait
+            return False
+        with path.open("rb") as file:
+            return file.read(len(DATABASE)) == DATABASE
+    except OSError:  # whoever writes it says what is wrong
+        return False
 
 
 def is_seen(path: Path) -> bool:

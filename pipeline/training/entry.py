@@ -13,6 +13,7 @@ from pipeline.classification.source import Data
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
+from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, Settings
@@ -91,6 +92,9 @@ def train(
     texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     check_flag("overwrite", overwrite)
     reviewed = decisions_in(decisions, warn_in_python)
+    kept = [("data", data), ("recipe", recipe), *(("decisions", path) for path in reviewed.files)]
+    files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
+    check_kept({"output": folder}, files)
     if recipe is not None:
         check_recipe_alone(data, named, only_history, reviewed)
         jobs = whole_number("jobs", jobs, 1)

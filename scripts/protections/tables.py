@@ -104,8 +104,20 @@ PROTECTIONS = (
     ),
     Protection(
         "no page, table or figures replace the ledger, the key or another input",
-        "            if path is not None and other is not None and _are_same(path, other):\n",
+        "            if other is not None and _are_same(path, other):\n",
         "            if False:\n",
         "tests/cli/test_apart.py",
+    ),
+    Protection(
+        "nothing replaces a ledger that the command does not name",
+        "        if isinstance(path, Path) and _is_database(path):\n",
+        "        if False:\n",
+        "tests/cli/test_apart.py::test_a_model_or_a_settings_file_replaces_no_ledger_either",
+    ),
+    Protection(
+        "no output of a Python call replaces the ledger or what it reads",
+        "            _check_kept(source, sink.path, settings, service)\n",
+        "            pass\n",
+        "tests/cli/test_apart.py::test_what_a_python_call_keeps_is_not_written_over",
     ),
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import pipeline
 from pipeline.cli.app import app
+from pipeline.paid.ledger import Ledger
 
 KEPT = ("in.csv", "ledger.html", "ledger.html-wal", "key.html", "d.html", "s.html")
 
@@ -57,6 +60,50 @@ def test_what_a_run_keeps_is_not_written_over(
             return
     assert expected in said(command, *given, *options, path)
     assert {each: (folder / each).read_bytes() for each in KEPT} == before
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("../{folder}/link.csv", "output and the ledger are the same file"),
+        ("d.jsonl", "output and the file of decisions are the same file"),
+        ("in.csv", "output and data are the same file"),
+        ("o.csv", "the manifest of output and the ledger are the same file"),
+        ("other.csv", "other.csv is a database, perhaps a ledger, which would be lost"),
+    ],
+)
+def test_what_a_python_call_keeps_is_not_written_over(
+    folder: Path, output: str, expected: str
+) -> None:
+    (folder / "d.jsonl").write_text("")
+    (folder / "ledger.html").rename("o.csv.manifest.json")
+    (folder / "link.csv").symlink_to("o.csv.manifest.json")
+    with closing(Ledger(folder / "other.csv", "https://service.example")) as ledger:
+        ledger.open_job("job")
+    before = {each: each.read_bytes() for each in folder.iterdir() if each.exists()}
+    service = pipeline.PaidService("https://service.example", ledger="o.csv.manifest.json")
+    path = output.format(folder=folder.name)
+    with pytest.raises(pipeline.SettingsError, match=expected):
+        pipeline.classify(
+            "in.csv",
+            output=path,
+            overwrite=True,
+            service=service,
+            decisions="d.jsonl",
+            csv=pipeline.CsvOptions(delimiter=","),
+        )
+    assert {each: each.read_bytes() for each in folder.iterdir() if each.exists()} == before
+
+
+def test_a_model_or_a_settings_file_replaces_no_ledger_either(folder: Path) -> None:
+    with pytest.raises(pipeline.SettingsError, match="output and data are the same file"):
+        pipeline.train("in.csv", output=folder, system="cpv", overwrite=True)
+    with closing(Ledger(folder / "other.db", "https://service.example")) as ledger:
+        ledger.open_job("job")
+    before = (folder / "other.db").read_bytes()
+    assert "other.db is a database, perhaps a ledger" in said("init", "other.db", "--overwrite")
+    assert "other.db is a database" in said("run", "in.csv", "--report", "other.db", "--overwrite")
+    assert (folder / "other.db").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ def test_wrong_arguments_are_errors_that_name_arguments_and_leave_no_folder(
 
 
 def test_a_folder_without_a_model_is_refused_before_any_work(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").touch()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.txt").touch()
     with pytest.raises(pipeline.OutputError, match="is not a model of this tool"):
-        pipeline.train(tmp_path / "not there.csv", output=tmp_path, system="cpv")
+        pipeline.train(tmp_path / "not there.csv", output=tmp_path / "mine", system="cpv")

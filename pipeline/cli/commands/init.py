@@ -14,6 +14,7 @@ from pipeline.cli.options import Names
 from pipeline.cli.output.console import say
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import OutputError, SettingsError
+from pipeline.files.paths import check_kept
 
 __all__ = ["init"]
 
@@ -66,6 +67,7 @@ def init(file: Path, overwrite: bool) -> int:
     FILE is tender-pipeline.toml unless you name another one. run and plan read that name in the
     current folder by themselves, any other with --config FILE.
     """
+    check_kept({"FILE": file}, ())
     try:
         with file.open("w" if overwrite else "x", encoding="utf-8") as opened:
             opened.write(_template())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -170,7 +170,7 @@ def check_files_apart(options: RunOptions) -> None:
     Raises:
         SettingsError: one is.
     """
-    from pipeline.classification.sink import partial_path  # --help needs none of it
+    from pipeline.classification.sink import files_of  # --help needs none of it
     from pipeline.cli.ledger_options import check_apart
 
     inputs = [path for path in options.input_paths if str(path) != "-"]
@@ -182,11 +182,7 @@ def check_files_apart(options: RunOptions) -> None:
         "--metrics-file": options.metrics_file,
     }
     if output is not None and not (isinstance(output, Path) and output.is_dir()):
-        written |= {
-            "--output": output,
-            "the manifest of --output": output.with_name(f"{output.name}.manifest.json"),
-            "the output of --partial": partial_path(cast("Path", output)),  # or of a CloudPath
-        }
+        written |= files_of(output, "--output")
     kept: list[tuple[str, AnyPath | None]] = [("the input", path) for path in inputs]
     kept += [("--decisions", Path(path)) for path in options.decisions]
     kept += [("--model", Path(path)) for path in options.models]
