@@ -177,9 +177,10 @@ def _ledger(path: Path, workers: int | None) -> Finding:
         return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)
     if folder.verdict != "error" and path.parent.is_dir():
-        from pipeline.paid.ledger.room import reserved
+        from pipeline.paid.ledger.room import spare_file
 
-        with reserved(path, workers):  # as a run does before it sends anything
+        place = path.with_name(f"{path.name}.answers-{os.getpid()}")
+        with spare_file(path, place, workers):  # as a run does before it sends anything
             pass
     return found if folder.verdict == "ok" else folder
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,9 @@ from pipeline.paid.ledger import (
     Ledger,
     Lock,
     OutputMark,
-    Reserve,
     buyer_lock,
     job_lock,
     ledger_lock,
-    reserved,
     text_digest,
     text_digests,
 )
@@ -407,8 +406,8 @@ class PaidPurchase:
                 held.enter_context(buyer_lock(url, key, wait)),
                 held.enter_context(ledger_lock(service.ledger, url, wait)),
             ]
-            reserve = held.enter_context(reserved(service.ledger, service.workers))
             self._ledger.recover(service.key_fingerprint)
+            spare = held.enter_context(self._ledger.spare_file(service.workers))
             if (highest := self._job.highest_price()) > service.max_price:
                 return price_too_high(highest, service.max_price)
             if wait:  # another run may have bought some of it meanwhile
@@ -418,7 +417,7 @@ class PaidPurchase:
                 return DECLINED
             orders = _after_first(self._orders.of(batches), begun)
             with self._progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._bought, orders, estimate.to_buy, advance, reserve, locks)
+                buying = partial(self._bought, orders, estimate.to_buy, advance, spare, locks)
                 try:
                     return buy_in_thread(buying, self._interruption)
                 finally:
@@ -461,7 +460,7 @@ class PaidPurchase:
         orders: Iterator[Order],
         to_buy: int,
         advance: Count,
-        reserve: Reserve,
+        spare: FileIO,
         locks: Sequence[Lock],
         brake: Brake,
     ) -> Parked | None:
@@ -475,7 +474,7 @@ class PaidPurchase:
                 service.api_key,
                 timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, service.key_fingerprint, reserve, earlier.usage, locks) as journal,
+            Journal(self._job, service.key_fingerprint, spare, earlier.usage, locks) as journal,
         ):
             pool = Pool(
                 client,

@@ -190,7 +190,7 @@ def test_a_purchase_needs_room_and_locks_and_a_run_without_one_needs_neither(
     monkeypatch.setenv("HOME", str(tmp_path / "no folder"))
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.urandom", full_disk)
+    monkeypatch.setattr("pipeline.paid.ledger.room.append_durably", full_disk)
     code, found = checked("--ledger", tmp_path / "ledger.db")
     assert (code, found["ledger"]["verdict"]) == (0, "ok")
     assert found["lock folder"]["verdict"] == found["cache folder"]["verdict"] == "warning"
@@ -218,7 +218,7 @@ def test_nobody_is_told_to_change_the_permissions_of_a_folder_of_somebody_else(
     assert ledger.remedy == f"Make {home} for this user, or name another folder."
 
 
-def full_disk(_: int) -> bytes:
+def full_disk(*_: object) -> None:
     """Fail as a write to a full disk does."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import random
 import shutil
 import subprocess
 from collections import Counter, namedtuple
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
+from io import FileIO
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved
+from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger
 from pipeline.paid.ledger import journal as journal_module
+from pipeline.paid.ledger.room import SPARE_PER_WORKER
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
@@ -62,7 +68,7 @@ def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
         assert 20 <= bought < 2 * len(TEXTS)
         with pytest.raises(LedgerError) as refused:
             user.run()
-        assert "Nothing was sent" in refused.value.message
+        assert "full" in refused.value.message
         assert len(service.asked) == bought
         (small_disk / "filler").unlink()
         summary = user.run()
@@ -80,10 +86,10 @@ def test_a_run_that_the_disk_has_no_room_for_sends_nothing(
         user = buyer(tmp_path, address, service.account.key)
         user.write(TEXTS)
         with monkeypatch.context() as patch:
-            patch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 10**9, 1_400_000))
+            patch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 10**9, 400_000))
             with pytest.raises(LedgerError) as caught:
                 user.run()
-        assert "has 1.4 MB free, but the 60 calls to buy need about 1.6 MB" in str(caught.value)
+        assert "has 0.4 MB free, but the 60 calls to buy need about 0.5 MB" in str(caught.value)
         assert service.asked == []
         assert user.run().parked is None
 
@@ -106,23 +112,28 @@ def answer(cost: Decimal | None = PRICE) -> CallEnded:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Iterator[Job]:
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
     ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
-    yield ledger.open_job("tenders")
+    yield ledger
     ledger.close()
 
 
-def test_answers_wait_in_memory_until_there_is_room(
+@pytest.fixture
+def job(ledger: Ledger) -> Job:
+    return ledger.open_job("tenders")
+
+
+def test_the_write_is_tried_again_for_some_seconds(
     job: Job, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(journal_module, "PAUSE_S", 0.0)
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
             attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
             disk = Disk(job)
             ends = [journal.ended(each, answer()) for each in attempts]
-            while "kept in memory" not in caplog.text and not ends[0].done():
+            while "tried again" not in caplog.text and not ends[0].done():
                 await asyncio.sleep(0)
             with pytest.raises(LedgerError, match="full"):
                 await journal.sent(ROAD, RESERVED)
@@ -131,36 +142,69 @@ def test_answers_wait_in_memory_until_there_is_room(
             await journal.sent(ROAD, RESERVED)
 
     asyncio.run(main())
-    assert "full" in caplog.text
-    assert "3 answers are kept in memory, and nothing new is sent" in caplog.text
-    assert "Free some space on the disk" in caplog.text
-    assert "interrupt (Ctrl-C)" in caplog.text
+    assert "full. 3 answers cannot be written. Nothing new is sent, and the write" in caplog.text
     assert "can be written again: no answer was lost" in caplog.text
     assert job.money().confirmed == 3 * PRICE
 
 
-def test_an_interrupt_ends_the_wait_and_says_what_is_lost(
-    job: Job, caplog: pytest.LogCaptureFixture
-) -> None:
+def fail_to_write(job: Job, caplog: pytest.LogCaptureFixture, spare: FileIO | None) -> LedgerError:
+    """Let three answers fail, then interrupt the wait; return the error."""
+    answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
+
     async def main() -> None:
-        async with Journal(job, FINGERPRINT) as journal:
-            attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
+        async with Journal(job, FINGERPRINT, spare) as journal:
+            attempts = [await journal.sent(ROAD, RESERVED) for _ in answers]
             Disk(job)
-            costs = (PRICE, None, PRICE)
-            ends = [
-                journal.ended(each, answer(cost))
-                for each, cost in zip(attempts, costs, strict=True)
-            ]
-            while "kept in memory" not in caplog.text:
+            ends = [*map(journal.ended, attempts, answers)]
+            while "tried again" not in caplog.text:
                 await asyncio.sleep(0)
             journal.give_up()
             await asyncio.gather(*ends)
 
     with pytest.raises(LedgerError) as caught:
         asyncio.run(main())
-    said = f"3 answers could not be written: {plain(2 * PRICE)} USD paid, 1 of them at an "
-    assert said in caught.value.message
-    assert "--on-unconfirmed hold" in caught.value.hint
+    return caught.value
+
+
+SUM = f"3 answers ({plain(2 * PRICE)} USD paid and 1 at an unknown price)"
+
+
+def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
+    ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ledger.spare_file(workers=1) as spare:
+        error = fail_to_write(job, caplog, spare)
+    place = Path(str(spare.name))
+    assert f"{SUM} kept in {place}." in error.message
+    assert "The next run takes over what is kept there." in error.hint
+    lines = filter(None, place.read_text().splitlines())
+    assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        money = job.money()
+        assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
+        assert opened.recover(FINGERPRINT) == 0
+    assert not place.exists()
+    assert job.owned("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
+
+
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
+    ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ledger.spare_file(workers=1) as spare:
+        fail_to_write(job, caplog, spare)
+    place = Path(str(spare.name))
+    first, second, third = filter(None, place.read_bytes().split(b"\n"))
+    other = json.loads(second) | {"sent_at": 1.0}
+    place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 2
+    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
+
+
+def test_what_can_be_written_nowhere_is_named(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+    error = fail_to_write(job, caplog, spare=None)
+    assert f"{SUM} could not be written." in error.message
+    assert "--on-unconfirmed hold" in error.hint
 
 
 def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
@@ -171,17 +215,17 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
             attempt = await journal.sent(ROAD, RESERVED)
             Disk(job)
             end = journal.ended(attempt, answer())
-            while "kept in memory" not in caplog.text:
+            while "tried again" not in caplog.text:
                 await asyncio.sleep(0)
             end.cancel()
             await end
 
-    with pytest.raises(LedgerError, match="1 answer could not be written"):
+    with pytest.raises(LedgerError, match=r"1 answer .* could not be written"):
         asyncio.run(main())
 
 
 def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(journal_module, "PAUSE_S", 0.0)
     monkeypatch.setattr(journal_module, "PATIENCE_S", 0.0)
 
     async def main() -> None:
@@ -190,41 +234,13 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
             Disk(job)
             await journal.ended(attempt, answer())
 
-    with pytest.raises(LedgerError, match="1 answer could not be written"):
+    with pytest.raises(LedgerError, match=r"1 answer .* could not be written"):
         asyncio.run(main())
 
 
-def test_the_reserve_is_given_up_before_anybody_waits(
-    job: Job,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.0)
-    release = Reserve.release
-
-    async def main(reserve: Reserve) -> None:
-        async with Journal(job, FINGERPRINT, reserve) as journal:
-            attempt = await journal.sent(ROAD, RESERVED)
-            disk = Disk(job)
-
-            def given_up(reserve: Reserve) -> bool:
-                disk.free()
-                return release(reserve)
-
-            with monkeypatch.context() as patch:
-                patch.setattr(Reserve, "release", given_up)
-                await journal.ended(attempt, answer())
-            with pytest.raises(LedgerError, match="full"):
-                await journal.sent(ROAD, RESERVED)
-
-    with reserved(tmp_path / "ledger.db", 1) as reserve:
-        asyncio.run(main(reserve))
-        assert not reserve.release()
-    assert "kept in memory" not in caplog.text
-    assert job.money().confirmed == PRICE
-
-
-def test_nothing_is_left_of_a_reserve(tmp_path: Path) -> None:
-    with reserved(tmp_path / "ledger.db", 1):
-        assert list(tmp_path.iterdir()) == []
+def test_nothing_is_left_of_a_spare_file_without_answers(tmp_path: Path, ledger: Ledger) -> None:
+    before = {*tmp_path.iterdir()}
+    with ledger.spare_file(workers=1) as spare:
+        assert {*tmp_path.iterdir()} - before == {Path(str(spare.name))}
+        assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
+    assert {*tmp_path.iterdir()} == before

@@ -54,12 +54,12 @@ def delete_folder(ledger: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (rename, "was moved to .*old.db while it was in use"),
-        (delete, "was deleted while it was in use"),
-        (delete_all, "was deleted while it was in use"),
+        (rename, "was moved or deleted while it was in use"),
+        (delete, "was moved or deleted while it was in use"),
+        (delete_all, "was moved or deleted while it was in use"),
         (replace, "was replaced by another file while it was in use"),
-        (rename_folder, "was moved to .*elsewhere/ledger.db while it was in use"),
-        (delete_folder, "was deleted while it was in use"),
+        (rename_folder, "was moved or deleted while it was in use"),
+        (delete_folder, "was moved or deleted while it was in use"),
     ],
 )
 def test_it_is_noticed_and_what_was_bought_is_kept(

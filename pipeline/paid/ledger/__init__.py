@@ -18,7 +18,6 @@ from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, PastAttempt
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.locks import Lock, buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import Mark, OutputMark
-from pipeline.paid.ledger.room import Reserve, reserved
 from pipeline.paid.ledger.totals import Tally
 
 __all__ = [
@@ -42,13 +41,11 @@ __all__ = [
     "PassingState",
     "PastAttempt",
     "Prices",
-    "Reserve",
     "Restraint",
     "Tally",
     "buyer_lock",
     "job_lock",
     "ledger_lock",
-    "reserved",
     "text_digest",
     "text_digests",
 ]

@@ -19,7 +19,9 @@ from pipeline.wording import LEDGER
 __all__ = [
     "EVERY_STATE",
     "INTERRUPTED",
+    "KEEP",
     "LASTING",
+    "UNDER_WAY",
     "AttemptEnd",
     "Call",
     "CallEnded",
@@ -62,6 +64,12 @@ usual 32 KiB takes as long as to compress a response."""
 
 INTERRUPTED = "INTERRUPTED"
 """The error of an attempt whose process ended before its answer was recorded."""
+
+UNDER_WAY = f"(state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}')"
+"""Whether an attempt has no end yet. If the lock files were deleted, another run may have taken its
+run for killed."""
+
+KEEP = "INSERT INTO bodies VALUES (?, ?)"
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import copy_context
 from pathlib import Path
 from shlex import quote
@@ -33,9 +32,6 @@ __all__ = [
     "translated",
 ]
 
-
-OPEN_FILES = Path("/proc/self/fd")
-"""Where Linux lists the files that this process has open, with their current names."""
 
 LOG = ("-wal", "-shm")
 """What SQLite appends to a file's name for its write-ahead log, and for the index of that."""
@@ -102,21 +98,27 @@ class Place:
         self._log = [(each, each.stat()) for each in beside if each.exists()]
 
     @property
-    def is_kept(self) -> bool:
+    def is_still_there(self) -> bool:
         """Whether the file and its log are still there; this takes microseconds."""
         return self._is_at(self._path) and self._lost_log() is None
 
-    def lost(self) -> LedgerError:
+    def what_happened(self) -> LedgerError:
         """Return the error while attempts under way are still being recorded."""
-        return LedgerError(f"The ledger {self._path} {self._fate()} while it was in use.", "")
+        if self._is_at(self._path) and (log := self._lost_log()):
+            happened = f"lost its file {log.name}"
+        elif self._path.exists():
+            happened = "was replaced by another file"
+        else:
+            happened = "was moved or deleted"
+        return LedgerError(f"The ledger {self._path} {happened} while it was in use.", "")
 
-    def saved(self, connection: sqlite3.Connection) -> LedgerError:
+    def rescue(self, connection: sqlite3.Connection) -> LedgerError:
         """Ensure that what was written is in a file with a name; return the error that names it.
 
         Args:
             connection: an open connection to the ledger, which nobody uses.
         """
-        message = self.lost().message
+        message = self.what_happened().message
         try:
             # Otherwise the log would stay behind, and another ledger there would use it.
             (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -126,7 +128,7 @@ class Place:
                     f"Leave the files beside a ledger alone. {RUN_AGAIN}: it continues.",
                 )
             # While another program reads what was there before, the file does not have the rest.
-            place = (not busy and self._new_name()) or self._copied(connection)
+            place = self._copied(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
                 f"{message} What was bought since it was opened is lost: {error}.",
@@ -141,24 +143,6 @@ class Place:
     def _lost_log(self) -> Path | None:
         """Return the file beside the ledger that was deleted or replaced, if any."""
         return next((each for each, opened in self._log if not is_file_at(each, opened)), None)
-
-    def _fate(self) -> str:
-        if self._is_at(self._path) and (log := self._lost_log()):
-            return f"lost its file {log.name}"
-        if self._path.exists():
-            return "was replaced by another file"
-        place = self._new_name()
-        return f"was moved to {place}" if place else "was deleted"
-
-    def _new_name(self) -> Path | None:
-        """Return the file's current path; None if it has none, or none can be found."""
-        with suppress(OSError):
-            for link in OPEN_FILES.iterdir():
-                with suppress(OSError):
-                    place = link.readlink()
-                    if os.path.samestat(link.stat(), self._opened) and self._is_at(place):
-                        return place
-        return None
 
     def _copied(self, connection: sqlite3.Connection) -> Path:
         folder = self._path.parent if self._path.parent.is_dir() else machine_folder()
@@ -260,7 +244,7 @@ class Database:
     @property
     def lost(self) -> LedgerError | None:
         """The error if the file is no longer where it was opened; it can still be written."""
-        return None if self._place.is_kept else self._place.lost()
+        return None if self._place.is_still_there else self._place.what_happened()
 
     def check_place(self) -> None:
         """Check that the file is still where it was opened.
@@ -269,11 +253,11 @@ class Database:
             LedgerError: it was moved, deleted or replaced. The message says where everything that
                 was written is now; a deleted file is copied.
         """
-        if self._place.is_kept:
+        if self._place.is_still_there:
             return
         with self._writing:
             if self._saved is None:
-                self._saved = self._place.saved(self._writer)
+                self._saved = self._place.rescue(self._writer)
         raise self._saved
 
     @contextmanager

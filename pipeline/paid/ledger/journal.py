@@ -11,28 +11,35 @@ from contextlib import suppress
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
+from io import FileIO
 from typing import Any, TypeVar
 
 import msgspec
 
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, plain, total
-from pipeline.paid.ledger.calls import INTERRUPTED, AttemptEnd, Call, CallEnded, State, packed
+from pipeline.paid.ledger.calls import (
+    KEEP,
+    UNDER_WAY,
+    AttemptEnd,
+    Call,
+    CallEnded,
+    State,
+    packed,
+)
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
 from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
-from pipeline.paid.ledger.room import Reserve
+from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.quoting import how_many
 from pipeline.wording import RUN_AGAIN, marked, option
 
-__all__ = ["Journal", "Patience", "Restraint", "Unwritten", "is_of_the_disk"]
+__all__ = ["Journal", "Restraint", "is_of_the_disk"]
 
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-
-PATIENCE_S = 600.0
-"""For how long answers are kept in memory if the ledger cannot be written."""
+PATIENCE_S, PAUSE_S = 10.0, 1.0
+"""For how long ends that cannot be written are tried again, and how long after the last time."""
 
 PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 """SQLite's primary result codes of trouble that somebody may fix meanwhile."""
@@ -40,86 +47,9 @@ PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 log = logging.getLogger(__name__)
 
 
-class Patience:
-    """Waits for a ledger that cannot be written, with growing pauses, for a limited time."""
-
-    def __init__(self) -> None:
-        self._ended = asyncio.Event()
-        self._since: float | None = None
-        self._pause = FIRST_PAUSE_S
-
-    def end(self) -> None:
-        """Stop waiting, now and later."""
-        self._ended.set()
-
-    def written(self) -> None:
-        """Note that the ledger was written."""
-        if self._since is not None:
-            log.warning("The ledger can be written again: no answer was lost.")
-            self._since, self._pause = None, FIRST_PAUSE_S
-
-    async def outlasts(self, error: Exception, ends: int) -> bool:
-        """Wait until the next try is due; return whether there should be one.
-
-        Args:
-            error: why the last try failed.
-            ends: how many ends of attempts wait to be written.
-        """
-        now = asyncio.get_running_loop().time()
-        if self._ended.is_set() or not _is_passing(error):
-            return False
-        if self._since is None:
-            self._since = now
-            answers = f"{how_many(ends, 'answer')} {'is' if ends == 1 else 'are'}"
-            log.warning(
-                f"{getattr(error, 'message', error)} {answers} kept in memory, and nothing new is "
-                f"sent. Nothing is lost if you fix this within {PATIENCE_S / 60:.0f} minutes: "
-                f"{getattr(error, 'hint', '')} To stop waiting and lose them, interrupt (Ctrl-C)."
-            )
-        if now - self._since >= PATIENCE_S:
-            return False
-        try:
-            async with asyncio.timeout(self._pause):
-                await self._ended.wait()
-        except TimeoutError:
-            self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
-        return True
-
-
-class Unwritten:
-    """Adds up the answers that could not be written."""
-
-    def __init__(self) -> None:
-        self._costs: list[Decimal | None] = []
-        self._error: Exception | None = None
-
-    def add(self, cost_usd: Decimal | None, error: Exception) -> None:
-        """Count an answer, with its cost in US dollars (None: unknown) and why it was lost."""
-        self._costs.append(cost_usd)
-        self._error = self._error or error
-
-    def error(self) -> LedgerError | None:
-        """Return the error that reports them; None if there are none."""
-        if not isinstance(self._error, LedgerError):
-            return None
-        known = [cost for cost in self._costs if cost is not None]
-        silent = len(self._costs) - len(known)
-        unknown = f", {silent} of them at an unknown price" if silent else ""
-        return LedgerError(
-            f"{marked(self._error.message)} {how_many(len(self._costs), 'answer')} could not be "
-            f"written: {plain(total([ZERO, *known]))} USD paid{unknown}.",
-            f"{marked(self._error.hint)} The calls of the lost answers are unconfirmed. The next "
-            f"run buys them once more, unless you give {option('on_unconfirmed', 'hold')}.",
-        )
-
-
 def is_of_the_disk(error: Exception) -> bool:
     """Return whether a write failed at the disk, and may be there in part."""
     return _code(error) == sqlite3.SQLITE_IOERR
-
-
-def _is_passing(error: Exception) -> bool:
-    return _code(error) in PASSING
 
 
 def _code(error: Exception) -> int:
@@ -140,13 +70,10 @@ INSERT = """
 
 END = f"""
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
-    WHERE attempt_id = ? AND (
-        state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}'
-    )
+    WHERE attempt_id = ? AND {UNDER_WAY}
 """  # noqa: S608 - a constant
-"""If the lock files were deleted, another run may have taken this one for killed."""
 
-KEEP = "INSERT INTO bodies VALUES (?, ?)"
+ATTEMPT = "SELECT attempt_id, system, digest, sent_at FROM attempts WHERE attempt_id = ?"
 
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 
@@ -196,15 +123,14 @@ class Journal:
     While one group of writes is being synced, the next one gathers, so that any number of workers
     shares one sync. A write goes ahead even if the worker that waits for it is cancelled.
 
-    An end that cannot be written may be an answer that was paid for. It first gets the disk space
-    in reserve. If that does not help, it is kept and tried again, and meanwhile no new attempt is
-    recorded as sent. An async context manager, which at its end reports the answers that were
-    lost nevertheless.
+    An end that cannot be written may be an answer that was paid for. It is tried again for some
+    seconds, in which no new attempt is recorded as sent, and then goes to the spare file. An async
+    context manager, which at its end reports the answers that are not in the ledger.
 
     Args:
         job: the job to which the attempts belong.
         key_fingerprint: names the key that pays.
-        reserve: disk space for ends alone.
+        spare: the file for ends that the ledger cannot record; None: they are lost.
         usage: tells runs with other ledgers what this key used of its limit.
         locks: what keeps other buyers away. Somebody may delete their files, so they are kept, and
             nothing is sent any more once another buyer's attempts are in the ledger.
@@ -214,13 +140,13 @@ class Journal:
         self,
         job: Job,
         key_fingerprint: str,
-        reserve: Reserve | None = None,
+        spare: FileIO | None = None,
         usage: KeyUsage | None = None,
         locks: Sequence[Lock] = (),
     ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
-        self._reserve = reserve or Reserve()
+        self._spare = spare
         self._usage = usage
         self._locks = locks
         self._high_water = HighWaterMark(job.database)
@@ -231,9 +157,11 @@ class Journal:
         # The event loop's own threads look up host names, which may take minutes in an outage.
         self._thread = ThreadPoolExecutor(1)
         self._thread.submit(int)  # it starts now: later, the system may allow no more threads
-        self._no_room: Exception | None = None
-        self._patience = Patience()
-        self._unwritten = Unwritten()
+        self._failing_since: float | None = None
+        self._given_up = asyncio.Event()
+        self._kept: list[AttemptEnd] = []
+        self._lost: list[AttemptEnd] = []
+        self._error: LedgerError | None = None
 
     async def __aenter__(self) -> Journal:
         return self
@@ -244,8 +172,8 @@ class Journal:
         while self._flushing is not None and not self._flushing.done():
             await asyncio.wait([self._flushing])
         self._thread.shutdown()
-        if lost := self._unwritten.error():
-            raise lost from error
+        if self._error:
+            raise self._unwritten(self._error) from error
 
     @property
     def writing_for(self) -> float:
@@ -256,7 +184,7 @@ class Journal:
 
     def give_up(self) -> None:
         """Try the waiting writes once more, and every later one only once."""
-        self._patience.end()
+        self._given_up.set()
 
     async def sent(self, call: Call, reserved_usd: Decimal) -> int:
         """Record that an attempt is about to be sent, and return its number.
@@ -296,7 +224,9 @@ class Journal:
             except Exception as error:  # every waiter must learn of it
                 await self._keep(group, error)
             else:
-                self._patience.written()
+                if self._failing_since is not None:
+                    self._failing_since = None
+                    log.warning("The ledger can be written again: no answer was lost.")
                 for one, result in zip(group, results, strict=True):
                     one.resolve(result)
 
@@ -309,9 +239,9 @@ class Journal:
         return await written
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
-        """Write a group; only its ends if the file or a lock is lost, or the reserve is used up."""
+        """Write a group; only its ends if the file or a lock is lost."""
         database = self._job.database
-        refusal = database.lost or self._no_room or self._lost_lock()
+        refusal = database.lost or self._lost_lock()
         ends = [one for one in group if isinstance(one, _Ended)]
         sent = [] if refusal else [one for one in group if isinstance(one, _Sent)]
         if not ends and not sent:
@@ -393,23 +323,68 @@ class Journal:
                 one.resolve(error)
         if not ends:
             return
-        if self._reserve.release():
-            self._no_room = error
+        if await self._should_try_again(error, len(ends)):
             self._waiting[:0] = ends
-        elif await self._patience.outlasts(error, len(ends)):
-            self._waiting[:0] = ends
-        else:
+            return
+        kept = await self._in_thread(partial(self._keep_in_spare, ends))
+        (self._kept if kept else self._lost).extend(one.end for one in ends)
+        if isinstance(error, LedgerError):
+            self._error = self._error or error
+        for one in ends:
+            one.resolve(error)
+
+    async def _should_try_again(self, error: Exception, ends: int) -> bool:
+        """Wait until the next try is due; return whether there should be one."""
+        if self._given_up.is_set() or _code(error) not in PASSING:
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._failing_since is None:
+            self._failing_since = now
+            log.warning(
+                f"{getattr(error, 'message', error)} {how_many(ends, 'answer')} cannot be written. "
+                f"Nothing new is sent, and the write is tried again for {PATIENCE_S:.0f} s."
+            )
+        if now - self._failing_since >= PATIENCE_S:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PAUSE_S):
+                await self._given_up.wait()
+        return True
+
+    def _keep_in_spare(self, ends: Sequence[_Ended]) -> bool:
+        """Write ends to the spare file; return whether that went well."""
+        if self._spare is None:
+            return False
+        now = self._job.now()
+        try:
             for one in ends:
-                if isinstance(one.end, CallEnded):
-                    self._unwritten.add(one.end.cost_usd, error)
-                one.resolve(error)
+                (attempt,) = self._job.database.rows(ATTEMPT, one.attempt)
+                line = UnwrittenEnd(*attempt, now, *_result(one.end), _body(one.end))  # type: ignore[call-arg]
+                append_durably(self._spare, msgspec.json.encode(line) + b"\n")
+        except (LedgerError, OSError):
+            return False
+        return True
+
+    def _unwritten(self, error: LedgerError) -> LedgerError:
+        """Return the error that says which answers are not in the ledger."""
+        message, hint = marked(error.message), marked(error.hint)
+        if kept := _answers(self._kept):
+            message += f" {kept} kept in {self._spare and self._spare.name}."
+            hint += " The next run takes over what is kept there."
+        if lost := _answers(self._lost):
+            message += f" {lost} could not be written."
+            hint += (
+                " The calls of the lost answers are unconfirmed. The next run buys them once more, "
+                f"unless you give {option('on_unconfirmed', 'hold')}."
+            )
+        return LedgerError(message, hint)
 
 
 def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
     rows = [(*_result(one.end), now, one.attempt) for one in ends]
     if rows and connection.executemany(END, rows).rowcount != len(rows):
         raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
-    bodies = [(one.attempt, packed(one.end.body)) for one in ends if isinstance(one.end, CallEnded)]
+    bodies = [(one.attempt, body) for one in ends if (body := _body(one.end)) is not None]
     connection.executemany(KEEP, bodies)
 
 
@@ -417,6 +392,21 @@ def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]
     """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
     cost = None if end.cost_usd is None else str(end.cost_usd)
     return end.state, end.status, _storable(end.error), cost
+
+
+def _body(end: AttemptEnd) -> bytes | None:
+    """Return the response as the ledger keeps it; None if it did not end the call."""
+    return packed(end.body) if isinstance(end, CallEnded) else None
+
+
+def _answers(ends: Sequence[AttemptEnd]) -> str:
+    """Say how many answers there are, and what they cost; "" without any."""
+    costs = [end.cost_usd for end in ends if isinstance(end, CallEnded)]
+    known = [cost for cost in costs if cost is not None]
+    silent = len(costs) - len(known)
+    unknown = f" and {silent} at an unknown price" if silent else ""
+    paid = f"{plain(total([ZERO, *known]))} USD paid{unknown}"
+    return f"{how_many(len(costs), 'answer')} ({paid})" if costs else ""
 
 
 def _notes(ends: Sequence[_Ended], now: float) -> Iterator[Note]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
+from io import FileIO
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,7 +18,12 @@ from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
 from pipeline.paid.ledger.mark import HighWaterMark, Mark, OutputMark
-from pipeline.paid.ledger.room import check_room
+from pipeline.paid.ledger.room import (
+    check_room,
+    place_of_spare,
+    spare_file,
+    take_in,
+)
 from pipeline.paid.ledger.schema import PLAN
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
@@ -99,6 +106,12 @@ class Ledger:
         self.base_url = base_url
         self.now = now
         self._database = Database(path)
+        self._spare = place_of_spare(path, base_url)
+        try:
+            take_in(self._database, self._spare)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -111,6 +124,10 @@ class Ledger:
     def check_room(self, calls: int, workers: int) -> None:
         """Check that the disk has room for some calls; see `room.check_room`."""
         check_room(self._database, calls, workers)
+
+    def spare_file(self, workers: int) -> AbstractContextManager[FileIO]:
+        """Make the file for answers that cannot be written; only the one buyer may do this."""
+        return spare_file(self._database.path, self._spare, workers)
 
     def mark(self) -> Mark | None:
         """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
@@ -183,9 +200,13 @@ class Ledger:
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
+        Those whose end is in the spare file get that end.
+
         Only the key's one buyer may do this: another buyer's attempts would be under way. They
         count as ended now, because nobody knows when the service received them.
         """
+        take_in(self._database, self._spare)
+        self._spare.unlink(missing_ok=True)
         with self._database.transaction() as connection:
             values = (INTERRUPTED, self.now(), key_fingerprint, self.base_url)
             return connection.execute(RECOVER, values).rowcount

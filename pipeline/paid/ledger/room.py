@@ -1,4 +1,4 @@
-"""Ensures that the ledger's disk has room for the answers that are bought."""
+"""Ensures that answers have room: on the disk, and beside a ledger that cannot be written."""
 
 from __future__ import annotations
 
@@ -6,16 +6,28 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from io import FileIO
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO
 
+import msgspec
+from msgspec.structs import asdict
+
+from pipeline.answers import System
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.database import Database
-from pipeline.wording import LEDGER, beside
+from pipeline.paid.ledger.calls import KEEP, UNDER_WAY, State
+from pipeline.paid.ledger.database import ANOTHER, Database
+from pipeline.wording import beside
 
-__all__ = ["Reserve", "check_room", "reserved"]
+__all__ = [
+    "UnwrittenEnd",
+    "append_durably",
+    "check_room",
+    "place_of_spare",
+    "spare_file",
+    "take_in",
+]
 
 PER_ATTEMPT = 1024
 """Bytes that an attempt takes, including the indexes and without its response."""
@@ -27,8 +39,15 @@ LATEST = (
     "SELECT avg(length(body)) FROM (SELECT body FROM bodies ORDER BY attempt_id DESC LIMIT 1000)"
 )
 
-SMALLEST_RESERVE, RESERVE_PER_WORKER = 1 << 20, 1 << 16
-"""Bytes: room for the ends of all attempts under way, and the pages that SQLite rewrites."""
+SPARE_PER_WORKER = 1 << 16
+"""Bytes: room for the ends of all attempts under way."""
+
+TAKE_IN = f"""
+    UPDATE attempts SET state = :state, status = :status, error = :error, cost_usd = :cost_usd,
+        settled_at = :settled_at
+    WHERE attempt_id = :attempt AND system = :system AND digest = :digest AND sent_at = :sent_at
+        AND {UNDER_WAY}
+"""  # noqa: S608 - a constant
 
 
 def check_room(database: Database, calls: int, workers: int) -> None:
@@ -44,7 +63,7 @@ def check_room(database: Database, calls: int, workers: int) -> None:
     """
     ledger = database.path
     ((found,),) = database.rows(LATEST)
-    needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + _size(workers)
+    needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + workers * SPARE_PER_WORKER
     free = shutil.disk_usage(ledger.resolve().parent).free
     if free < needed:
         raise LedgerError(
@@ -55,69 +74,107 @@ def check_room(database: Database, calls: int, workers: int) -> None:
         )
 
 
-class Reserve:
-    """Space on the ledger's disk that is released when the ledger needs it.
+class UnwrittenEnd(msgspec.Struct, frozen=True):
+    """The end of an attempt that the ledger could not record: a line of a spare file.
 
-    Args:
-        file: the file that takes the space; None: no space.
+    The first four attributes identify the attempt; all are as in the ledger.
     """
 
-    def __init__(self, file: IO[bytes] | None = None) -> None:
-        self._file = file
+    attempt: int
+    system: System
+    digest: bytes
+    sent_at: float
+    settled_at: float
+    state: State
+    status: int | None
+    error: str | None
+    cost_usd: str | None
+    body: bytes | None
 
-    def release(self) -> bool:
-        """Release the space; return whether there was any left."""
-        file, self._file = self._file, None
-        if file is None:
-            return False
-        file.close()  # it has no name, so its space is free now
-        return True
+
+def append_durably(file: FileIO, data: bytes) -> None:
+    """Write all of some data to the disk; an `OSError` means that not all of it is there."""
+    while data:  # on a full disk, a write succeeds in part before one fails
+        data = data[file.write(data) or 0 :]
+    os.fsync(file.fileno())
+
+
+def place_of_spare(ledger: Path, base_url: str) -> Path:
+    """Return the path of the spare file of a ledger's one buyer at a base URL."""
+    file = ledger.resolve()
+    return file.with_name(f"{file.name}.answers-{sha256(base_url.encode()).hexdigest()[:16]}")
 
 
 @contextmanager
-def reserved(ledger: Path, workers: int) -> Iterator[Reserve]:
-    """Reserve room for the ends of the attempts under way, whatever else fills the disk.
+def spare_file(ledger: Path, place: Path, workers: int) -> Iterator[FileIO]:
+    """Make a file beside a ledger for the ends that it cannot record, such as on a full disk.
 
-    The file has no name: a killed process leaves nothing behind.
+    It consists of empty lines, whose room the ends then take. It is deleted at the end, unless it
+    has any.
 
     Args:
-        ledger: the ledger's file.
+        ledger: the ledger's file, for messages.
+        place: the path of the file.
         workers: the maximum number of attempts under way at once.
 
     Raises:
         LedgerError: the disk has no room even for that.
     """
+    with _no_room_said(ledger):
+        file = FileIO(place, "wb")
     try:
-        file = TemporaryFile(dir=ledger.resolve().parent, buffering=0)  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise _no_room(ledger, error) from error
-    reserve = Reserve(file)
-    try:
-        try:
-            left = os.urandom(_size(workers))  # no file system can compress this
-            while left:  # on a full disk, a write succeeds in part before one fails
-                left = left[file.write(left) or 0 :]
-            os.fsync(file.fileno())
-        except OSError as error:
-            raise _no_room(ledger, error) from error
-        yield reserve
+        with _no_room_said(ledger):
+            try:
+                append_durably(file, b"\n" * (workers * SPARE_PER_WORKER))
+            finally:
+                file.seek(0)
+        yield file
     finally:
-        reserve.release()
+        if not file.tell():
+            place.unlink(missing_ok=True)
+        file.close()
 
 
-def _size(workers: int) -> int:
-    return SMALLEST_RESERVE + workers * RESERVE_PER_WORKER
+def take_in(database: Database, place: Path) -> None:
+    """Record the ends in a spare file, if there is one, and leave the file as it is.
+
+    An end that the ledger has, or whose attempt it has not, is passed over, and so is a line that
+    is not complete: a run may be writing it, or the machine crashed.
+
+    Raises:
+        LedgerError: the file cannot be read, or the ledger not be written.
+    """
+    try:
+        lines = [*filter(None, place.read_bytes().split(b"\n"))]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LedgerError(
+            f"The answers in {place}, which belong to the ledger, cannot be read: {error}.",
+            "Make the file readable.",
+        ) from error
+    if not lines:
+        return
+    with database.transaction() as connection:
+        for line in lines:
+            with suppress(msgspec.MsgspecError):
+                one = msgspec.json.decode(line, type=UnwrittenEnd)
+                if connection.execute(TAKE_IN, asdict(one)).rowcount and one.body is not None:
+                    connection.execute(KEEP, (one.attempt, one.body))
 
 
-def _no_room(ledger: Path, error: OSError) -> LedgerError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return LedgerError(
-        f"The folder of the ledger {ledger} has no room: {error.strerror or error}. "
-        "Nothing was sent.",
-        f"Free some space on the disk, or name another ledger: {LEDGER}."
-        if full
-        else f"Make the folder writable, or name another ledger: {LEDGER}.",
-    )
+@contextmanager
+def _no_room_said(ledger: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        first = "Free some space on the disk" if full else "Make the folder writable"
+        raise LedgerError(
+            f"The folder of the ledger {ledger} has no room: {error.strerror or error}. "
+            "Nothing was sent.",
+            f"{first}, {ANOTHER}",
+        ) from error
 
 
 def _megabytes(size: int) -> str:
