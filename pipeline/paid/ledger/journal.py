@@ -32,6 +32,7 @@ from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
 from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
+from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.quoting import how_many
 from pipeline.wording import RUN_AGAIN, marked, option
 
@@ -59,9 +60,9 @@ def _code(error: Exception) -> int:
 
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
 
-OF_ANOTHER = """
-    SELECT 1 FROM attempts JOIN jobs USING (job_id) WHERE attempt_id > ? AND endpoint = ? LIMIT 1
-"""
+OF_ANOTHER = f"""
+    SELECT 1 FROM attempts JOIN jobs USING (job_id) WHERE attempt_id > ? AND {AT_ADDRESS} LIMIT 1
+"""  # noqa: S608 - a constant
 
 INSERT = """
     INSERT INTO attempts (attempt_id, job_id, system, digest, account, sent_at, reserved_usd, state)
@@ -277,7 +278,7 @@ class Journal:
     def _other_buyer(self, connection: sqlite3.Connection) -> LedgerError | None:
         """Return the error if another run has bought from the service since the last attempt."""
         job = self._job
-        if not connection.execute(OF_ANOTHER, (self._last, job.base_url)).fetchone():
+        if not connection.execute(OF_ANOTHER, (self._last, *at_address(job.base_url))).fetchone():
             return None
         return LedgerError(
             f"Another run buys from {job.base_url} with the ledger {job.database.path}, too: the "
@@ -311,7 +312,8 @@ class Journal:
     def _learn(self, connection: sqlite3.Connection, lesson: Lesson | None) -> None:
         if lesson is not None:
             values = (lesson.slots, lesson.paused_until, lesson.learned_at)
-            connection.execute(LEARN, (self._job.base_url, self._key_fingerprint, *values))
+            address = address_of(self._job.base_url)
+            connection.execute(LEARN, (address, self._key_fingerprint, *values))
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pipeline.files.directories import machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.calls import State
+from pipeline.paid.ledger.schema import address_of
 
 __all__ = ["KeyUsage", "Lesson", "Note", "PastAttempt"]
 
@@ -134,16 +135,16 @@ class KeyUsage:
     so, and the ledger alone counts.
 
     Args:
-        base_url: the canonical base URL.
+        endpoint: the canonical base URL, or a language model there.
         key_fingerprint: names the key.
         keep: for how many seconds after their end attempts matter.
     """
 
-    def __init__(self, base_url: str, key_fingerprint: str, keep: float) -> None:
+    def __init__(self, endpoint: str, key_fingerprint: str, keep: float) -> None:
         self._keep = keep
         self._notes = 0
         self._connection: sqlite3.Connection | None = None
-        name = sha256(f"{base_url}\n{key_fingerprint}".encode()).hexdigest()[:16]
+        name = sha256(f"{address_of(endpoint)}\n{key_fingerprint}".encode()).hexdigest()[:16]
         with self._errors_as_warning():
             self._open(machine_folder() / "limits" / f"{name}.db")
 

@@ -24,7 +24,7 @@ from pipeline.paid.ledger.room import (
     spare_file,
     take_in,
 )
-from pipeline.paid.ledger.schema import PLAN
+from pipeline.paid.ledger.schema import AT_ADDRESS, PLAN, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
 
@@ -60,23 +60,23 @@ SINCE = f"""
     SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END,
         attempt_id
     FROM found JOIN jobs USING (job_id)
-    WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
+    WHERE {AT_ADDRESS} AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
     ORDER BY sent_at
 """  # noqa: S608 - a constant
 
 SPENT_SINCE = f"""
     {FOUND}
     SELECT state, cost_usd, reserved_usd, count(*) FROM found JOIN jobs USING (job_id)
-    WHERE endpoint = ? GROUP BY state, cost_usd, reserved_usd
+    WHERE {AT_ADDRESS} GROUP BY state, cost_usd, reserved_usd
 """  # noqa: S608 - a constant
 
 LESSON = "SELECT slots, paused_until, learned_at FROM lessons WHERE endpoint = ? AND account = ?"
 
-RECOVER = """
+RECOVER = f"""
     UPDATE attempts SET state = 'unconfirmed', error = ?, settled_at = ?
     WHERE account = ? AND settled_at IS NULL
-    AND job_id IN (SELECT job_id FROM jobs WHERE endpoint = ?)
-"""
+    AND job_id IN (SELECT job_id FROM jobs WHERE {AT_ADDRESS})
+"""  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +189,17 @@ class Ledger:
 
         Attempts that never left this machine (free, without a status) are not included.
         """
-        found = self._database.rows(SINCE, key_fingerprint, key_fingerprint, since, self.base_url)
+        found = self._database.rows(SINCE, *self._attempts_of(key_fingerprint, since))
         return [PastAttempt(*row) for row in found]
 
     def spent_since(self, key_fingerprint: str, since: float) -> Tally:
         """Add up the attempts with a key, of all jobs, that were under way at a time or later."""
-        values = (key_fingerprint, key_fingerprint, since, self.base_url)
-        return tally_of(self._database.rows(SPENT_SINCE, *values))
+        found = self._database.rows(SPENT_SINCE, *self._attempts_of(key_fingerprint, since))
+        return tally_of(found)
+
+    def _attempts_of(self, key_fingerprint: str, since: float) -> tuple[object, ...]:
+        """Return the parameters of `FOUND` and `AT_ADDRESS`."""
+        return key_fingerprint, key_fingerprint, since, *at_address(self.base_url)
 
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
@@ -208,12 +212,12 @@ class Ledger:
         take_in(self._database, self._spare)
         self._spare.unlink(missing_ok=True)
         with self._database.transaction() as connection:
-            values = (INTERRUPTED, self.now(), key_fingerprint, self.base_url)
+            values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount
 
     def lesson(self, key_fingerprint: str) -> Lesson | None:
         """Return what the last refusal for the rate limit taught; None without a refusal."""
-        found = list(self._database.rows(LESSON, self.base_url, key_fingerprint))
+        found = list(self._database.rows(LESSON, address_of(self.base_url), key_fingerprint))
         if not found:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):

@@ -16,6 +16,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.files.paths import is_file_at
 from pipeline.paid.ledger.database import folder_of_locks
+from pipeline.paid.ledger.schema import address_of
 from pipeline.rate import duration
 from pipeline.wording import LEDGER, option
 
@@ -116,11 +117,11 @@ class Lock:
 
 
 @contextmanager
-def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[Lock]:
-    """Lock a key at a base URL, for this user on this machine, whatever the ledger.
+def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[Lock]:
+    """Lock a key at an address, for this user on this machine, whatever the ledger.
 
     Args:
-        base_url: the canonical base URL.
+        endpoint: the canonical base URL, or a language model there.
         key_fingerprint: names the key.
         wait: whether to wait for another buyer to end.
 
@@ -129,33 +130,36 @@ def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[Lock
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
-    place = machine_folder() / "locks" / f"buyer-{_named(base_url, key_fingerprint)}.lock"
+    place = (
+        machine_folder() / "locks" / f"buyer-{_named(address_of(endpoint), key_fingerprint)}.lock"
+    )
     with _held(place, taken, wait) as lock:
         yield lock
 
 
 @contextmanager
-def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[Lock]:
-    """Lock a ledger for buying from a base URL.
+def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[Lock]:
+    """Lock a ledger for buying from an address.
 
     The lock file is beside the ledger, so that buyers with other keys, and on other machines that
     share the disk, see it too.
 
     Args:
         ledger: the ledger's file, which exists.
-        base_url: the canonical base URL.
+        endpoint: the canonical base URL, or a language model there.
         wait: whether to wait for another buyer to end.
 
     Raises:
         LedgerError: another process buys for this ledger, or the lock cannot be created.
     """
+    address = address_of(endpoint)
     taken = LedgerError(
-        f"Another process uses the ledger {ledger} for {base_url}: a run with another key, or "
+        f"Another process uses the ledger {ledger} for {address}: a run with another key, or "
         "ledger settle or prune.",
         f"{WAIT}name another ledger: {LEDGER}.",
     )
     file = ledger.resolve()
-    place = file.with_name(f"{file.name}.buyer-{_named(base_url)}.lock")
+    place = file.with_name(f"{file.name}.buyer-{_named(address)}.lock")
     with _held(place, taken, wait, _mode(ledger)) as lock:
         yield lock
 

@@ -16,7 +16,7 @@ from pipeline.money import is_storable, plain
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
-from pipeline.paid.ledger.schema import OPEN_JOB, PLAN
+from pipeline.paid.ledger.schema import OPEN_JOB, PLAN, address_of
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 
@@ -327,6 +327,6 @@ def _locked(
     with ExitStack() as locks:
         for base_url, identity in sorted(jobs):
             locks.enter_context(job_lock(path, base_url, identity, wait))
-        for base_url in sorted(base_urls):
+        for base_url in sorted(set(map(address_of, base_urls))):  # once for all models there
             locks.enter_context(ledger_lock(path, base_url, wait))
         yield

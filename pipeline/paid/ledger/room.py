@@ -18,6 +18,7 @@ from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import KEEP, UNDER_WAY, State
 from pipeline.paid.ledger.database import ANOTHER, Database
+from pipeline.paid.ledger.schema import address_of
 from pipeline.wording import beside
 
 __all__ = [
@@ -99,10 +100,10 @@ def append_durably(file: FileIO, data: bytes) -> None:
     os.fsync(file.fileno())
 
 
-def place_of_spare(ledger: Path, base_url: str) -> Path:
-    """Return the path of the spare file of a ledger's one buyer at a base URL."""
-    file = ledger.resolve()
-    return file.with_name(f"{file.name}.answers-{sha256(base_url.encode()).hexdigest()[:16]}")
+def place_of_spare(ledger: Path, endpoint: str) -> Path:
+    """Return the path of the spare file of a ledger's one buyer at an address."""
+    file, address = ledger.resolve(), address_of(endpoint)
+    return file.with_name(f"{file.name}.answers-{sha256(address.encode()).hexdigest()[:16]}")
 
 
 @contextmanager

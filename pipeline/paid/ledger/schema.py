@@ -8,12 +8,25 @@ from pathlib import Path
 from pipeline.errors import LedgerError
 from pipeline.wording import LEDGER
 
-__all__ = ["OPEN_JOB", "PLAN", "VERSION", "create_tables", "migrate", "version_of"]
+__all__ = [
+    "AT_ADDRESS",
+    "OPEN_JOB",
+    "PLAN",
+    "VERSION",
+    "address_of",
+    "at_address",
+    "create_tables",
+    "migrate",
+    "version_of",
+]
 
 VERSION = 3
 
 APPLICATION = 0x74656E64
 """The letters "tend", in SQLite's field for the application of a file."""
+
+AT_ADDRESS = "substr(endpoint || '#', 1, ?) = ?"
+"""Whether an endpoint is at an address; `at_address` returns the parameters."""
 
 LESSONS = """
 -- What the last refusal for the rate limit taught, by base URL and key.
@@ -101,6 +114,21 @@ PLAN = "plan "
 
 OPEN_JOB = f"closed_at IS NULL AND identity NOT LIKE '{PLAN}%'"
 """Whether a row of the jobs is a job whose output is not in place."""
+
+
+def address_of(endpoint: str) -> str:
+    """Return the base URL of an endpoint, which may name a language model there after a ``#``.
+
+    A key, its limits and its one buyer belong to the address; jobs, answers and prices belong to
+    the endpoint.
+    """
+    return endpoint.partition("#")[0]
+
+
+def at_address(endpoint: str) -> tuple[int, str]:
+    """Return the parameters of `AT_ADDRESS` for the address of an endpoint."""
+    address = f"{address_of(endpoint)}#"
+    return len(address), address
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
