@@ -16,12 +16,14 @@ from urllib.parse import quote
 
 import httpx
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS, Match, System
 from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Response
+from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
+from pipeline.paid.client.protocols import Chat, Interface, Question, ServerProtocol
 from pipeline.paid.client.responses import MAX_BODY, is_surely_free, is_whole
 from pipeline.paid.client.transport import OverHttpx, Transport
-from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
+from pipeline.paid.client.urls import BaseUrl, checked_key
 
 __all__ = ["Client", "Deadlines", "Redaction", "cause", "codings", "decompressed"]
 
@@ -225,8 +227,11 @@ def _bare(content: bytes, most: int) -> bytes:
     return found if packing.eof and not packing.unused_data else content
 
 
-KEPT_HEADERS: Final = (b"date", b"location", b"retry-after")
-JSON: Final = json.JSONEncoder(ensure_ascii=False)
+KEPT_HEADERS: Final = (
+    *(b"date", b"location", b"retry-after", b"retry-after-ms"),
+    *(b"x-ratelimit-remaining-requests", b"x-ratelimit-remaining-tokens"),
+    *(b"x-ratelimit-reset-requests", b"x-ratelimit-reset-tokens"),
+)
 
 NOBODY_THERE: Final = {
     errno.ECONNREFUSED: "connection refused",
@@ -263,11 +268,14 @@ class _Arriving:
 
 
 class Client:
-    """Sends attempts to one deployment of the interface; an async context manager.
+    """Sends attempts to one deployment of the interface, or to a language model.
+
+    It is an async context manager.
 
     Args:
-        base_url: the address of the deployment.
-        api_key: the API key; None sends demo requests.
+        base_url: the address of the deployment, or of the language model's server.
+        api_key: the API key; None sends requests without one.
+        language_model: the language model; None: the server speaks the interface.
         timeout: how many seconds an attempt may take, from its start to the last byte, not
             counting the time in which this process was stopped.
         max_body: how many bytes of a response are read; the rest is cut off.
@@ -282,18 +290,21 @@ class Client:
         base_url: BaseUrl,
         api_key: str | None,
         *,
+        language_model: LanguageModel | None = None,
         timeout: float = 60.0,
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._base_url = base_url
-        self._headers = _headers(base_url, api_key).raw
+        self._protocol: ServerProtocol = Chat(language_model) if language_model else Interface()
+        self._headers = _headers(base_url, api_key, self._protocol).raw
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._deadlines = Deadlines(timeout)
         self._max_body = max_body
         self._transport = OverHttpx(transport) if transport else Transport(httpx.URL(base_url))
-        self._urls = {system: httpx.URL(match_url(base_url, system)) for system in SYSTEMS}
+        url = self._protocol.url
+        self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
 
     async def __aenter__(self) -> Client:
         return self
@@ -301,12 +312,29 @@ class Client:
     async def __aexit__(self, *exception: object) -> None:
         await self._transport.aclose()
 
-    async def send(self, system: System, text: str) -> Reply:
-        """Make one attempt; a network failure is returned, not raised."""
-        body, arriving = Body(b'{"description": %b}' % JSON.encode(text).encode()), _Arriving()
+    async def send(self, system: System, text: str, candidates: tuple[Match, ...] = ()) -> Reply:
+        """Make one attempt; a network failure is returned, not raised.
+
+        Args:
+            system: the classification system.
+            text: the text.
+            candidates: what a language model chooses from; without any, nothing is sent to it.
+        """
+        question = Question(system, text, candidates)
+        content = self._protocol.content(question)
+        if content is None:
+            reply: Reply = Received(204, {}, b"")
+        else:
+            reply = await self._reply(self._urls[system], Body(content))
+        if isinstance(reply, Received):
+            return self._protocol.kept(question, content, reply)
+        return reply
+
+    async def _reply(self, address: httpx.URL, body: Body) -> Reply:
+        arriving = _Arriving()
         try:
             with self._deadlines.limited():
-                return await self._exchange(self._urls[system], body, arriving)
+                return await self._exchange(address, body, arriving)
         except TimeoutError:
             failed = _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")
             return self._whole(arriving) or failed
@@ -375,7 +403,7 @@ class Client:
         return kept
 
 
-def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
+def _headers(base_url: BaseUrl, api_key: str | None, protocol: ServerProtocol) -> httpx.Headers:
     headers = {
         "Host": httpx.URL(base_url).netloc.decode(),
         "Accept": "application/json",
@@ -384,9 +412,8 @@ def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
         "Content-Type": "application/json",
         "User-Agent": "tender-pipeline",
     }
-    return httpx.Headers(
-        headers if api_key is None else headers | {"X-API-Key": checked_key(api_key)}
-    )
+    key = () if api_key is None else (protocol.key_header(checked_key(api_key)),)
+    return httpx.Headers(headers | dict(key))
 
 
 def _failed(body: Body, error: Failure, detail: str) -> NotSent | Lost:

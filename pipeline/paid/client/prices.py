@@ -1,4 +1,4 @@
-"""Reads the price that a response states, from both forms of the metadata."""
+"""Reads the price that a response states: in its metadata, or as the tokens that it used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from pipeline.money import ZERO, is_storable, total
+from pipeline.money import ZERO, is_storable, times, total
 
-__all__ = ["NUMBER", "Price", "Repetitive", "decoded", "number", "printable", "read_price"]
+__all__ = [
+    "NUMBER",
+    "Price",
+    "Repetitive",
+    "TokenPrices",
+    "decoded",
+    "number",
+    "printable",
+    "read_price",
+    "read_usage",
+]
 
 
 NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -143,6 +153,53 @@ def read_price(content: Mapping[str, Any]) -> Price:
         return Price(currency, _cost(detailed, compact))
     except _WrongError as error:
         return Price(currency, None, str(error))
+
+
+class TokenPrices(NamedTuple):
+    """What the tokens of a language model cost, US dollars per million."""
+
+    input: Decimal
+    output: Decimal
+
+    def of(self, read: int, written: int) -> Decimal:
+        """Return what some input and output tokens cost, exactly."""
+        millions = total([times(self.input, read), times(self.output, written)])
+        return IN_PARQUET.scaleb(millions, -6) or ZERO
+
+
+MOST_TOKENS = 10_000_000
+"""No request has more tokens; a larger count is a mistake."""
+
+
+def read_usage(content: Mapping[str, Any], prices: TokenPrices) -> Price:
+    """Return the price of the tokens that a chat completion states as its usage.
+
+    Some services leave the tokens of the reasoning out of ``completion_tokens``, but not out of
+    ``total_tokens``. Discounts, such as for cached input, are not subtracted.
+    """
+    if not any(prices):
+        return Price("USD", ZERO)
+    try:
+        usage = _object(content, "usage")
+        read, written, both = (
+            _tokens(usage, f"{name}_tokens") for name in ("prompt", "completion", "total")
+        )
+    except _WrongError as error:
+        return Price("USD", None, str(error))
+    if read is None or (written is None and both is None):
+        return Price("USD", None)
+    return Price("USD", prices.of(read, max(written or 0, (both or 0) - read)))
+
+
+def _tokens(usage: Mapping[str, Any], name: str) -> int | None:
+    """Return a number of tokens; None if it is missing."""
+    value = _stated(usage, name)
+    if value is None:
+        return None
+    is_number = isinstance(value, Decimal) and value.is_finite()
+    if is_number and 0 <= value <= MOST_TOKENS and value == int(value):
+        return int(value)
+    raise _WrongError(f"{name} is {_quoted(value)}")
 
 
 def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | None:

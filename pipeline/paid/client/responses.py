@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from pipeline.answers import Match
+from pipeline.paid.client.chat_responses import read_chat
 from pipeline.paid.client.outcomes import (
     Answered,
     Charged,
@@ -30,7 +27,16 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.paid.client.prices import NUMBER, Price, decoded, number, printable, read_price
+from pipeline.paid.client.prices import Price, number, printable, read_price
+from pipeline.paid.client.records import read_record
+from pipeline.paid.client.statuses import (
+    MAX_BODY,
+    WITHOUT_ANSWER,
+    by_status,
+    json_object,
+    stated_wait,
+    stray,
+)
 
 __all__ = [
     "MAX_BODY",
@@ -39,14 +45,6 @@ __all__ = [
     "read_response",
 ]
 
-
-MAX_BODY: Final = 1 << 20
-"""The largest body that is read, bytes; ten matches take about two thousand."""
-
-
-LONGEST_WAIT = 24 * 3600.0
-BETWEEN_WAITS = re.compile(r",(?! *[0-9]{1,2}[ -][A-Za-z])")
-"""A comma that is not the one after a date's day of the week."""
 
 KNOWN_ERRORS = {
     "VALIDATION_ERROR",
@@ -58,10 +56,6 @@ KNOWN_ERRORS = {
 CHARGEABLE = RateLimited | Passing | Unconfirmed | Stray
 REFUSALS = (401, 402, 429)
 """The statuses of refusals that are recognised without a body, and not billed."""
-
-WITHOUT_ANSWER = (202, 204, 205)
-"""The successes that come instead of an answer. Any other one was paid for, also if it cannot be
-read: a proxy may have changed it (203), or sent a part of it (206)."""
 
 DIGITS = 38
 """The maximum length of a code that is sent as a number."""
@@ -80,7 +74,9 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         headers: the headers; only a refusal's matter.
         body: the bytes; more than `MAX_BODY` are unreadable.
     """
-    content = _parsed(body)
+    if (record := read_record(body)) is not None:
+        return read_chat(status, {name.lower(): value for name, value in headers.items()}, record)
+    content = json_object(body)
     named = {name.lower(): value for name, value in headers.items()}
     if isinstance(content, dict) and _is_failure(content):
         return _charged(_failure(status, named, content), content)
@@ -88,12 +84,12 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         outcome = _success(content)
         if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
-    return _charged(_by_status(status, named, "") or _stray(status, named), content)
+    return _charged(by_status(status, named, "") or stray(status, named), content)
 
 
 def is_whole(body: bytes) -> bool:
     """Return whether a body is a JSON object to its end; a part of one never is."""
-    return not isinstance(_parsed(body), str)
+    return not isinstance(json_object(body), str)
 
 
 def is_surely_free(status: int, body: bytes) -> bool:
@@ -103,17 +99,6 @@ def is_surely_free(status: int, body: bytes) -> bool:
     another error, or a price.
     """
     return status in REFUSALS and b"{" not in body
-
-
-def _parsed(body: bytes) -> dict[str, Any] | str:
-    """Return the JSON object in a body, or the reason why there is none."""
-    if len(body) > MAX_BODY:
-        return f"the body is larger than {MAX_BODY:,} bytes"
-    try:
-        content = decoded(body.decode(json.detect_encoding(body), "replace"))
-    except (ValueError, RecursionError):
-        return "the body is not JSON, or not all of it arrived"
-    return content if isinstance(content, dict) else "the body is not a JSON object"
 
 
 def _is_failure(content: Mapping[str, Any]) -> bool:
@@ -132,39 +117,15 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
         case "INSUFFICIENT_BALANCE":
             return InsufficientBalance(message)
         case "RATE_LIMIT_EXCEEDED":
-            return RateLimited(_wait(headers))
+            return RateLimited(stated_wait(headers))
         case "INTERNAL_ERROR":
-            return Passing(error, _wait(headers))
+            return Passing(error, stated_wait(headers))
     if status == 403:
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
-        return Passing(error, _wait(headers))
+        return Passing(error, stated_wait(headers))
     refused = Refused(error, message, None)
-    return _by_status(status, headers, message) or _priced(content, refused)
-
-
-def _by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome | None:
-    match status:
-        case 401:
-            return Unauthorized(message)
-        case 402:
-            return InsufficientBalance(message)
-        case 429:
-            return RateLimited(_wait(headers))
-        case 408 | 425 | 503:
-            return Passing(f"HTTP_{status}", _wait(headers))
-    return Unconfirmed(f"HTTP_{status}") if 500 <= status <= 599 else None
-
-
-def _stray(status: int, headers: Mapping[str, str]) -> Stray:
-    if 300 <= status <= 399 and (target := printable(headers.get("location"))):
-        return Stray(status, f"HTTP {status}, a redirect to {target}")
-    match status:
-        case 407:
-            return Stray(status, "HTTP 407, from a proxy that wants a user and a password")
-        case 413:
-            return Stray(status, "HTTP 413, the text is too long for the service or a proxy")
-    return Stray(status, f"HTTP {status}, not a response of the service")
+    return by_status(status, headers, message) or _priced(content, refused)
 
 
 def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
@@ -245,31 +206,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode(errors="replace").decode()
-
-
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return the most seconds that Retry-After asks for; None if it cannot be used.
-
-    A date is measured from that of the response or, without one, from now.
-    """
-    stated = BETWEEN_WAITS.split(headers.get("retry-after", ""))
-    waits = [_seconds(each.strip(), headers) for each in stated]
-    return max((wait for wait in waits if wait is not None), default=None)
-
-
-def _seconds(stated: str, headers: Mapping[str, str]) -> float | None:
-    if NUMBER.fullmatch(stated):
-        wait = float(stated)
-    else:
-        until = _date(stated)
-        since = _date(headers.get("date", "")) or datetime.now(UTC)
-        wait = (until - since).total_seconds() if until else -1.0
-    return min(wait, LONGEST_WAIT) if wait >= 0 else None
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -130,9 +130,8 @@ def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[Lock
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
-    place = (
-        machine_folder() / "locks" / f"buyer-{_named(address_of(endpoint), key_fingerprint)}.lock"
-    )
+    name = _named(address_of(endpoint), key_fingerprint)
+    place = machine_folder() / "locks" / f"buyer-{name}.lock"
     with _held(place, taken, wait) as lock:
         yield lock
 

@@ -100,9 +100,12 @@ def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: P
                 pass
         with buyer_lock(f"{PLAIN}/x#small-1", FINGERPRINT, wait=False):
             pass
-    with another("ledger", path, SMALL):
-        with pytest.raises(LedgerError, match=rf"for {PLAIN}:"), ledger_lock(path, LARGE, False):
-            pass
+    with (
+        another("ledger", path, SMALL),
+        pytest.raises(LedgerError, match=rf"for {PLAIN}:"),
+        ledger_lock(path, LARGE, wait=False),
+    ):
+        pass
     with another("job", path, SMALL, "tenders"), job_lock(path, LARGE, "tenders", wait=False):
         pass
 

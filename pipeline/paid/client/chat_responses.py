@@ -1,0 +1,284 @@
+"""Reads the responses of language models: the one module that knows their errors and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from pipeline.answers import Match
+from pipeline.money import ZERO
+from pipeline.paid.client.outcomes import (
+    Answered,
+    InsufficientBalance,
+    Outcome,
+    Passing,
+    RateLimited,
+    Refused,
+    Stray,
+    Unauthorized,
+    Unconfirmed,
+    Unreadable,
+    WrongPrice,
+)
+from pipeline.paid.client.prices import NUMBER, decoded, printable, read_usage
+from pipeline.paid.client.records import Record
+from pipeline.paid.client.statuses import (
+    LONGEST_WAIT,
+    WITHOUT_ANSWER,
+    by_status,
+    json_object,
+    stated_wait,
+    stray,
+)
+
+__all__ = ["LETTERS", "NONE", "read_chat"]
+
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRST"
+"""What the candidates are called: one token each, and none is the beginning of another."""
+
+NONE: Final = "none"
+"""The answer if no candidate fits."""
+
+CHOSEN, SURE_TWICE = 0.9, 0.97
+"""The confidence in a chosen code; and if the engine had it first, with at least `SURE` of its own.
+Measured with a strong model, of whose choices an expert accepted 96 and 98 of 100."""
+
+SURE = 0.4
+
+OF_THE_TEXT: Final = frozenset(
+    ("content_filter", "context_length_exceeded", "invalid_prompt", "string_above_max_length")
+)
+"""Codes of errors for which the same text would be refused again."""
+
+NO_MONEY: Final = "insufficient_quota"
+"""The code or type of a 429 that is about money; some services use such words for rate limits."""
+
+HINT = "check --language-model and --request-field"
+
+FLAT_OBJECT: Final = re.compile(r"\{[^{}]*\}")
+WORD: Final = re.compile(r"\w+")
+DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
+PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def read_chat(status: int, headers: Mapping[str, str], record: Record) -> Outcome:
+    """Return what a language model's response means; nothing that a server can send makes it raise.
+
+    Args:
+        status: the HTTP status; 204 without candidates means that nothing was sent.
+        headers: the headers, with names in lower case; only a refusal's matter.
+        record: what was asked, and the response.
+    """
+    if status == 204 and not record.asked.candidates:
+        return Answered((), ZERO)
+    content = json_object(record.response)
+    if 200 <= status <= 299:
+        if isinstance(content, dict) and content.get("error") and not content.get("choices"):
+            return _error_of_a_success(status, headers, content, record)
+        if status not in WITHOUT_ANSWER:
+            return _success(content, record)
+    return _failure(status, headers, content, record)
+
+
+def _error_of_a_success(
+    status: int, headers: Mapping[str, str], content: dict[str, Any], record: Record
+) -> Outcome:
+    """Read an error that came with the status of a success; it may have been billed."""
+    code = _error(content).get("code")
+    stated = int(code) if isinstance(code, Decimal) and 400 <= code <= 599 else 0
+    if not stated:
+        return Unconfirmed(f"HTTP_{status}")
+    outcome = _failure(stated, headers, content, record)
+    if isinstance(outcome, Refused):
+        return _priced(Unreadable(outcome.message, None), content, record)
+    return outcome
+
+
+def _failure(
+    status: int, headers: Mapping[str, str], content: dict[str, Any] | str, record: Record
+) -> Outcome:
+    is_json, error = isinstance(content, dict), _error(content)
+    message = _message(error)
+    stated = (error.get("code"), error.get("type"))
+    names = {name for name in stated if isinstance(name, str)}
+    match status:
+        case 403 if is_json:
+            return Refused("MODERATED", message, None) if _flagged(error) else Unauthorized(message)
+        case 429:
+            is_money = NO_MONEY in names
+            return InsufficientBalance(message) if is_money else RateLimited(_wait(headers))
+        case 408 | 409 | 425 | 503 | 529:
+            return Passing(f"HTTP_{status}", _wait(headers))
+        case 500 if is_json:
+            return Passing("INTERNAL_ERROR", _wait(headers))
+        case 400 | 413 | 422 if of_text := names & OF_THE_TEXT:
+            return Refused(min(of_text).upper(), message, None)
+        case 400 | 422 if record.asked.changed:
+            return Passing("REQUEST_CHANGED")
+    if outcome := by_status(status, headers, message):
+        return outcome
+    if is_json and 400 <= status <= 499:
+        return Stray(status, f"HTTP {status}, {message or 'without a message'} ({HINT})")
+    return stray(status, headers)
+
+
+def _error(content: dict[str, Any] | str) -> Mapping[str, Any]:
+    """Return the object that describes an error; servers put it in different places."""
+    error = {} if isinstance(content, str) else content.get("error", content)
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    stated = error.get("message") or error.get("detail")
+    return printable(stated if isinstance(stated, str) or not stated else str(stated)).rstrip(".")
+
+
+def _flagged(error: Mapping[str, Any]) -> bool:
+    """Return whether a refusal is of the text, not of the key."""
+    about = error.get("metadata")
+    return isinstance(about, dict) and ("flagged_input" in about or "reasons" in about)
+
+
+def _success(content: dict[str, Any] | str, record: Record) -> Outcome:
+    if isinstance(content, str):
+        return _priced(Unreadable(content, None), {}, record)
+    return _priced(_answer(content, record.asked.matches), content, record)
+
+
+def _priced(
+    ended: Answered | Refused | Unreadable, content: Mapping[str, Any], record: Record
+) -> Outcome:
+    """Return the end of a call with what its tokens cost."""
+    price = read_usage(content, record.asked.token_prices)
+    if price.wrong:
+        return WrongPrice(price.wrong, ended)
+    if isinstance(ended, Refused) and price.cost is None:
+        # A refusal without a price counts as free, but a model that refuses has read the text.
+        return Unreadable(ended.message, None)
+    return replace(ended, cost_usd=price.cost)
+
+
+def _answer(
+    content: Mapping[str, Any], candidates: tuple[Match, ...]
+) -> Answered | Refused | Unreadable:
+    """Return what a model chose, without the price."""
+    choices = content.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return Unreadable("the response has no message", None)
+    ended_by = choice.get("finish_reason")
+    if (refusal := printable(message.get("refusal"))) or ended_by == "content_filter":
+        return Refused("MODEL_REFUSED", refusal or "a content filter stopped the answer", None)
+    text = _text(message.get("content"))
+    matches = _chosen(text, candidates) if text else _reasoned(message, candidates)
+    if matches is not None:
+        return Answered(matches, None)
+    if ended_by == "length":
+        reason = "the answer was cut off; allow more: --request-field max_tokens=2000"
+        return Unreadable(reason, None)
+    said = printable(text)[:80]
+    return Unreadable(f"the answer names no candidate: {said!r}" if said else "no answer", None)
+
+
+def _text(content: object) -> str:
+    """Return the text of a message, which may come in parts, without the model's reasoning."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(content, str):
+        return ""
+    return content.rpartition("</think>")[2].partition("<think>")[0].strip()
+
+
+def _reasoned(
+    message: Mapping[str, Any], candidates: tuple[Match, ...]
+) -> tuple[Match, ...] | None:
+    """Read an answer that a server took for reasoning; it must be nothing else than the answer."""
+    for name in ("reasoning_content", "reasoning"):
+        text = message.get(name)
+        if isinstance(text, str) and FLAT_OBJECT.fullmatch(text.strip()):
+            return _chosen(text, candidates)
+    return None
+
+
+def _chosen(text: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
+    """Return the candidates, the chosen one first; none if none fits. None: no choice is stated.
+
+    Nothing but a candidate is ever returned, whatever the text says.
+    """
+    for choice in _choices(text):
+        return _named(choice, candidates) if isinstance(choice, str) else None
+    if (matches := _named(text, candidates)) is not None:
+        return matches
+    words = {*WORD.findall(text)}
+    named = [candidate for candidate in candidates if candidate.code in words]
+    return _ranked(named[0], candidates) if len(named) == 1 else None
+
+
+def _choices(text: str) -> Iterator[object]:
+    """Yield the choices in the JSON objects of a text, the last one first."""
+    for found in reversed(FLAT_OBJECT.findall(text)):
+        try:
+            stated = decoded(found)
+        except (ValueError, RecursionError):
+            continue
+        if "choice" in stated:
+            yield stated["choice"]
+
+
+def _named(choice: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
+    """Return the candidates, that of a letter or code first; None for any other word."""
+    name = choice.strip(" \t\r\n.\"'`*")
+    if name.lower() == NONE:
+        return ()
+    by_name = dict(zip(LETTERS, candidates, strict=False)) | {
+        each.code: each for each in candidates
+    }
+    chosen = by_name.get(name.upper())
+    return None if chosen is None else _ranked(chosen, candidates)
+
+
+def _ranked(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
+    """Return the chosen candidate before the others, which share what confidence is left."""
+    both = chosen is candidates[0] and chosen.confidence >= SURE
+    confidence = SURE_TWICE if both else CHOSEN
+    others = [candidate for candidate in candidates if candidate is not chosen]
+    whole = sum(other.confidence for other in others)
+    share = (1 - confidence) / whole if whole > 0 else 0.0
+    rest = [replace(other, confidence=round(other.confidence * share, 4)) for other in others]
+    return replace(chosen, confidence=confidence), *rest
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a refusal asks to wait; None if it does not say.
+
+    Without Retry-After, the limit whose rest is used up, or not stated, says when it is reset.
+    """
+    exact = _seconds(headers.get("retry-after-ms", ""))
+    if exact is not None:
+        return min(exact / 1000, LONGEST_WAIT)
+    if (asked := stated_wait(headers)) is not None:
+        return asked
+    limits = [
+        _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
+        for what in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0"
+    ]
+    waits = [wait for wait in limits if wait]
+    return min(max(waits), LONGEST_WAIT) if waits else None
+
+
+def _seconds(stated: str) -> float | None:
+    """Read a number, or a duration such as ``6m0s``; None for what is neither, or negative."""
+    stated = stated.strip()
+    if NUMBER.fullmatch(stated):
+        return float(stated) if not stated.startswith("-") else None
+    if DURATION.fullmatch(stated):
+        return sum(float(size) * SECONDS[unit] for size, unit in PART.findall(stated))
+    return None

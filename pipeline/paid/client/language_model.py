@@ -1,0 +1,184 @@
+"""A language model that a user names: how it is asked, and what its calls cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote
+
+from pipeline.errors import SettingsError
+from pipeline.money import plain, usd
+from pipeline.paid.client.prices import TokenPrices
+
+__all__ = ["LanguageModel"]
+
+USUAL_INPUT, MOST_INPUT = 800, 2_500
+"""Tokens of a question: of a short one, and more than one has, because texts are cut; see
+`prompt.LONGEST`."""
+
+USUAL_OUTPUT, MOST_OUTPUT = 8, 256
+"""Tokens of an answer: of a usual one, and how many are allowed unless the user says otherwise."""
+
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+"""The field that limits the tokens of an answer. A server knows one of the names."""
+
+OURS = ("messages", "model", "n", "stream")
+"""Fields that must be ours, or no request could be made, read and paid for as planned."""
+
+TOO_DEAR, FINEST = 1_000_000, -12
+"""Token prices are below the first, with as many decimals: so every cost can be stored exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """A language model, and the terms of asking it.
+
+    Attributes:
+        name: what its server calls it.
+        token_prices: what its tokens cost.
+        fields: fields of the requests in addition to ours, or in place of them; None leaves one
+            out.
+    """
+
+    name: str
+    token_prices: TokenPrices
+    fields: Mapping[str, Any]
+
+    @classmethod
+    def checked(cls, name: object, token_prices: object, fields: object) -> LanguageModel:
+        """Return the language model that the arguments of `PaidService` describe.
+
+        Raises:
+            SettingsError: one of them is wrong.
+        """
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise SettingsError(
+                f"language_model is {name!r}.",
+                "Give the name by which the server knows the model (--language-model NAME).",
+            )
+        return cls(name.strip(), _prices(token_prices), _fields(fields))
+
+    @property
+    def in_url(self) -> str:
+        """Its name as a part of an endpoint."""
+        return quote(self.name, safe="._:/@-")
+
+    @property
+    def request_fields(self) -> dict[str, Any]:
+        """The fields of every request, but for the question."""
+        limited = any(name in self.fields for name in OUTPUT_LIMITS)
+        ours = {"temperature": 0} | ({} if limited else {"max_tokens": MOST_OUTPUT})
+        return ours | dict(self.fields)
+
+    @property
+    def most_output(self) -> int:
+        """How many tokens an answer may have."""
+        return max(int(self.request_fields.get(name, 0)) for name in OUTPUT_LIMITS)
+
+    @property
+    def usual_prices(self) -> tuple[Decimal, Decimal]:
+        """What a call costs, US dollars: a cheap one, and the dearest."""
+        return (
+            self.token_prices.of(USUAL_INPUT, USUAL_OUTPUT),
+            self.token_prices.of(MOST_INPUT, self.most_output),
+        )
+
+    def check_price(self, most: Decimal) -> None:
+        """Refuse a model of which one call may cost more than so many US dollars.
+
+        Raises:
+            SettingsError: it may.
+        """
+        _, dearest = self.usual_prices
+        if dearest > most:
+            raise SettingsError(
+                f"One call of {self.name} may cost {plain(dearest)} USD: {MOST_INPUT:,} input and "
+                f"{self.most_output:,} output tokens. max_price allows {plain(most)} USD.",
+                f"If that is right, allow it: --max-price {plain(dearest)}.",
+            )
+
+    def __str__(self) -> str:
+        prices = "/".join(map(plain, self.token_prices))
+        return f"{prices} USD per million input/output tokens"
+
+
+def _prices(stated: object) -> TokenPrices:
+    """Return token prices from ``IN/OUT``, a pair, or 0."""
+    if stated is None:
+        raise SettingsError(
+            "token_prices is missing: what does a call of the language model cost?", _PRICES_HINT
+        )
+    parts = stated.split("/") if isinstance(stated, str) else stated
+    amounts: list[Any] = [*parts] if isinstance(parts, list | tuple) else [parts]
+    try:
+        prices = [
+            usd("token_prices", part.strip() if isinstance(part, str) else part) for part in amounts
+        ]
+    except SettingsError as error:
+        raise SettingsError(error.message, _PRICES_HINT) from None
+    if len(prices) == 1 and not prices[0]:
+        prices *= 2
+    if len(prices) != 2 or any(price >= TOO_DEAR or _decimals(price) < FINEST for price in prices):
+        raise SettingsError(f"token_prices is {stated!r}.", _PRICES_HINT)
+    return TokenPrices(*prices)
+
+
+_PRICES_HINT = (
+    "Write US dollars per million input and output tokens, such as 0.15/0.60, or 0 for your own "
+    "server (--token-prices IN/OUT)."
+)
+
+
+def _decimals(price: Decimal) -> int:
+    exponent = price.as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
+
+
+def _fields(given: object) -> Mapping[str, Any]:
+    """Return request fields from a mapping, or from texts such as ``reasoning_effort=low``."""
+    if isinstance(given, Mapping):
+        fields = dict(given)
+    else:
+        fields = dict(_field(text) for text in (given if isinstance(given, Iterable) else ()))
+    for name in OURS:
+        if name in fields:
+            raise SettingsError(
+                f"request_fields has {name!r}, which this tool sets itself.",
+                f"Leave {name} out (--request-field).",
+            )
+    for name in OUTPUT_LIMITS:
+        most = fields.get(name, 1)
+        if type(most) is not int or not 1 <= most <= TOO_DEAR:
+            raise SettingsError(
+                f"request_fields has {name}={most!r}.",
+                f"Give a whole number of tokens: --request-field {name}=2000. What a call can cost "
+                "depends on it.",
+            )
+    try:
+        json.dumps(fields, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(
+            f"request_fields cannot be written as JSON: {error}.",
+            "Give texts, numbers, lists and dictionaries (--request-field NAME=JSON).",
+        ) from None
+    return fields
+
+
+def _field(text: object) -> tuple[str, Any]:
+    name, equals, value = str(text).partition("=")
+    if not name.strip() or not equals:
+        raise SettingsError(
+            f"request_fields has {text!r}.", "Write --request-field NAME=JSON, such as top_p=1."
+        )
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        if value[:1] in ("{", "[", '"'):
+            raise SettingsError(
+                f"request_fields has {text!r}, which is not JSON.",
+                "Write --request-field NAME=JSON, in quotes for the shell.",
+            ) from None
+        return name.strip(), value  # reasoning_effort=low: a shell takes quotes away

@@ -1,0 +1,200 @@
+"""The two protocols of a client: that of the interface, and that of language models."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from pipeline.answers import Match, System
+from pipeline.paid.client.chat_responses import LETTERS, NONE
+from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
+from pipeline.paid.client.outcomes import Received
+from pipeline.paid.client.prompt import PROMPT, SYSTEM, user_message
+from pipeline.paid.client.records import MAGIC, Asked
+from pipeline.paid.client.statuses import json_object
+from pipeline.paid.client.urls import BaseUrl, match_url
+from pipeline.versions import VERSIONS
+
+__all__ = ["Chat", "Interface", "Question", "ServerProtocol"]
+
+JSON: Final = json.JSONEncoder(ensure_ascii=False)
+
+ADAPTED: Final[Mapping[str, str | None]] = {
+    "temperature": None,
+    **dict(zip(OUTPUT_LIMITS, reversed(OUTPUT_LIMITS), strict=True)),
+}
+"""Fields that some servers refuse, and what takes the place of each."""
+
+log = logging.getLogger(__name__)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A call, and the candidates among which a language model chooses, the best first."""
+
+    system: System
+    text: str
+    candidates: tuple[Match, ...] = ()
+
+
+class ServerProtocol(Protocol):
+    """How a server is asked, and what is kept of its responses."""
+
+    def url(self, base_url: BaseUrl, system: System) -> str:
+        """Return the address for questions about a system."""
+        ...
+
+    def key_header(self, api_key: str) -> tuple[str, str]:
+        """Return the header with the key."""
+        ...
+
+    def content(self, question: Question) -> bytes | None:
+        """Return the body of a request; None if nothing need be asked."""
+        ...
+
+    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:
+        """Return a response as it is judged and kept, given what was sent."""
+        ...
+
+
+class Interface:
+    """The protocol of the interface."""
+
+    def url(self, base_url: BaseUrl, system: System) -> str:
+        """See `ServerProtocol`."""
+        return match_url(base_url, system)
+
+    def key_header(self, api_key: str) -> tuple[str, str]:
+        """See `ServerProtocol`."""
+        return "X-API-Key", api_key
+
+    def content(self, question: Question) -> bytes:
+        """See `ServerProtocol`."""
+        return b'{"description": %b}' % JSON.encode(question.text).encode()
+
+    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
+        """Return the response unchanged, unless it pretends to be of the other protocol."""
+        if got.body.startswith(MAGIC):
+            return replace(got, body=b" " + got.body)  # no JSON either way
+        return got
+
+
+class Chat:
+    """The protocol of language models: an OpenAI-compatible API of chat completions.
+
+    If a server refuses a field that others require, the next requests do without it or use its
+    other name. Each field is changed once, and each try is an attempt like any other.
+
+    Args:
+        model: the language model.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._fields = model.request_fields
+        self._changed: set[str] = set()
+
+    def url(self, base_url: BaseUrl, system: System) -> str:  # noqa: ARG002
+        """See `ServerProtocol`."""
+        return f"{base_url}/chat/completions"
+
+    def key_header(self, api_key: str) -> tuple[str, str]:
+        """See `ServerProtocol`."""
+        return "Authorization", f"Bearer {api_key}"
+
+    def content(self, question: Question) -> bytes | None:
+        """Return the request; None if there is nothing to choose from."""
+        if not question.candidates:
+            return None
+        message = user_message(question.system, question.text, question.candidates)
+        request = {
+            "model": self._model.name,
+            "messages": [
+                {"role": "system", "content": SYSTEM},
+                {"role": "user", "content": message},
+            ],
+            "response_format": _schema(len(question.candidates)),
+            **self._fields,
+        }
+        stated = {name: value for name, value in request.items() if value is not None}
+        return JSON.encode(stated).encode()
+
+    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:
+        """Return the response with a record of the question."""
+        asked = Asked(
+            question.system,
+            PROMPT,
+            VERSIONS["tender-pipeline"],
+            self._model.token_prices,
+            tuple(
+                (each.code, each.title, round(each.confidence, 4)) for each in question.candidates
+            ),
+            changed=got.status in (400, 422) and self._adapted(sent or b"", got.body),
+        )
+        return replace(got, body=asked.record(got.body))
+
+    def _adapted(self, sent: bytes, refusal: bytes) -> bool:
+        """Change what a refusal names; return whether requests differ from the one sent now."""
+        refused = _refused_fields(json_object(refusal))
+        for name in refused & ADAPTED.keys() & json.loads(sent).keys():
+            if name in self._fields and self._may_change(name):
+                self._change(name, ADAPTED[name])
+            if name not in self._fields:
+                return True
+        return False
+
+    def _may_change(self, name: str) -> bool:
+        """Return whether a field was not changed before, and is not a wish of the user."""
+        is_wish = ADAPTED[name] is None and name in self._model.fields
+        return not is_wish and ADAPTED[name] not in self._changed
+
+    def _change(self, name: str, other: str | None) -> None:
+        fields = dict(self._fields)
+        value = fields.pop(name)
+        self._fields = fields if other is None else {other: value} | fields
+        self._changed.add(name)
+        instead = f"has {other} in its place" if other else "does without it"
+        log.info("The server does not accept %s: each request %s.", name, instead)
+
+
+def _schema(candidates: int) -> dict[str, Any]:
+    """Return the form of an answer. It holds nothing of the call: servers compile and keep it."""
+    letters = [*LETTERS[:candidates], NONE]
+    schema = {
+        "type": "object",
+        "properties": {"choice": {"type": "string", "enum": letters}},
+        "required": ["choice"],
+        "additionalProperties": False,
+    }
+    named = {"name": "choice", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _refused_fields(content: dict[str, Any] | str) -> set[str]:
+    """Return the fields that a refusal names: as such or, if there are none, in its message."""
+    objects = [*_objects(content)]
+    stated: list[object] = [each.get("param") for each in objects]
+    for each in objects:
+        where = each.get("loc")
+        stated += where if isinstance(where, list) else []
+    if named := {name for name in stated if isinstance(name, str)} & ADAPTED.keys():
+        return named
+    messages = [each["message"] for each in objects if isinstance(each.get("message"), str)]
+    return {word for text in messages for word in re.findall(r"['\"`](\w+)['\"`]", text)}
+
+
+def _objects(content: object) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a JSON value, at any depth."""
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield value
+            left += value.values()
+        elif isinstance(value, list):
+            left += value

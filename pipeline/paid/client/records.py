@@ -1,0 +1,67 @@
+"""What the ledger keeps of a language model's response: what it was asked, then its bytes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from pipeline.answers import Match, System
+from pipeline.paid.client.prices import TokenPrices
+
+__all__ = ["MAGIC", "Asked", "Record", "read_record"]
+
+MAGIC: Final = b"chat/1 "
+"""How a record begins, and no JSON; so a kept response says by itself which protocol it is of."""
+
+
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model was asked, without the text: enough to read its response years later.
+
+    Attributes:
+        system: the classification system.
+        prompt: the version of the prompt.
+        tool: the version of this package, whose engine found the candidates.
+        token_prices: what tokens cost, as the user said when this was asked.
+        candidates: the codes to choose from, each with its title and the engine's confidence; the
+            first is A, the next B.
+        changed: whether the client has changed its requests because of this response.
+    """
+
+    system: System
+    prompt: int
+    tool: str
+    token_prices: TokenPrices
+    candidates: tuple[tuple[str, str, float], ...]
+    changed: bool = False
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The candidates as the engine's matches, the best first."""
+        return tuple(Match(*candidate) for candidate in self.candidates)
+
+    def record(self, response: bytes) -> bytes:
+        """Return the record of a response."""
+        return MAGIC + _encoder.encode(self) + b"\n" + response
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record that was read."""
+
+    asked: Asked
+    response: bytes
+
+
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder(Asked)
+
+
+def read_record(body: bytes) -> Record | None:
+    """Return the record in a body; None if it is none, or a damaged one."""
+    if not body.startswith(MAGIC):
+        return None
+    asked, _, response = body[len(MAGIC) :].partition(b"\n")
+    try:
+        return Record(_decoder.decode(asked), response)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
