@@ -97,7 +97,7 @@ class EarlierRuns:
         fingerprint, input_format = known
         output_format = output_format_of(self.file.output, options.output_format, input_format)
         files = files_of(input_format, output_format, options)
-        base_url = None if service is None else service.base_url
+        base_url = None if service is None else service.endpoint
         same = was_done(found, fingerprint, terms.settings, files, base_url)
         return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
 

@@ -246,5 +246,6 @@ def _offer(service: PaidService | None, found: Plan) -> str:
 def _answerer(service: PaidService | None) -> str:
     if service is None:
         return "embedded engine, offline and free"
-    key = "with a key" if service.api_key else "without a key (demo)"
-    return f"{service.base_url} {key}, {service.rate_limit}, ledger {service.ledger}"
+    key = "with a key" if service.api_key else "without a key"
+    demo = " (demo)" if service.is_demo else ""
+    return f"{service.name} {key}{demo}, {service.rate_limit}, ledger {service.ledger}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import LocalPath, declared, option
+from pipeline.cli.options import LocalPath, Names, declared, option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.settings import KEY_VARIABLE
@@ -23,6 +23,9 @@ __all__ = ["BUYING", "PaidOptions", "check_no_terms", "paid_options", "terms_opt
 BUYING = (
     "--base-url",
     "--api-key-file",
+    "--language-model",
+    "--token-prices",
+    "--request-field",
     "--rate",
     "--max-cost",
     "--max-cost-per-day",
@@ -52,6 +55,27 @@ terms_options = declared(
         "--api-key-file",
         type=click.Path(path_type=Path),
         help=f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
+    ),
+    option(
+        "--language-model",
+        metavar="NAME",
+        help="Let this language model choose among the codes that the engine finds. The URL is "
+        "then an OpenAI-compatible API, such as http://localhost:8080/v1.",
+    ),
+    option(
+        "--token-prices",
+        metavar="IN/OUT",
+        help="What its tokens cost, US dollars per million input and output tokens, such as "
+        "0.15/0.60; 0 for your own server.",
+    ),
+    option(
+        "--request-field",
+        "request_fields",
+        metavar="NAME=JSON",
+        multiple=True,
+        type=Names(),
+        help="One more field of its requests, such as reasoning_effort=low, or max_tokens=2000 for "
+        "a model that reasons; null leaves one out.",
     ),
     option(
         "--ledger",
@@ -124,6 +148,9 @@ class PaidOptions:
     retry_failed: bool
     max_age: str | None
     on_unconfirmed: Literal["retry", "hold"]
+    language_model: str | None
+    token_prices: str | None
+    request_fields: tuple[str, ...]
     yes: bool
 
     def service(self) -> PaidService | None:
@@ -157,6 +184,9 @@ class PaidOptions:
                 retry_failed=self.retry_failed,
                 max_age=self.max_age or None,
                 on_unconfirmed=self.on_unconfirmed,
+                language_model=self.language_model or None,
+                token_prices=self.token_prices or None,
+                request_fields=self.request_fields,
             )
         for warning in warned:
             warn(str(warning.message))

@@ -32,8 +32,10 @@ def check_service(service: PaidService) -> Iterator[Finding]:
     """Check the key, the locks and the connection; one request is sent, which buys nothing."""
     from pipeline.paid.client.urls import in_the_clear
 
-    if not service.api_key:
+    if service.is_demo:
         yield Finding("key", "warning", "no API key: demo requests only, 10 an hour", KEY_HINT)
+    elif not service.api_key:
+        yield Finding("key", "ok", "no API key; servers of your own seldom need one")
     elif in_the_clear(service.base_url):
         yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
     else:
@@ -62,7 +64,8 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     from pipeline.paid.client.client import cause
     from pipeline.paid.client.urls import match_url
 
-    url = match_url(service.base_url, "cpv")
+    chat = service.chat is not None
+    url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
     try:
         response, seconds = asyncio.run(_asked(url))
     except (httpx.HTTPError, TimeoutError, OSError) as error:

@@ -202,13 +202,13 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
         """Return the value of a parameter if it comes from the file."""
         return context.params[name] if _is_in_file(context, name) else None
 
-    address = context.params["base_url"]
+    address, chat = context.params["base_url"], bool(context.params["language_model"])
     if in_file("base_url"):
-        says = f"names the paid service {canonical(address)}"
+        says = f"names the paid service {canonical(address, chat)}"
         yield says, "Send the texts and your API key there?", "--base-url"
     if address and (key_file := in_file("api_key_file")):
         says = f"names the file of the API key, {str(key_file)!r}"
-        yield says, f"Send its content to {canonical(address)}?", "--api-key-file"
+        yield says, f"Send its content to {canonical(address, chat)}?", "--api-key-file"
     if endpoint := in_file("endpoint_url"):
         says = f"names the S3-compatible server {str(endpoint)!r}"
         yield says, "Send your tables and signed requests there?", "--endpoint-url"

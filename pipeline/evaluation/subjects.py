@@ -66,7 +66,7 @@ class Paid:
     @property
     def name(self) -> str:
         """Its name in a report."""
-        return str(self.service.base_url)
+        return self.service.name
 
 
 Subject: TypeAlias = Embedded | Paid

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from pipeline.answers import System
+from pipeline.answers import Match, System
 from pipeline.paid.ledger import Call
 from pipeline.paid.policy import Judgement
 
@@ -18,12 +18,14 @@ __all__ = ["Bought", "Order"]
 class Order(msgspec.Struct, frozen=True):
     """A call to buy at its first row, from 0.
 
-    It is not sent again after ``losses`` lost answers in this run.
+    It is not sent again after ``losses`` lost answers in this run. ``candidates`` are what a
+    language model chooses from.
     """
 
     call: Call
     losses: int
     row: int
+    candidates: tuple[Match, ...] = ()
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class Bought:
         self.failures = self.failures + 1 if failed else 0
         self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
         self.detail = judgement.detail.rstrip(".") if self.failures else ""
-        if judgement.next == "answered":
+        if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
             self.understood = self.is_address_right = True
 
     def all_begun(self) -> None:

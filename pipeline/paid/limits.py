@@ -114,13 +114,14 @@ MAX_PRICE = Decimal("0.01")
 """A higher price of one call is taken for a mistake, US dollars."""
 
 
-def dearest(highest: Decimal | None) -> Decimal:
+def dearest(highest: Decimal | None, typical: Decimal) -> Decimal:
     """Return the highest expected cost of a call, in US dollars, for plans and reservations.
 
     Args:
         highest: the highest price of the service so far, if any.
+        typical: what its dearest calls usually cost.
     """
-    return max(highest or ZERO, TYPICAL_HIGH)
+    return max(highest or ZERO, typical)
 
 
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
@@ -141,6 +142,7 @@ class Budget:
         highest: the highest price of the service so far, if any.
         at_risk: what the job may have paid in addition.
         allowances: the limits for all jobs of the key, with what these have spent so far.
+        typical: what the service's dearest calls usually cost.
 
     Attributes:
         confirmed: as above.
@@ -156,12 +158,13 @@ class Budget:
         highest: Decimal | None,
         at_risk: Decimal = ZERO,
         allowances: Sequence[Allowance] = (),
+        typical: Decimal = TYPICAL_HIGH,
     ) -> None:
         self.confirmed = confirmed
         self.at_risk = at_risk
         self.allowances = allowances
         self._max_cost = max_cost
-        self.highest = dearest(highest)
+        self.highest = dearest(highest, typical)
         self._reserved = ZERO
         self._in_flight = 0
         self._overrun = False

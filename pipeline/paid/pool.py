@@ -359,7 +359,7 @@ class Pool:
         if attempt is None:
             return None
         try:
-            reply = await self._client.send(call.system, call.text)
+            reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = judge(reply)
             learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
             written = self.journal.ended(attempt, judgement.end, learned)

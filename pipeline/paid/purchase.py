@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ from pipeline.paid.ledger import (
     text_digest,
     text_digests,
 )
-from pipeline.paid.limits import TYPICAL_LOW, dearest, over
+from pipeline.paid.limits import dearest, over
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
@@ -51,6 +52,7 @@ from pipeline.tables import Batch
 
 __all__ = ["Noting", "Orders", "PaidPurchase", "close_finished", "spent_on"]
 
+log = logging.getLogger(__name__)
 
 NOTED_AT_ONCE = 10_000
 """Calls noted in one transaction, for which other processes' writes wait."""
@@ -222,7 +224,7 @@ def close_finished(service: PaidService, identity: str, paid: Mapping[str, Any])
         if job is None or not _accounts_for(paid, job):
             return False
         try:
-            locked.enter_context(job_lock(service.ledger, service.base_url, identity, wait=False))
+            locked.enter_context(job_lock(service.ledger, service.endpoint, identity, wait=False))
         except LedgerError:  # another run works on it
             return False
         job.close()
@@ -247,7 +249,7 @@ def _open_job(service: PaidService, identity: str) -> Iterator[Job | None]:
     if not service.ledger.exists():
         yield None
         return
-    with closing(Ledger(service.ledger, service.base_url)) as ledger:
+    with closing(Ledger(service.ledger, service.endpoint)) as ledger:
         yield ledger.find_job(identity)
 
 
@@ -300,16 +302,16 @@ class PaidPurchase:
         self._plan_only = plan_only
         self._systems = settings.systems
         self._interruption = interruption or Interruption()
-        self.base_url = service.base_url
-        self._marks = OutputMark.in_manifests(earlier, service.base_url)
+        self.base_url = service.endpoint
+        self._marks = OutputMark.in_manifests(earlier, service.endpoint)
         for mark in self._marks:
             mark.check_there(service.ledger)
         self._locks: list[Lock] = []
         with ExitStack() as opened:
-            self._ledger = Ledger(service.ledger, service.base_url)
+            self._ledger = Ledger(service.ledger, service.endpoint)
             opened.callback(self._ledger.close)
             if not plan_only:
-                lock = job_lock(service.ledger, service.base_url, identity, service.wait)
+                lock = job_lock(service.ledger, service.endpoint, identity, service.wait)
                 self._locks.append(opened.enter_context(lock))
             usage = shared_usage(service)
             opened.callback(usage.close)
@@ -351,10 +353,11 @@ class PaidPurchase:
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
         prices = self._ledger.prices(self._service.max_price)
-        low = prices.low if prices else TYPICAL_LOW
-        if not self._service.api_key:  # a demo call may be free
+        usual, most = self._service.typical_prices
+        low = prices.low if prices else usual
+        if self._service.is_demo:  # a demo call may be free
             low = ZERO
-        high = dearest(prices.high if prices else None)
+        high = dearest(prices.high if prices else None, most)
         if to_buy:
             self._ledger.check_marks(self._marks, high)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
@@ -399,7 +402,7 @@ class PaidPurchase:
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
     ) -> Parked | None:
         service = self._service
-        url, key, wait = service.base_url, service.key_fingerprint, service.wait
+        url, key, wait = service.endpoint, service.key_fingerprint, service.wait
         with ExitStack() as held:
             locks = [
                 *self._locks,
@@ -413,9 +416,15 @@ class PaidPurchase:
             if wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
+            orders = self._orders.of(batches)
+            if service.chat:
+                from pipeline.paid.candidates import with_candidates  # imports the engine
+
+                log.info("The texts go to %s.", service.name)
+                orders = with_candidates(orders, self._systems)
             if not self._confirm(estimate):
                 return DECLINED
-            orders = _after_first(self._orders.of(batches), begun)
+            orders = _after_first(orders, begun)
             with self._progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._bought, orders, estimate.to_buy, advance, spare, locks)
                 try:
@@ -472,6 +481,7 @@ class PaidPurchase:
             Client(
                 service.base_url,
                 service.api_key,
+                language_model=service.chat,
                 timeout=service.timeout.total_seconds(),
             ) as client,
             Journal(self._job, service.key_fingerprint, spare, earlier.usage, locks) as journal,
@@ -483,7 +493,7 @@ class PaidPurchase:
                 earlier.budget(self._job),
                 systems=self._systems,
                 to_buy=to_buy,
-                wait=service.wait or bool(service.api_key),
+                wait=service.wait or not service.is_demo,
                 has_key=bool(service.api_key),
                 max_price=service.max_price,
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 def shared_usage(service: PaidService) -> KeyUsage:
     """Open the file that says what this user's runs on this machine used of a key's limit."""
     keep = 2 * (service.limit or AUTHENTICATED).hold
-    return KeyUsage(service.base_url, service.key_fingerprint, keep)
+    return KeyUsage(service.endpoint, service.key_fingerprint, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,15 @@ class EarlierRuns:
         Args:
             job: the job, with what it has cost.
         """
-        money, prices = job.money(), self.ledger.prices(self.service.max_price)
+        service = self.service
+        money, prices = job.money(), self.ledger.prices(service.max_price)
         return Budget(
             money.confirmed,
-            self.service.max_cost,
+            service.max_cost,
             prices.high if prices else None,
             money.at_risk,
             self._allowances(),
+            service.typical_prices[1],
         )
 
     def throttle(self) -> Throttle:

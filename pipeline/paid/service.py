@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -16,11 +17,13 @@ from pipeline.checks import check_choice, check_flag, whole_number
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
+from pipeline.paid.client.language_model import LanguageModel
+from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
 from pipeline.paid.ledger.checks import usable
 from pipeline.paid.ledger.totals import read_books
-from pipeline.paid.limits import MAX_PRICE
+from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.public import public, public_class
 from pipeline.purchases import Period
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
@@ -50,16 +53,24 @@ class PaidService:
     Args:
         base_url: its address.
         api_key: the account's key; None takes the variable ``TENDER_PIPELINE_API_KEY``. Without
-            either, demo requests are sent, 10 an hour.
+            either, demo requests are sent, 10 an hour, or requests to a language model's server
+            that needs no key.
         ledger: the file of answers and payments; None takes the variable
             ``TENDER_PIPELINE_LEDGER``, or else ``ledger.db`` in the user's data folder.
         rate: the limit, such as ``250/min``; ``none`` for no limit; None for the account's: 100 a
-            minute with a key, 10 an hour without.
+            minute with a key, 10 an hour without, and none for a language model.
         workers: the maximum number of requests under way at once.
         max_cost: the maximum cost of a job, US dollars; a job that reaches it stops.
         max_cost_per_day: the maximum cost of all jobs with this key and ledger in a UTC day, US
             dollars; a job that reaches it stops.
         max_cost_per_month: the same for a calendar month (UTC).
+        language_model: the name of the language model to ask. ``base_url`` is then an
+            OpenAI-compatible API, such as ``http://localhost:8080/v1``, and the model chooses one
+            of the 20 codes that the embedded engine finds for each text, or none.
+        token_prices: what its tokens cost, US dollars per million: ``0.15/0.60`` for input and
+            output, 0 for your own server. A call costs the tokens that the server counts.
+        request_fields: further fields of its requests, such as ``{"reasoning_effort": "low"}``, or
+            ``{"max_tokens": 2000}`` for a model that reasons; None as a value leaves one out.
         max_price: the maximum price of a call, US dollars; a call that costs more stops its job.
         max_duration: how long a run may buy before it stops, such as ``6h``.
         timeout: how long an attempt may take.
@@ -93,6 +104,10 @@ class PaidService:
     retry_failed: bool
     max_age: timedelta | None
     on_unconfirmed: Literal["retry", "hold"]
+    language_model: str | None
+    token_prices: TokenPrices | None
+    request_fields: Mapping[str, Any] | None
+    chat: LanguageModel | None = field(init=False)
 
     def __init__(
         self,
@@ -113,6 +128,9 @@ class PaidService:
         on_unconfirmed: Literal["retry", "hold"] = "retry",
         max_cost_per_day: Usd | None = None,
         max_cost_per_month: Usd | None = None,
+        language_model: str | None = None,
+        token_prices: str | Usd | tuple[Usd, Usd] | None = None,
+        request_fields: Mapping[str, Any] | Sequence[str] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         _check_not_on_executor()
@@ -120,8 +138,13 @@ class PaidService:
         for name, value in flags.items():
             check_flag(name, value)
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
+        chat = _chat(language_model, token_prices, request_fields)
         checked = flags | {
-            "base_url": canonical(_text("base_url", given["base_url"])),
+            "chat": chat,
+            "language_model": chat and chat.name,
+            "token_prices": chat and chat.token_prices,
+            "request_fields": chat and chat.fields,
+            "base_url": canonical(_text("base_url", given["base_url"]), chat is not None),
             "api_key": _key(given["api_key"]),
             "ledger": _ledger(given["ledger"]),
             "rate": _rate(given["rate"]),
@@ -137,8 +160,11 @@ class PaidService:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if self.api_key and in_the_clear(self.base_url):
-            warn_in_python(f"the API key goes to {self.base_url} unencrypted. Use https.")
+        if chat:
+            chat.check_price(self.max_price)
+        if (self.api_key or chat) and in_the_clear(self.base_url):
+            what = "the API key goes" if self.api_key else "the texts go"
+            warn_in_python(f"{what} to {self.base_url} unencrypted. Use https.")
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a key must not travel, and there must be one buyer.
@@ -173,16 +199,38 @@ class PaidService:
         rows = [
             (where.day, where.system, *astuple(tally))
             for where, tally in sorted(spent.items())
-            if where.base_url == self.base_url
+            if where.base_url == self.endpoint
         ]
         return pd.DataFrame(rows, columns=SPENT).astype({"day": "datetime64[s]"})
 
     @property
+    def endpoint(self) -> str:
+        """What its jobs, answers and prices belong to: the address, with the language model."""
+        return f"{self.base_url}#{self.chat.in_url}" if self.chat else self.base_url
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return f"{self.chat.name} at {self.base_url}" if self.chat else self.base_url
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether demo requests are sent, which are few and may be free."""
+        return not self.api_key and not self.chat
+
+    @property
+    def typical_prices(self) -> tuple[Decimal, Decimal]:
+        """What a call costs before there are any prices, US dollars: a cheap and a dear one."""
+        return self.chat.usual_prices if self.chat else (TYPICAL_LOW, TYPICAL_HIGH)
+
+    @property
     def limit(self) -> Rate | None:
         """The rate limit to keep; None for no limit."""
-        if self.rate is None:
-            return AUTHENTICATED if self.api_key else DEMO
-        return parse_rate(self.rate)
+        if self.rate is not None:
+            return parse_rate(self.rate)
+        if self.chat:
+            return None
+        return AUTHENTICATED if self.api_key else DEMO
 
     @property
     def rate_limit(self) -> str:
@@ -191,7 +239,9 @@ class PaidService:
 
     @property
     def allowed(self) -> str:
-        """The rate limit in words, and whether it is that of requests without a key."""
+        """The rate limit in words, with the prices of tokens, or that there is no key."""
+        if self.chat:
+            return f"{self.rate_limit}, {self.chat}"
         return self.rate_limit if self.api_key else f"without a key, {self.rate_limit}"
 
     @property
@@ -241,6 +291,17 @@ def _text(name: str, value: Any) -> str:
             f"{name} is of the type {type(value).__name__}.", f"{name} must be text."
         )
     return value
+
+
+def _chat(name: Any, token_prices: Any, request_fields: Any) -> LanguageModel | None:
+    if name is not None:
+        return LanguageModel.checked(name, token_prices, request_fields)
+    if token_prices is not None or request_fields:
+        raise SettingsError(
+            "token_prices and request_fields are for a language model, and none is named.",
+            "Name it (--language-model NAME), or leave them out.",
+        )
+    return None
 
 
 def _key(value: Any) -> str | None:

@@ -67,10 +67,10 @@ PROTECTIONS = (
         if attempt is None:
             return None
         try:
-            reply = await self._client.send(call.system, call.text)
+            reply = await self._client.send(call.system, call.text, order.candidates)
 """,
         """\
-        reply = await self._client.send(call.system, call.text)
+        reply = await self._client.send(call.system, call.text, order.candidates)
         attempt = await self._recorded(call, slot, reserved)
         if attempt is None:
             return None

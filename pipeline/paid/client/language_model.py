@@ -96,7 +96,7 @@ class LanguageModel:
         if dearest > most:
             raise SettingsError(
                 f"One call of {self.name} may cost {plain(dearest)} USD: {MOST_INPUT:,} input and "
-                f"{self.most_output:,} output tokens. max_price allows {plain(most)} USD.",
+                f"{self.most_output:,} output tokens. --max-price allows {plain(most)} USD.",
                 f"If that is right, allow it: --max-price {plain(dearest)}.",
             )
 

@@ -31,11 +31,16 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_KEY = "demo"
 
 
-def canonical(base_url: str) -> BaseUrl:
+def canonical(base_url: str, chat: bool = False) -> BaseUrl:
     """Return a base URL in the one form that the ledger and the limiter know.
 
     Scheme and host become lower case. A default port, and slashes and one ``/api`` at the end,
-    are removed: the interface may be addressed with or without them.
+    are removed: the interface may be addressed with or without them. Of the address of a language
+    model, ``/chat/completions`` is removed, and ``/api`` is not.
+
+    Args:
+        base_url: as the user writes it.
+        chat: whether it is the address of a language model.
 
     Raises:
         SettingsError: it is not an http(s) URL with a host, or has a user, a query or a fragment.
@@ -58,7 +63,8 @@ def canonical(base_url: str) -> BaseUrl:
             f"{HINT} Give the key as TENDER_PIPELINE_API_KEY or {option('api_key')}.",
         )
     host = url.netloc.decode("ascii").removesuffix(DEFAULT_PORTS[url.scheme])
-    path = url.raw_path.decode("ascii").rstrip("/").removesuffix("/api").rstrip("/")
+    suffix = "/chat/completions" if chat else "/api"
+    path = url.raw_path.decode("ascii").rstrip("/").removesuffix(suffix).rstrip("/")
     return BaseUrl(f"{url.scheme}://{host}{path}")
 
 

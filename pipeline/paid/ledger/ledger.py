@@ -44,8 +44,10 @@ PRICES = """
     SELECT DISTINCT cost_usd FROM jobs JOIN attempts USING (job_id)
     WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
     AND NOT ((state = 'refused' OR account = 'demo') AND CAST(cost_usd AS REAL) = 0)
+    AND status IS NOT 204
 """
-"""What calls cost. A free refusal and a free demo call say nothing of the price of a call."""
+"""What calls cost. A free refusal, a free demo call and a call for which nothing was sent (204) say
+nothing of the price of a call."""
 
 FOUND = """
     WITH found AS (

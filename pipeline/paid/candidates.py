@@ -1,0 +1,35 @@
+"""Finds the candidates among which a language model chooses, with the embedded engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
+
+from pipeline.answers import Matched, System
+from pipeline.engine import Engine
+from pipeline.paid.bought import Order
+from pipeline.paid.client.chat_responses import LETTERS
+
+__all__ = ["with_candidates"]
+
+TEXTS_AT_ONCE = 32
+"""The engine takes 12 ms for one text in all systems, and 42 ms for so many."""
+
+
+def with_candidates(orders: Iterator[Order], systems: Sequence[System]) -> Iterator[Order]:
+    """Yield orders with their candidates, found some texts at a time, before anything is sent."""
+    engine = Engine(systems, top=len(LETTERS))
+    while some := [*islice(orders, TEXTS_AT_ONCE * len(systems))]:
+        texts = [*dict.fromkeys(order.call.text for order in some)]
+        (answers,) = engine.answers([texts])
+        found = {
+            (system, text): answer.matches
+            for system in systems
+            for text, answer in zip(texts, answers[system], strict=True)
+            if isinstance(answer, Matched)
+        }
+        for order in some:
+            key = order.call.system, order.call.text
+            yield replace(order, candidates=found.get(key, ()))
