@@ -47,6 +47,7 @@ OPTIONS = {
     "api_key": "--api-key-file",
     "models": "--model",
     "reference_columns": "--reference-column",
+    "request_fields": "--request-field",
     "text_columns": "--text-column",
 }
 """The options whose name is not just that of the argument with hyphens."""

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
 from pipeline.answers import Matched, System
-from pipeline.engine import Engine
 from pipeline.paid.bought import Order
 from pipeline.paid.client.chat_responses import LETTERS
 
 __all__ = ["with_candidates"]
 
+log = logging.getLogger(__name__)
+
 TEXTS_AT_ONCE = 32
 """The engine takes 12 ms for one text in all systems, and 42 ms for so many."""
 
 
-def with_candidates(orders: Iterator[Order], systems: Sequence[System]) -> Iterator[Order]:
-    """Yield orders with their candidates, found some texts at a time, before anything is sent."""
+def with_candidates(
+    orders: Iterator[Order], systems: Sequence[System], model: str
+) -> Iterator[Order]:
+    """Return orders with their candidates, and log what the texts are sent to.
+
+    The candidates are found some texts at a time, before these are sent.
+    """
+    log.info("The texts go to %s.", model)
+    return _found(orders, systems)
+
+
+def _found(orders: Iterator[Order], systems: Sequence[System]) -> Iterator[Order]:
+    from pipeline.engine import Engine  # other purchases do not need it
+
     engine = Engine(systems, top=len(LETTERS))
     while some := [*islice(orders, TEXTS_AT_ONCE * len(systems))]:
         texts = [*dict.fromkeys(order.call.text for order in some)]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
+from pipeline.paid.client.records import is_record
+from pipeline.paid.ledger import CallEnded
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
 from pipeline.purchases import CostLimitReached, Parked
@@ -111,11 +113,14 @@ def _quoting(message: str, judgement: Judgement) -> str:
 
 def not_understood(judgement: Judgement) -> Parked:
     """Park if the first answer cannot be understood."""
-    return Parked(
-        SERVICE,
-        f"The service's first answer cannot be understood: {judgement.detail.rstrip('.')}.",
-        f"Check {option('base_url')}: is it the address of this interface?",
-    )
+    hint = f"Check {option('base_url')}: is it the address of this interface?"
+    if isinstance(judgement.end, CallEnded) and is_record(judgement.end.body):
+        hint = (
+            "Check whether its server follows response_format, or name a larger model: "
+            f"{option('language_model')}. {RUN_AGAIN}: it continues with the next call."
+        )
+    said = judgement.detail.rstrip(".")
+    return Parked(SERVICE, f"The service's first answer cannot be understood: {said}.", hint)
 
 
 def service_down(failures: int, detail: str) -> Parked:

@@ -160,8 +160,8 @@ def _open(status: int, outcome: Outcome) -> Judgement:
         case RateLimited(wait):
             limited = CallOpen("free", "RATE_LIMIT_EXCEEDED", status)
             return Judgement(limited, "limited", wait=wait)
-        case Passing(error, wait):
-            return Judgement(CallOpen("free", error, status), "again", error, wait)
+        case Passing(error, wait, detail):
+            return Judgement(CallOpen("free", error, status), "again", detail or error, wait)
         case Unconfirmed(error):
             return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
         case Charged(error, cost):

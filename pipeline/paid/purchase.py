@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, times, total
 from pipeline.paid.bought import Order
+from pipeline.paid.candidates import with_candidates
 from pipeline.paid.ledger import (
     Call,
     CallCount,
@@ -52,7 +52,6 @@ from pipeline.tables import Batch
 
 __all__ = ["Noting", "Orders", "PaidPurchase", "close_finished", "spent_on"]
 
-log = logging.getLogger(__name__)
 
 NOTED_AT_ONCE = 10_000
 """Calls noted in one transaction, for which other processes' writes wait."""
@@ -418,10 +417,7 @@ class PaidPurchase:
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             orders = self._orders.of(batches)
             if service.chat:
-                from pipeline.paid.candidates import with_candidates  # imports the engine
-
-                log.info("The texts go to %s.", service.name)
-                orders = with_candidates(orders, self._systems)
+                orders = with_candidates(orders, self._systems, service.name)
             if not self._confirm(estimate):
                 return DECLINED
             orders = _after_first(orders, begun)

@@ -299,7 +299,7 @@ def _chat(name: Any, token_prices: Any, request_fields: Any) -> LanguageModel | 
     if token_prices is not None or request_fields:
         raise SettingsError(
             "token_prices and request_fields are for a language model, and none is named.",
-            "Name it (--language-model NAME), or leave them out.",
+            f"Name it{beside('language_model', 'NAME')}, or leave them out.",
         )
     return None
 

@@ -57,7 +57,9 @@ OF_THE_TEXT: Final = frozenset(
 NO_MONEY: Final = "insufficient_quota"
 """The code or type of a 429 that is about money; some services use such words for rate limits."""
 
-HINT = "check --language-model and --request-field"
+NO_CHOICE = "the model named none of the candidates"
+
+HINT = "are the name of the language model and the request fields right?"
 
 FLAT_OBJECT: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"\w+")
@@ -113,17 +115,17 @@ def _failure(
             is_money = NO_MONEY in names
             return InsufficientBalance(message) if is_money else RateLimited(_wait(headers))
         case 408 | 409 | 425 | 503 | 529:
-            return Passing(f"HTTP_{status}", _wait(headers))
+            return Passing(f"HTTP_{status}", _wait(headers), _quoted(status, message))
         case 500 if is_json:
-            return Passing("INTERNAL_ERROR", _wait(headers))
+            return Passing("INTERNAL_ERROR", _wait(headers), _quoted(status, message))
         case 400 | 413 | 422 if of_text := names & OF_THE_TEXT:
             return Refused(min(of_text).upper(), message, None)
         case 400 | 422 if record.asked.changed:
-            return Passing("REQUEST_CHANGED")
+            return Passing("REQUEST_CHANGED", None, _quoted(status, message))
     if outcome := by_status(status, headers, message):
         return outcome
     if is_json and 400 <= status <= 499:
-        return Stray(status, f"HTTP {status}, {message or 'without a message'} ({HINT})")
+        return Stray(status, f"{_quoted(status, message)} ({HINT})")
     return stray(status, headers)
 
 
@@ -136,6 +138,10 @@ def _error(content: dict[str, Any] | str) -> Mapping[str, Any]:
 def _message(error: Mapping[str, Any]) -> str:
     stated = error.get("message") or error.get("detail")
     return printable(stated if isinstance(stated, str) or not stated else str(stated)).rstrip(".")
+
+
+def _quoted(status: int, message: str) -> str:
+    return f"HTTP {status}, {message or 'without a message'}"
 
 
 def _flagged(error: Mapping[str, Any]) -> bool:
@@ -180,10 +186,10 @@ def _answer(
     if matches is not None:
         return Answered(matches, None)
     if ended_by == "length":
-        reason = "the answer was cut off; allow more: --request-field max_tokens=2000"
+        reason = "the answer was cut off; allow more tokens, with the request field max_tokens"
         return Unreadable(reason, None)
     said = printable(text)[:80]
-    return Unreadable(f"the answer names no candidate: {said!r}" if said else "no answer", None)
+    return Unreadable(f"{NO_CHOICE}: {said!r}" if said else NO_CHOICE, None)
 
 
 def _text(content: object) -> str:

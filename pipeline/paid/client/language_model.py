@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pipeline.errors import SettingsError
 from pipeline.money import plain, usd
 from pipeline.paid.client.prices import TokenPrices
+from pipeline.wording import beside, option
 
 __all__ = ["LanguageModel"]
 
@@ -27,6 +28,8 @@ OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 
 OURS = ("messages", "model", "n", "stream")
 """Fields that must be ours, or no request could be made, read and paid for as planned."""
+
+BESIDE = beside("request_fields", "NAME=JSON")
 
 TOO_DEAR, FINEST = 1_000_000, -12
 """Token prices are below the first, with as many decimals: so every cost can be stored exactly."""
@@ -57,7 +60,7 @@ class LanguageModel:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise SettingsError(
                 f"language_model is {name!r}.",
-                "Give the name by which the server knows the model (--language-model NAME).",
+                f"Give the name by which the server knows the model{beside('language_model', 'NAME')}.",
             )
         return cls(name.strip(), _prices(token_prices), _fields(fields))
 
@@ -96,11 +99,13 @@ class LanguageModel:
         if dearest > most:
             raise SettingsError(
                 f"One call of {self.name} may cost {plain(dearest)} USD: {MOST_INPUT:,} input and "
-                f"{self.most_output:,} output tokens. --max-price allows {plain(most)} USD.",
-                f"If that is right, allow it: --max-price {plain(dearest)}.",
+                f"{self.most_output:,} output tokens. {option('max_price')} allows {plain(most)} USD.",
+                f"If that is right, allow it: {option('max_price', plain(dearest))}.",
             )
 
     def __str__(self) -> str:
+        if not any(self.token_prices):
+            return "tokens are free"
         prices = "/".join(map(plain, self.token_prices))
         return f"{prices} USD per million input/output tokens"
 
@@ -128,7 +133,7 @@ def _prices(stated: object) -> TokenPrices:
 
 _PRICES_HINT = (
     "Write US dollars per million input and output tokens, such as 0.15/0.60, or 0 for your own "
-    "server (--token-prices IN/OUT)."
+    f"server{beside('token_prices', 'IN/OUT')}."
 )
 
 
@@ -147,22 +152,22 @@ def _fields(given: object) -> Mapping[str, Any]:
         if name in fields:
             raise SettingsError(
                 f"request_fields has {name!r}, which this tool sets itself.",
-                f"Leave {name} out (--request-field).",
+                f"Leave {name} out{BESIDE}.",
             )
     for name in OUTPUT_LIMITS:
         most = fields.get(name, 1)
         if type(most) is not int or not 1 <= most <= TOO_DEAR:
             raise SettingsError(
                 f"request_fields has {name}={most!r}.",
-                f"Give a whole number of tokens: --request-field {name}=2000. What a call can cost "
-                "depends on it.",
+                "Give a whole number of tokens, such as 2000: what a call can cost depends on "
+                f"it{BESIDE}.",
             )
     try:
         json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SettingsError(
             f"request_fields cannot be written as JSON: {error}.",
-            "Give texts, numbers, lists and dictionaries (--request-field NAME=JSON).",
+            f"Give texts, numbers, lists and dictionaries{BESIDE}.",
         ) from None
     return fields
 
@@ -171,7 +176,7 @@ def _field(text: object) -> tuple[str, Any]:
     name, equals, value = str(text).partition("=")
     if not name.strip() or not equals:
         raise SettingsError(
-            f"request_fields has {text!r}.", "Write --request-field NAME=JSON, such as top_p=1."
+            f"request_fields has {text!r}.", f"Write NAME=JSON, such as top_p=1{BESIDE}."
         )
     try:
         return name.strip(), json.loads(value)
@@ -179,6 +184,6 @@ def _field(text: object) -> tuple[str, Any]:
         if value[:1] in ("{", "[", '"'):
             raise SettingsError(
                 f"request_fields has {text!r}, which is not JSON.",
-                "Write --request-field NAME=JSON, in quotes for the shell.",
+                f"Write NAME=JSON, in quotes for the shell{BESIDE}.",
             ) from None
         return name.strip(), value  # reasoning_effort=low: a shell takes quotes away

@@ -131,11 +131,12 @@ class RateLimited(msgspec.Struct, frozen=True):
 class Passing(msgspec.Struct, frozen=True):
     """The service could not answer and billed nothing; the call may be sent again.
 
-    ``wait``: after how many seconds, if the service says.
+    ``wait``: after how many seconds, if the service says; ``detail``: what else it says.
     """
 
     error: str
     wait: float | None = None
+    detail: str = ""
 
 
 class Unconfirmed(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from pipeline.paid.client.chat_responses import LETTERS, NONE
 from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.prompt import PROMPT, SYSTEM, user_message
-from pipeline.paid.client.records import MAGIC, Asked
+from pipeline.paid.client.records import Asked, is_record
 from pipeline.paid.client.statuses import json_object
 from pipeline.paid.client.urls import BaseUrl, match_url
 from pipeline.versions import VERSIONS
@@ -79,7 +79,7 @@ class Interface:
 
     def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
         """Return the response unchanged, unless it pretends to be of the other protocol."""
-        if got.body.startswith(MAGIC):
+        if is_record(got.body):
             return replace(got, body=b" " + got.body)  # no JSON either way
         return got
 

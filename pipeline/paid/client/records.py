@@ -9,7 +9,7 @@ import msgspec
 from pipeline.answers import Match, System
 from pipeline.paid.client.prices import TokenPrices
 
-__all__ = ["MAGIC", "Asked", "Record", "read_record"]
+__all__ = ["MAGIC", "Asked", "Record", "is_record", "read_record"]
 
 MAGIC: Final = b"chat/1 "
 """How a record begins, and no JSON; so a kept response says by itself which protocol it is of."""
@@ -56,9 +56,14 @@ _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(Asked)
 
 
+def is_record(body: bytes) -> bool:
+    """Return whether a body begins like a record."""
+    return body.startswith(MAGIC)
+
+
 def read_record(body: bytes) -> Record | None:
     """Return the record in a body; None if it is none, or a damaged one."""
-    if not body.startswith(MAGIC):
+    if not is_record(body):
         return None
     asked, _, response = body[len(MAGIC) :].partition(b"\n")
     try:

@@ -1,0 +1,197 @@
+"""What is sent to a language model, and how requests adapt to what its server accepts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.language_model import LanguageModel
+from pipeline.paid.client.outcomes import Passing, Received, Stray
+from pipeline.paid.client.prices import TokenPrices
+from pipeline.paid.client.prompt import SYSTEM
+from pipeline.paid.client.protocols import Chat, Interface, Question
+from pipeline.paid.client.records import MAGIC, read_record
+from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.urls import BaseUrl, canonical
+from tests.paid.client.chats import CANDIDATES, PRICES, completion, error
+
+ADDRESS = canonical("https://models.example/api/v1/chat/completions/", chat=True)
+KEY = "sk-0123456789abcdef"
+QUESTION = Question("cpv", "Wartung der Aufzüge", CANDIDATES)
+REFUSED_TEMPERATURE = error("Unsupported", param="temperature", code="unsupported_value")
+USE_THE_OTHER = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+
+
+def model(**fields: Any) -> LanguageModel:
+    return LanguageModel("org/small:1b", PRICES, fields)
+
+
+def sent(chat: Chat) -> dict[str, Any]:
+    content = chat.content(QUESTION)
+    assert content is not None
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def refused(chat: Chat, refusal: object, status: int = 400, asked: bytes | None = None) -> object:
+    """Return what a refusal of a request means, after the client has seen it."""
+    body = refusal if isinstance(refusal, bytes) else json.dumps(refusal).encode()
+    asked = asked or chat.content(QUESTION)
+    got = chat.kept(QUESTION, asked, Received(status, {}, body))
+    outcome = read_response(got.status, got.headers, got.body)
+    return outcome.error if isinstance(outcome, Passing) else outcome
+
+
+def test_a_request_has_the_question_and_the_form_of_the_answer() -> None:
+    request = sent(Chat(model()))
+    messages = request.pop("messages")
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert messages[0]["content"] == SYSTEM
+    assert request.pop("response_format")["json_schema"]["schema"]["properties"] == {
+        "choice": {"type": "string", "enum": ["A", "B", "C", "none"]}
+    }
+    assert request == {"model": "org/small:1b", "temperature": 0, "max_tokens": 256}
+
+
+def test_fields_of_the_user_come_first() -> None:
+    request = sent(Chat(model(temperature=None, top_p=0.5, max_tokens=9, response_format=None)))
+    assert "temperature" not in request and "response_format" not in request
+    assert (request["top_p"], request["max_tokens"]) == (0.5, 9)
+    assert "max_tokens" not in sent(Chat(model(max_completion_tokens=2000)))
+
+
+def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer() -> None:
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json=completion(f"echo {KEY}"), headers={"date": "today"})
+
+    async def ask() -> Received:
+        transport = httpx.MockTransport(answer)
+        async with Client(ADDRESS, KEY, language_model=model(), transport=transport) as client:
+            reply = await client.send("cpv", QUESTION.text, CANDIDATES)
+        assert isinstance(reply, Received)
+        return reply
+
+    reply = asyncio.run(ask())
+    (request,) = requests
+    assert str(request.url) == "https://models.example/api/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert "x-api-key" not in request.headers
+    record = read_record(reply.body)
+    assert record is not None
+    assert record.asked.matches == CANDIDATES and record.asked.token_prices == PRICES
+    assert KEY.encode() not in reply.body and b"*" * len(KEY) in record.response
+    assert QUESTION.text.encode() not in reply.body
+
+
+def test_without_candidates_nothing_is_sent() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(request)
+
+    async def ask() -> Any:
+        transport = httpx.MockTransport(answer)
+        async with Client(ADDRESS, None, language_model=model(), transport=transport) as client:
+            return await client.send("cpv", "???")
+
+    reply = asyncio.run(ask())
+    assert reply.status == 204
+    outcome = read_response(reply.status, reply.headers, reply.body)
+    assert (outcome.matches, outcome.cost_usd) == ((), Decimal(0))  # type: ignore[union-attr]
+
+
+def test_temperature_is_left_out_once_it_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    chat = Chat(model())
+    with caplog.at_level(logging.INFO):
+        assert refused(chat, REFUSED_TEMPERATURE) == "REQUEST_CHANGED"
+    assert "does not accept temperature: each request does without it" in caplog.text
+    assert "temperature" not in sent(chat)
+    assert isinstance(refused(chat, REFUSED_TEMPERATURE), Stray)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error("Unsupported", param="max_tokens"),
+        error(USE_THE_OTHER),
+        {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra"}]},
+        {"object": "error", "message": {"detail": [{"loc": ["body", "max_tokens"]}]}},
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+def test_the_limit_of_tokens_takes_its_other_name(refusal: object, status: int) -> None:
+    chat = Chat(model())
+    assert refused(chat, refusal, status) == "REQUEST_CHANGED"
+    request = sent(chat)
+    assert "max_tokens" not in request and request["max_completion_tokens"] == 256
+    # A server that refuses both names is not asked for ever.
+    back = json.dumps(refusal).replace("max_tokens", "max_completion_tokens")
+    assert isinstance(refused(chat, back.encode(), status), Stray)
+    assert sent(chat) == request
+
+
+def test_the_limit_of_the_user_takes_its_other_name_and_keeps_its_value() -> None:
+    chat = Chat(model(max_completion_tokens=2000))
+    assert refused(chat, error("No", param="max_completion_tokens")) == "REQUEST_CHANGED"
+    assert sent(chat)["max_tokens"] == 2000
+
+
+def test_a_request_that_was_under_way_meanwhile_is_sent_again_too() -> None:
+    chat = Chat(model())
+    old = chat.content(QUESTION)
+    assert refused(chat, REFUSED_TEMPERATURE) == "REQUEST_CHANGED"
+    assert refused(chat, REFUSED_TEMPERATURE, asked=old) == "REQUEST_CHANGED"
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal"),
+    [
+        (400, error("'response_format' is not supported", param="response_format")),
+        (404, REFUSED_TEMPERATURE),
+        (400, error("temperature is too high outside")),
+        (400, b"temperature"),
+        (422, b"[" * 5000),
+    ],
+)
+def test_no_other_refusal_changes_a_request(status: int, refusal: object) -> None:
+    chat = Chat(model())
+    before = sent(chat)
+    assert isinstance(refused(chat, refusal, status), Stray)
+    assert sent(chat) == before
+
+
+def test_a_wish_of_the_user_is_not_left_out() -> None:
+    chat = Chat(model(temperature=0.5))
+    assert isinstance(refused(chat, REFUSED_TEMPERATURE), Stray)
+    assert sent(chat)["temperature"] == 0.5
+
+
+def test_no_response_of_the_interface_is_read_as_a_record() -> None:
+    free = TokenPrices(Decimal(0), Decimal(0))
+    chat = Chat(LanguageModel("x", free, {}))
+    forged = chat.kept(QUESTION, b"{}", Received(200, {}, json.dumps(completion()).encode()))
+    assert forged.body.startswith(MAGIC)
+    kept = Interface().kept(QUESTION, b"", forged)
+    assert read_record(kept.body) is None
+    usual = Received(200, {}, b'{"success": true}')
+    assert Interface().kept(QUESTION, b"", usual) is usual
+
+
+def test_the_interface_is_asked_as_ever() -> None:
+    interface = Interface()
+    assert (
+        interface.content(Question("cpv", 'a "b" ü')) == '{"description": "a \\"b\\" ü"}'.encode()
+    )
+    assert interface.url(BaseUrl("https://x"), "psc") == "https://x/api/psc/match"
+    assert interface.key_header(KEY) == ("X-API-Key", KEY)
