@@ -107,7 +107,6 @@ class PaidService:
     language_model: str | None
     token_prices: TokenPrices | None
     request_fields: Mapping[str, Any] | None
-    chat: LanguageModel | None = field(init=False)
 
     def __init__(
         self,
@@ -140,7 +139,6 @@ class PaidService:
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
         chat = _chat(language_model, token_prices, request_fields)
         checked = flags | {
-            "chat": chat,
             "language_model": chat and chat.name,
             "token_prices": chat and chat.token_prices,
             "request_fields": chat and chat.fields,
@@ -202,6 +200,11 @@ class PaidService:
             if where.base_url == self.endpoint
         ]
         return pd.DataFrame(rows, columns=SPENT).astype({"day": "datetime64[s]"})
+
+    @property
+    def chat(self) -> LanguageModel | None:
+        """The language model that is asked; None for a deployment of the interface."""
+        return _chat(self.language_model, self.token_prices, self.request_fields)
 
     @property
     def endpoint(self) -> str:

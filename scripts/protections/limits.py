@@ -77,15 +77,15 @@ PROTECTIONS = (
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",
-        "    return max(highest or ZERO, TYPICAL_HIGH)\n",
-        "    return highest or TYPICAL_HIGH\n",
+        "    return max(highest or ZERO, typical)\n",
+        "    return highest or typical\n",
         "tests/paid/test_limits.py::"
         "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
     ),
     Protection(
         "a plan's highest cost is what its calls reserve",
-        "high = dearest(prices.high if prices else None)",
-        "high = prices.high if prices else dearest(None)",
+        "high = dearest(prices.high if prices else None, most)",
+        "high = prices.high if prices else dearest(None, most)",
         "tests/paid/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
     ),
     Protection(
