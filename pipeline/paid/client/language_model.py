@@ -60,7 +60,8 @@ class LanguageModel:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise SettingsError(
                 f"language_model is {name!r}.",
-                f"Give the name by which the server knows the model{beside('language_model', 'NAME')}.",
+                "Give the name by which the server knows the model"
+                f"{beside('language_model', 'NAME')}.",
             )
         return cls(name.strip(), _prices(token_prices), _fields(fields))
 
@@ -99,7 +100,8 @@ class LanguageModel:
         if dearest > most:
             raise SettingsError(
                 f"One call of {self.name} may cost {plain(dearest)} USD: {MOST_INPUT:,} input and "
-                f"{self.most_output:,} output tokens. {option('max_price')} allows {plain(most)} USD.",
+                f"{self.most_output:,} output tokens. {option('max_price')} allows {plain(most)} "
+                "USD.",
                 f"If that is right, allow it: {option('max_price', plain(dearest))}.",
             )
 

@@ -26,7 +26,7 @@ def completion(content: Any = '{"choice": "B"}', **changes: Any) -> dict[str, An
     """Return a chat completion; ``message``, ``finish_reason`` and ``usage`` may be changed."""
     message = {"role": "assistant", "content": content} | changes.pop("message", {})
     choice = {"index": 0, "message": message, "finish_reason": changes.pop("finish_reason", "stop")}
-    return {"object": "chat.completion", "choices": [choice], "usage": USAGE} | changes
+    return {"object": "chat.completion", "choices": [choice], "usage": {**USAGE}} | changes
 
 
 def error(message: str = "No.", **named: Any) -> dict[str, Any]:
