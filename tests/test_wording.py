@@ -153,7 +153,7 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("code_table", "systems", "Did you mean system?"),
         ("CsvOptions", "no_header", "Did you mean header or header_row?"),
         ("ExcelOptions", "sheets", "Did you mean sheet?"),
-        ("PaidService", "max_prices", "Did you mean max_price, max_cost or token_prices?"),
+        ("PaidService", "max_prices", "Did you mean max_price or max_cost or token_prices?"),
         ("PaidService", "zzz", "help(pipeline.PaidService) lists its arguments."),
         ("Classifier", "model", "Did you mean models?"),
         ("spark.classify", "rate", "Write service=pipeline.PaidService(rate=...)."),

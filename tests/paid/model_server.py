@@ -72,7 +72,7 @@ class ModelServer:
     ended_after: float = 0.0
     before: Callable[[], None] = lambda: None
 
-    async def send(self, system: System, text: str) -> Reply:
+    async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
         self.before()
         call = Call(system, text)
         self.asked.append(call)

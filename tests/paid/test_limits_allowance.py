@@ -105,7 +105,7 @@ class DatedServer(ModelServer):
     charges: list[tuple[float, Decimal]] = field(default_factory=list)
     now: Callable[[], float] = field(default_factory=Clock)
 
-    async def send(self, system: System, text: str) -> Reply:
+    async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
         what, at = self.script[0] if self.script else "detailed", self.now()
         at_once = len(self.asked) % 2 == 0
         price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE

@@ -222,7 +222,7 @@ def test_a_wait_for_the_limit_is_shown_with_its_end(job: Job) -> None:
 
 def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
     class Slow(ModelServer):
-        async def send(self, system: System, text: str) -> Reply:
+        async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
             await asyncio.sleep(40)
             return await super().send(system, text)
 

@@ -58,7 +58,7 @@ class Auditor(ModelServer):
         self.sent: Counter[Call] = Counter()
         self.unwritten: list[Call] = []
 
-    async def send(self, system: System, text: str) -> Reply:
+    async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
         call = Call(system, text)
         self.sent[call] += 1
         with closing(connect(self._path)) as ledger:
