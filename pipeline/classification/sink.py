@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.classification.provenance import PathType, manifest_path
 from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
-from pipeline.tables import ArrowWriter, Reader, Writer, split_suffixes
+from pipeline.tables import TABLE_FORMATS, ArrowWriter, Reader, Writer, split_suffixes
 
 __all__ = ["Draft", "Manifest", "MemorySink", "Sink", "default_output", "files_of", "partial_path"]
 
@@ -31,7 +31,7 @@ def default_output(
     """
     stem, suffix, compression = split_suffixes(source)
     if input_format != output_format or not suffix:
-        suffix, compression = ".json" if output_format == "ocds" else f".{output_format}", ""
+        suffix, compression = TABLE_FORMATS[output_format].suffixes[0], ""
     sample = "" if limit_rows is None else f".sample-{limit_rows}"
     return Path("outputs") / f"{stem}.classified{sample}{suffix}{compression}"
 

@@ -18,7 +18,7 @@ from pipeline.classification.sink import Draft
 from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
-from pipeline.tables import Reader, spooled
+from pipeline.tables import TABLE_FORMATS, Reader, spooled
 
 __all__ = ["StandardOutput", "from_standard_input"]
 
@@ -74,7 +74,7 @@ class StandardOutput:
             raise OutputError(
                 "Standard output is closed.", "Send it to a file or a command: > FILE, | COMMAND."
             )
-        if self.output_format in ("parquet", "xlsx") and sys.stdout.isatty():
+        if TABLE_FORMATS[self.output_format].is_packed and sys.stdout.isatty():
             raise OutputError(
                 f"A table of the format {self.output_format} cannot be shown on a terminal.",
                 "Send it to a file (> FILE, --output PATH), or show CSV: --output-format csv.",

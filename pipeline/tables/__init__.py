@@ -1,8 +1,4 @@
-"""Reads and writes tables of every format behind one interface, batch by batch.
-
-The modules of a format other than CSV are imported where a table has it: together they take a fifth
-of the start of a short run.
-"""
+"""Reads and writes tables of every format behind one interface, batch by batch."""
 
 from __future__ import annotations
 
@@ -16,22 +12,24 @@ from pipeline.errors import InputError, OutputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.quoting import listed
 from pipeline.tables.arrow import ArrowBatch, ArrowReader, ArrowWriter, labels
-from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_reader import CsvBatch, CsvReader
-from pipeline.tables.csv_writer import CsvWriter, check_csv
 from pipeline.tables.formats import (
-    TAB_SUFFIXES,
-    archived,
+    TABLE_FORMATS,
+    compression_of,
     format_of,
     has_table_suffix,
-    is_archive,
     is_table_name,
-    local_table,
+    module_of,
     output_format_of,
     split_suffixes,
+)
+from pipeline.tables.streams import (
+    archived,
+    is_archive,
+    local_table,
+    sha256_of,
+    spooled,
     unpacked,
 )
-from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import (
     Batch,
     Cells,
@@ -42,9 +40,10 @@ from pipeline.tables.table import (
     check_unchanged,
 )
 from pipeline.tables.texts import find_column, naming_all
-from pipeline.wording import AS_CSV, written_as
+from pipeline.wording import AS_CSV
 
 __all__ = [
+    "TABLE_FORMATS",
     "ArrowBatch",
     "ArrowReader",
     "ArrowWriter",
@@ -89,25 +88,8 @@ def open_reader(
         InputError: the file is missing or damaged, or has no such text column.
     """
     _check_file(path)
-    match format_of(path, input_format):
-        case "parquet":
-            from pipeline.tables.parquet import ParquetReader
-
-            return ParquetReader(path, text_columns)
-        case "jsonl":
-            from pipeline.tables.json_reader import JsonReader
-
-            return JsonReader(path, text_columns)
-        case "xlsx":
-            from pipeline.tables.xlsx_reader import XlsxReader
-
-            return XlsxReader(path, text_columns, excel or ExcelOptions())
-        case "ocds":
-            from pipeline.tables.ocds import OcdsReader
-
-            return OcdsReader(path, text_columns)
-        case "csv":
-            return CsvReader(path, text_columns, csv or CsvOptions())
+    module = module_of(format_of(path, input_format))
+    return module.open_reader(path, text_columns, csv or CsvOptions(), excel or ExcelOptions())
 
 
 def read_table(
@@ -136,35 +118,20 @@ def open_writer(
     Raises:
         OutputError: the format cannot hold the columns, or the compression that the name asks for.
     """
-    match output_format:
-        case "parquet":
-            from pipeline.tables.parquet import ParquetReader, ParquetWriter
-
-            _refuse_compression(name, "Parquet", ".parquet")
-            compression = reader.compression if isinstance(reader, ParquetReader) else ()
-            _refuse_duplicate_names(reader.schema.names, "Parquet")
-            return ParquetWriter(path, reader.schema, new_fields, compression)
-        case "ocds":
-            from pipeline.tables.ocds import OcdsWriter
-
-            _check_ocds(reader)
-            return OcdsWriter(path, name)
-        case "jsonl":
-            from pipeline.tables.json_reader import JsonReader
-            from pipeline.tables.json_writer import JsonWriter
-
-            _refuse_duplicate_names(reader.schema.names, "JSON")
-            return JsonWriter(path, name, isinstance(reader, JsonReader) and reader.in_list)
-        case "xlsx":
-            from pipeline.tables.xlsx_reader import XlsxReader
-            from pipeline.tables.xlsx_writer import XlsxCopy, XlsxWriter
-
-            _refuse_compression(name, "Excel", ".xlsx")
-            if isinstance(reader, XlsxReader):
-                return XlsxCopy(path, reader, new_fields)
-            return XlsxWriter(path, reader, new_fields)
-        case "csv":
-            return _csv_writer(path, name, reader, [field.name for field in new_fields])
+    known = TABLE_FORMATS[output_format]
+    if known.is_packed and compression_of(Path(name)):
+        raise OutputError(
+            f"{name!r} is the name of a compressed file, but {known.title} compresses its own "
+            "data.",
+            f"Use a name that ends in {known.suffixes[0]}.",
+        )
+    names = Counter(reader.schema.names) if known.unique_names else {}
+    if twice := sorted(name for name, often in names.items() if often > 1):
+        raise OutputError(
+            f"{known.title} cannot hold two columns with the same name: {listed(twice)}.",
+            f"Rename them, or write CSV: {AS_CSV}.",
+        )
+    return module_of(output_format).open_writer(path, name, reader, new_fields)
 
 
 def checked(batches: Iterable[Batch], output_format: Format) -> Iterator[Batch]:
@@ -174,33 +141,12 @@ def checked(batches: Iterable[Batch], output_format: Format) -> Iterator[Batch]:
         InputError: the format cannot hold a value.
         OutputError: there are too many rows for the format, or a text is too long.
     """
+    check = module_of(output_format).check
     rows = 0
     for batch in batches:
-        match output_format:
-            case "csv":
-                check_csv(batch)
-            case "parquet":
-                if not isinstance(batch, CsvBatch):
-                    batch.to_arrow()
-            case "jsonl":
-                from pipeline.tables.json_writer import check_json
-
-                check_json(batch)
-            case "xlsx":
-                from pipeline.tables.xlsx_writer import check_xlsx
-
-                check_xlsx(batch, rows)
+        check(batch, rows)
         rows += len(batch.texts)
         yield batch
-
-
-def _csv_writer(path: Path, name: str, reader: Reader, new_names: Sequence[str]) -> CsvWriter:
-    if isinstance(reader, CsvReader):
-        dialect, header = reader.dialect, reader.header
-        return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
-    _, suffix, _ = split_suffixes(Path(name))
-    dialect = Dialect("\t" if suffix.lower() in TAB_SUFFIXES else ",")
-    return CsvWriter(path, dialect, name, None, reader.schema.names, new_names)
 
 
 def _check_file(path: Path) -> None:
@@ -216,38 +162,13 @@ def _check_file(path: Path) -> None:
     if path.is_file():
         return
     if path.is_dir() or not path.exists():
+        titles = ", ".join(known.title for known in TABLE_FORMATS.values())
         what = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(
-            f"{path} {what}.", "Give the path of a table: CSV, Excel, JSON, OCDS or Parquet."
+            f"{path} {what}.",
+            f"Give the path of a table: {titles}.",
         )
     raise InputError(
         f"{path} is not a regular file, and a table must be read twice.",
         "Pipe it to standard input, with - as the path.",
     )
-
-
-def _check_ocds(reader: Reader) -> None:
-    from pipeline.tables.ocds import OcdsReader
-
-    if not isinstance(reader, OcdsReader):
-        raise OutputError(
-            "Only OCDS data can be written as OCDS.",
-            f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
-        )
-
-
-def _refuse_compression(name: str, words: str, suffix: str) -> None:
-    if compression_of(Path(name)):
-        raise OutputError(
-            f"{name!r} is the name of a compressed file, but {words} compresses its own data.",
-            f"Use a name that ends in {suffix}.",
-        )
-
-
-def _refuse_duplicate_names(names: Sequence[str], words: str) -> None:
-    twice = sorted(name for name, often in Counter(names).items() if often > 1)
-    if twice:
-        raise OutputError(
-            f"{words} cannot hold two columns with the same name: {listed(twice)}.",
-            f"Rename them, or write CSV: {AS_CSV}.",
-        )

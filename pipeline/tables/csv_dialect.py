@@ -13,7 +13,8 @@ from typing import Any
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, QuoteEscape
-from pipeline.tables.streams import open_input, refuse_other_contents
+from pipeline.tables.formats import refuse_other_contents
+from pipeline.tables.streams import open_input
 from pipeline.tables.texts import has_all
 from pipeline.wording import csv_option
 

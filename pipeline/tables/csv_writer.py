@@ -11,21 +11,43 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from pipeline.file_options import CsvOptions
 from pipeline.money import ZERO
 from pipeline.remembered import MOST_BYTES, Remembered
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_reader import CsvBatch
-from pipeline.tables.streams import compression_of, open_output
-from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns
+from pipeline.tables.csv_reader import CsvBatch, CsvReader
+from pipeline.tables.formats import compression_of, split_suffixes
+from pipeline.tables.streams import open_output
+from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns, Reader
 
-__all__ = ["CsvWriter", "check_csv"]
+__all__ = ["CsvWriter", "check", "open_reader", "open_writer"]
 
 CELLS_BYTES = 600
 """What the cells that rows may share take in memory beside their text."""
 
 
-def check_csv(batch: Batch) -> None:
+TAB_SUFFIXES = (".tsv", ".tab")
+
+
+def open_reader(path: Path, text_columns: Sequence[str], csv: CsvOptions, *_: object) -> CsvReader:
+    """Open a CSV file; see `pipeline.tables.open_reader`."""
+    return CsvReader(path, text_columns, csv)
+
+
+def open_writer(path: Path, name: str, reader: Reader, new_fields: Sequence[pa.Field]) -> CsvWriter:
+    """Open a CSV file, with the dialect of the input if that is one too."""
+    _, suffix, _ = split_suffixes(Path(name))
+    dialect, header = Dialect("\t" if suffix.lower() in TAB_SUFFIXES else ","), None
+    if isinstance(reader, CsvReader):
+        dialect, header = reader.dialect, reader.header
+    new_names = [field.name for field in new_fields]
+    return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
+
+
+def check(batch: Batch, _rows: int) -> None:
     """Check that the values of a batch can be written as text.
 
     Raises:

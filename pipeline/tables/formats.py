@@ -1,73 +1,335 @@
-"""Finds the format of a table from its name, and its local file."""
+"""The formats of tables, and how a file shows which it has: by its name and its first bytes."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path, PurePath, PurePosixPath
-from zipfile import BadZipFile, ZipFile, ZipInfo
+import codecs
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path, PurePath
+from typing import Literal, Protocol, TypeAlias, cast
 
-from pipeline.errors import InputError, OutputError, PipelineError
-from pipeline.file_options import Format
-from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath, CloudPath
+import pyarrow as pa
+
+from pipeline.errors import InputError, OutputError
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.regular import open_regular
-from pipeline.quoting import listed
-from pipeline.tables.streams import (
-    COMPRESSIONS,
-    SAMPLE_BYTES,
-    contents_of,
-    is_json_list,
-    open_input,
-    refuse_uncompressed,
-)
-from pipeline.wording import AS_CSV, OUTPUT, both, option
+from pipeline.tables.table import Batch, Reader, Writer
+from pipeline.wording import AS_CSV, OUTPUT, both, option, read_as
 
 __all__ = [
-    "TAB_SUFFIXES",
-    "archived",
+    "SAMPLE_BYTES",
+    "TABLE_FORMATS",
+    "Compression",
+    "compression_of",
+    "contents_of",
+    "first_bytes",
     "format_of",
     "has_table_suffix",
-    "is_archive",
+    "is_json_list",
     "is_table_name",
-    "local_table",
+    "module_of",
     "output_format_of",
+    "refuse_other_contents",
+    "refuse_uncompressed",
     "split_suffixes",
-    "unpacked",
 ]
 
-SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".xlsx": "xlsx",
-    ".json": "ocds",
+SAMPLE_BYTES = 64 * 1024
+"""How much of a file's beginning shows what it is."""
+
+
+Compression: TypeAlias = Literal["gzip", "zstd"]
+
+COMPRESSIONS: dict[str, Compression] = {
+    ".gz": "gzip",
+    ".gzip": "gzip",
+    ".zst": "zstd",
+    ".zstd": "zstd",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A format of table files: all that is known of it without reading one.
+
+    Attributes:
+        title: its name in messages.
+        suffixes: those of its files; new ones get the first.
+        module: the module of this package that reads and writes it; see `TableModule`.
+        words: what messages call such a file.
+        magic: what its first bytes may be; none if they do not tell it.
+        is_packed: whether its files are binary, and compress their own data.
+        unique_names: whether a file cannot have two columns of one name.
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    module: str
+    words: str = ""
+    magic: tuple[bytes, ...] = ()
+    is_packed: bool = False
+    unique_names: bool = False
+
+
+# A CSV file may have a column named PAR1; the fifth byte of Parquet begins a structure.
+TABLE_FORMATS: dict[Format, TableFormat] = {
+    "csv": TableFormat("CSV", (".csv", ".tsv", ".tab", ".txt"), "csv_writer"),
+    "parquet": TableFormat(
+        "Parquet", (".parquet", ".pq"), "parquet", "a Parquet file", (b"PAR1\x15",), True, True
+    ),
+    "jsonl": TableFormat(
+        "JSON Lines", (".jsonl", ".ndjson"), "json_writer", "JSON Lines", unique_names=True
+    ),
+    "xlsx": TableFormat(
+        "Excel",
+        (".xlsx",),
+        "xlsx_writer",
+        "an Excel workbook or another ZIP archive (.zip)",
+        (b"PK\x03\x04",),
+        is_packed=True,
+    ),
+    "ocds": TableFormat("OCDS", (".json",), "ocds", "OCDS data"),
+}
+"""All formats. A new one has an entry here, its name in `Format`, and a module."""
+
+SUFFIXES = {suffix: name for name, each in TABLE_FORMATS.items() for suffix in each.suffixes}
+
+
+class TableModule(Protocol):
+    """What the module of a format has. Each takes all arguments, and uses those that it needs."""
+
+    def open_reader(
+        self, path: Path, text_columns: Sequence[str], csv: CsvOptions, excel: ExcelOptions, /
+    ) -> Reader:
+        """Open a file; see `pipeline.tables.open_reader`."""
+        ...
+
+    def open_writer(
+        self, path: Path, name: str, reader: Reader, new_fields: Sequence[pa.Field], /
+    ) -> Writer:
+        """Open a file; see `pipeline.tables.open_writer`."""
+        ...
+
+    def check(self, batch: Batch, rows: int, /) -> None:
+        """Refuse what the format cannot hold; this many rows come before the batch."""
+        ...
+
+
+def module_of(name: Format) -> TableModule:
+    """Return the module of a format, which is imported where a table has it.
+
+    Together they take a fifth of the start of a short run.
+    """
+    return cast(TableModule, import_module(f"pipeline.tables.{TABLE_FORMATS[name].module}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file is by its first bytes.
+
+    Attributes:
+        kind: its name where one is expected; "" if none ever is.
+        suffix: the suffix that its name should have; "" if this tool cannot read it.
+        words: its name in messages.
+        hint: what to do with it.
+        magic: what its first bytes may be; none if they do not tell its kind.
+    """
+
+    kind: str
+    suffix: str
+    words: str
+    hint: str
+    magic: tuple[bytes, ...] = ()
+
+
+def _of_format(name: Format, suffix: str = "", words: str = "") -> Contents:
+    known = TABLE_FORMATS[name]
+    suffix = suffix or known.suffixes[0]
+    hint = f"{read_as(name)} it to end in {suffix}."
+    return Contents(known.title, suffix, words or known.words, hint, known.magic)
+
+
+def _unreadable(words: str, hint: str, *magic: bytes) -> Contents:
+    return Contents("", "", words, hint, magic)
+
+
+DECOMPRESS = "Decompress it first; if it holds CSV, rename it to end in {}."
+COMPRESS = "Decompress it first, or compress it with gzip or zstd."
+
+KNOWN = (
+    *(_of_format(name) for name, each in TABLE_FORMATS.items() if each.magic),
+    *(
+        Contents(name, suffix, f"data compressed with {name}", DECOMPRESS.format(suffix), (magic,))
+        for name, suffix, magic in (
+            ("gzip", ".csv.gz", b"\x1f\x8b"),
+            ("zstd", ".csv.zst", b"\x28\xb5\x2f\xfd"),
+        )
+    ),
+    _unreadable(
+        "data compressed with bzip2", COMPRESS, *(b"BZh%d1AY&SY" % level for level in range(1, 10))
+    ),
+    _unreadable("data compressed with xz", COMPRESS, b"\xfd7zXZ\x00"),
+    _unreadable("data compressed with 7-Zip", COMPRESS, b"7z\xbc\xaf\x27\x1c"),
+    _unreadable(
+        "an old (.xls) or a protected Excel workbook",
+        "Save it as .xlsx, without a password.",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    ),
+    _unreadable(
+        "a Git LFS pointer to the table",
+        "Download the table itself: git lfs pull.",
+        b"version https://git-lfs",
+    ),
+    Contents(
+        "UTF-16",
+        ".csv",
+        "text in UTF-16",
+        "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.",
+        (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    ),
+    _unreadable("a PDF document", "Export the table as CSV or Excel.", b"%PDF-"),
+    _unreadable(
+        "a web page",
+        "Download the table itself; perhaps the page is for logging in, or says what failed.",
+        b"<!DOCTYPE html",
+        b"<!doctype html",
+        b"<html",
+    ),
+)
+
+JSON = _unreadable(
+    "JSON",
+    "Write each row on a line, or take out the list of the rows, such as results: jq .results FILE "
+    "> ROWS.json.",
+)
+JSON_LIST = _of_format("jsonl", ".json", "a JSON list")
+JSON_LINES = _of_format("jsonl")
+OCDS = _of_format("ocds")
+
+PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
+RELEASE = re.compile(rb'"(?:tag|tender|awards|contracts|compiledRelease|releases)"\s*:\s*[{\[]')
+OCID = re.compile(rb'"ocid"\s*:\s*"')
+ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
+"""Members of OCDS packages and releases."""
+
+
+def contents_of(first: bytes) -> Contents | None:
+    """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
+    return _by_magic(first) or _json_contents(first)
+
+
+def is_json_list(first: bytes) -> bool:
+    """Return whether a file begins like one list of JSON objects, or is an empty list.
+
+    `contents_of` does not tell the latter: CSV may have a column named [].
+    """
+    found = contents_of(first)
+    return found is JSON_LIST or b"".join(first.removeprefix(codecs.BOM_UTF8).split()) == b"[]"
+
+
+def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
+    """Refuse a file that is recognised as another kind than the wanted one.
+
+    Without its first bytes, decompressed, they are read from the file. Any JSON may be OCDS, which
+    names what is wrong with it better.
+
+    Raises:
+        InputError: the file is of another kind.
+    """
+    found = contents_of(first_bytes(path) if first is None else first)
+    if found is None or found.kind == wanted or (found.kind, wanted) == ("UTF-16", "CSV"):
+        return
+    if found.magic or wanted != "OCDS":
+        raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
+
+
+def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> None:
+    """Refuse a file that is not compressed as its suffix says; a damaged one passes.
+
+    Raises:
+        InputError: its first bytes are others.
+    """
+    first = first_bytes(path)
+    found = _by_magic(first)
+    if not first or (found and found.kind == ("Excel" if wanted == "ZIP" else wanted)):
+        return
+    if found:
+        raise InputError(f"{path} holds {found.words}, no {wanted} data.", found.hint)
+    inner = Path(path.stem).suffix or ".csv"
+    raise InputError(
+        f"{path} holds no {wanted} data, although its name ends in {path.suffix}.",
+        f"If it is not compressed, rename it to end in {inner}, without {path.suffix}.",
+    )
+
+
+def _by_magic(first: bytes) -> Contents | None:
+    return next((known for known in KNOWN if first.startswith(known.magic)), None)
+
+
+def first_bytes(path: Path, compression: Compression | None = None) -> bytes:
+    """Return the beginning of a file, decompressed; b"" if it cannot be read."""
+    with (
+        suppress(OSError),
+        open_regular(path) as file,
+        pa.input_stream(file, compression=compression) as stream,
+    ):
+        return bytes(stream.read(SAMPLE_BYTES))
+    return b""
+
+
+def _json_contents(first: bytes) -> Contents | None:
+    """Return what a file is that begins with a JSON object or a list of objects.
+
+    The first cell of a CSV file may be an object too, so a line that continues after it is CSV.
+    """
+    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not begin.startswith((b"{", b"[")):
+        return None
+    is_ocds = _is_ocds(begin)
+    if begin.startswith(b"{") and is_ocds:
+        return OCDS
+    line = begin.splitlines()[0].rstrip()
+    bare = line.replace(b" ", b"")
+    if bare == b"[" or bare.startswith(b"[{"):
+        return OCDS if is_ocds else JSON_LIST
+    if bare == b"{":
+        return JSON
+    try:
+        return JSON_LINES if isinstance(json.loads(line), dict) else None
+    except json.JSONDecodeError as error:
+        cut_off = line == begin.rstrip() and not error.msg.startswith("Extra data")
+        return JSON_LINES if cut_off and bare.startswith(b'{"') else None
+    except (ValueError, RecursionError):  # not UTF-8, or nested a thousand times
+        return None
+
+
+def _is_ocds(begin: bytes) -> bool:
+    """Return whether an object is an OCDS package, release or record, by its first members."""
+    package = PACKAGE.search(begin) and (OCID.search(begin) or ABOUT.search(begin))
+    return bool(package or (OCID.search(begin) and RELEASE.search(begin)))
+
+
+def compression_of(path: PurePath) -> Compression | None:
+    """Return the compression of a file's last suffix, None without one."""
+    return COMPRESSIONS.get(path.suffix.lower())
+
 
 BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 """The formats whose files may have each other's suffixes."""
 
-TAB_SUFFIXES = (".tsv", ".tab")
-
 NOTES = ("readme.txt", "license.txt", "licence.txt")
 """Files beside tables that are none, although others that end in ``.txt`` are."""
 
-SUPPORTED = (
-    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), JSON lists and OCDS (.json), all also "
-    "with .gz or .zst, Excel (.xlsx) and Parquet (.parquet) are"
+SUPPORTED = ", ".join(
+    f"{each.title} ({', '.join(each.suffixes)})" for each in TABLE_FORMATS.values()
 )
 
 SHEET = "Save it as .xlsx or .csv first."
 OTHER = "Convert the file to CSV or Parquet first."
-PACKED = "Decompress the file first, or compress it with gzip or zstd."
 
 UNSUPPORTED = {
     ".xlsm": ("Excel with macros", SHEET),
@@ -79,9 +341,9 @@ UNSUPPORTED = {
     ".orc": ("ORC", OTHER),
     ".arrow": ("Arrow IPC", OTHER),
     ".feather": ("Feather", OTHER),
-    ".bz2": ("Compression with bzip2", PACKED),
-    ".xz": ("Compression with xz", PACKED),
-    ".7z": ("7-Zip", PACKED),
+    ".bz2": ("Compression with bzip2", COMPRESS),
+    ".xz": ("Compression with xz", COMPRESS),
+    ".7z": ("7-Zip", COMPRESS),
 }
 """Other suffixes: the name of the format, and how to convert such a file."""
 
@@ -140,10 +402,10 @@ def output_format_of(
     """
     named = _by_suffix(path)
     if stated and named and stated != named and not {stated, named} <= set(BY_CONTENTS):
-        suffix = next(suffix for suffix, found in SUFFIXES.items() if found == stated)
         raise OutputError(
             f"The name {path.name!r} says {named}, and {option('output_format')} says {stated}.",
-            f"Leave out {option('output_format')}, or use a name that ends in {suffix}.",
+            f"Leave out {option('output_format')}, or use a name that ends in "
+            f"{TABLE_FORMATS[stated].suffixes[0]}.",
         )
     found = stated or named
     if found == "ocds" and input_format == "jsonl" and stated is None:
@@ -162,20 +424,19 @@ def output_format_of(
 def _unknown(path: PurePath) -> str:
     suffix = _suffix(path)
     if suffix in UNSUPPORTED:
-        return f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
+        return (
+            f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet. Supported: {SUPPORTED}, "
+            "all but Parquet and Excel also with .gz or .zst."
+        )
     return f"The name {path.name!r} does not show the format of the table."
 
 
 def _json_format(path: Path) -> Format | None:
     """Return the format of a JSON file by its first bytes; None if they do not show it."""
-    first = b""
-    with suppress(InputError), open_input(path) as stream:
-        first = stream.read(SAMPLE_BYTES)
-    if is_json_list(first):
-        return "jsonl"
-    found = contents_of(first)
-    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl"}
-    return kinds.get(found.kind) if found else None
+    first = first_bytes(path, compression_of(path))
+    found = JSON_LIST if is_json_list(first) else contents_of(first)
+    kind = found.kind if found else ""
+    return next((each for each in BY_CONTENTS if TABLE_FORMATS[each].title == kind), None)
 
 
 def _by_suffix(path: PurePath) -> Format | None:
@@ -190,124 +451,3 @@ def _uncompressed(path: PurePath) -> tuple[str, str]:
     """Return a file's name without its compression suffix, and that suffix."""
     compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
     return path.name.removesuffix(compression), compression
-
-
-DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
-"""What reading an archive raises if it is damaged, encrypted, or compressed in an unknown way."""
-
-SMALL = 2**30
-MOST_TIMES = 200
-"""A table over 1 GiB that is this many times as large as in its archive is not unpacked. Tables of
-text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
-
-SPARE = 2**28
-"""Bytes of the disk that must stay free."""
-
-
-def is_archive(path: PurePath) -> bool:
-    """Return whether a name is that of a ZIP archive."""
-    return path.suffix.lower() == ".zip"
-
-
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """Copy the table of an archive to a temporary file; errors name the archive.
-
-    Raises:
-        InputError: the archive is damaged, does not hold exactly one table, or holds one that is
-            too large.
-    """
-    with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-        copy = _copied(path, Path(folder))
-        try:
-            yield copy
-        except PipelineError as error:
-            error.message = error.message.replace(str(copy), f"{path} ({copy.name})")
-            raise
-
-
-def archived(path: Path) -> list[str]:
-    """Return the names of the tables in an archive, without what systems add to it.
-
-    Raises:
-        InputError: the archive is damaged.
-    """
-    with _opened(path) as archive:
-        return _tables(archive)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[ZipFile]:
-    try:
-        with open_regular(path) as file, ZipFile(file) as archive:
-            yield archive
-    except DAMAGED as error:
-        refuse_uncompressed(path, "ZIP")
-        raise InputError(
-            f"{path} cannot be unpacked: {error}.",
-            "Unpack it yourself, and give the path of the table.",
-        ) from error
-
-
-def _copied(path: Path, folder: Path) -> Path:
-    with _opened(path) as archive:
-        tables = _tables(archive)
-        if len(tables) != 1:
-            found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
-            raise InputError(
-                f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
-            )
-        _check_size(path, archive.getinfo(tables[0]), folder)
-        copy = folder / PurePosixPath(tables[0]).name
-        with archive.open(tables[0]) as packed, copy.open("wb") as target:
-            shutil.copyfileobj(packed, target)
-        return copy
-
-
-def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
-    """Refuse a table that would fill the disk; no more bytes than its stated size are unpacked."""
-    size, packed = table.file_size, max(1, table.compress_size)
-    holds = f"{path} holds {table.filename!r} with {size:,} bytes"
-    if size > SMALL and size > MOST_TIMES * packed:
-        raise InputError(
-            f"{holds}, {size // packed:,} times as many as in the archive.",
-            f"If that is right, unpack it yourself; over {MOST_TIMES} times looks like an attack.",
-        )
-    free = shutil.disk_usage(folder).free
-    if size > free - SPARE:
-        raise InputError(
-            f"{holds}, and {folder.parent} has {free:,} bytes free.",
-            "Free some space, name a larger folder in the variable TMPDIR, or unpack it yourself.",
-        )
-
-
-def _tables(archive: ZipFile) -> list[str]:
-    names = [(info.filename, PurePosixPath(info.filename)) for info in archive.infolist()]
-    return [  # a name may be there twice
-        name
-        for name, inner in names
-        if is_table_name(inner) and not inner.name.startswith((".", "_"))
-        if inner.parts[0] != "__MACOSX"
-    ]
-
-
-@contextmanager
-def local_table(given: AnyPath, storage: Storage) -> Iterator[tuple[Path, str | None]]:
-    """Yield the file of a table, and the version of the object that it is a copy of.
-
-    The file is temporary if the table is an object or in an archive; errors name what was given.
-
-    Raises:
-        InputError: the object or the archive cannot be read.
-    """
-    if not isinstance(given, CloudPath):
-        with unpacked(given) if is_archive(given) else nullcontext(given) as path:
-            yield path, None
-        return
-    with storage.local_copy(given) as (copy, version):
-        try:
-            with local_table(copy, storage) as (path, _):
-                yield path, version
-        except PipelineError as error:
-            error.message = error.message.replace(str(copy), str(given))
-            raise

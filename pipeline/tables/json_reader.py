@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted, readable
+from pipeline.tables.formats import SAMPLE_BYTES, is_json_list, refuse_other_contents
 from pipeline.tables.json_records import (
     NAN,
     NESTED_NAMES,
@@ -29,14 +30,7 @@ from pipeline.tables.json_records import (
     raw_members,
     texts_at,
 )
-from pipeline.tables.streams import (
-    SAMPLE_BYTES,
-    FileReader,
-    is_json_list,
-    not_utf_8,
-    open_input,
-    refuse_other_contents,
-)
+from pipeline.tables.streams import FileReader, not_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
 from pipeline.wording import marked, option, written_as

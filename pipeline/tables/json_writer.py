@@ -14,18 +14,30 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.tables.cells import arrow_cells, without_encoding
-from pipeline.tables.formats import split_suffixes
-from pipeline.tables.json_reader import JsonBatch
-from pipeline.tables.streams import compression_of, open_output
-from pipeline.tables.table import Batch, NewColumn
+from pipeline.tables.formats import compression_of, split_suffixes
+from pipeline.tables.json_reader import JsonBatch, JsonReader
+from pipeline.tables.streams import open_output
+from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.wording import written_as
 
-__all__ = ["JsonWriter", "check_json", "json_bytes"]
+__all__ = ["JsonWriter", "check", "json_bytes", "open_reader", "open_writer"]
 
 SPACE = b" \t\r\n"
 
 NO_NUMBERS = ("nan", "inf", "-inf")
 """Floats that JSON does not have; they are written as text."""
+
+
+def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> JsonReader:
+    """Open a file of JSON Lines, or a list; see `pipeline.tables.open_reader`."""
+    return JsonReader(path, text_columns)
+
+
+def open_writer(
+    path: Path, name: str, reader: Reader, _new_fields: Sequence[pa.Field]
+) -> JsonWriter:
+    """Open a file of JSON Lines, or a list; see `JsonWriter`."""
+    return JsonWriter(path, name, isinstance(reader, JsonReader) and reader.in_list)
 
 
 class JsonWriter:
@@ -71,7 +83,7 @@ class JsonWriter:
         self._closing.close()
 
 
-def check_json(batch: Batch) -> None:
+def check(batch: Batch, _rows: int) -> None:
     """Check that a value of a batch is not one that JSON cannot hold.
 
     Raises:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS
-from pipeline.errors import InputError
+from pipeline.errors import InputError, OutputError
 from pipeline.settings import TEXT_COLUMNS
+from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.json_reader import TOKEN, RawRecord, Scan, with_rows_within
 from pipeline.tables.json_records import (
     NESTED_NAMES,
@@ -24,12 +25,36 @@ from pipeline.tables.json_records import (
     texts_at,
 )
 from pipeline.tables.json_writer import JsonWriter, json_bytes
-from pipeline.tables.streams import FileReader, not_utf_8, refuse_other_contents
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
+from pipeline.tables.streams import FileReader, not_utf_8
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import check_absent, encodable, join_texts
-from pipeline.wording import option
+from pipeline.wording import option, written_as
 
-__all__ = ["OcdsReader", "OcdsWriter", "elements"]
+__all__ = ["OcdsReader", "OcdsWriter", "check", "elements", "open_reader", "open_writer"]
+
+
+def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> OcdsReader:
+    """Open a file of OCDS; see `pipeline.tables.open_reader`."""
+    return OcdsReader(path, text_columns)
+
+
+def open_writer(path: Path, name: str, reader: Reader, _: Sequence[pa.Field]) -> OcdsWriter:
+    """Open a file of OCDS; see `pipeline.tables.open_writer`.
+
+    Raises:
+        OutputError: the input is no OCDS.
+    """
+    if not isinstance(reader, OcdsReader):
+        raise OutputError(
+            "Only OCDS data can be written as OCDS.",
+            f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
+        )
+    return OcdsWriter(path, name)
+
+
+def check(_batch: Batch, _rows: int) -> None:
+    """Do nothing: the values are those of the input."""
+
 
 LISTS = (b'"releases"', b'"records"')
 

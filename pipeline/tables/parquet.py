@@ -25,11 +25,44 @@ from pipeline.tables.arrow import (
     with_metadata,
 )
 from pipeline.tables.cells import leaves
-from pipeline.tables.streams import FileReader, refuse_other_contents
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
+from pipeline.tables.csv_reader import CsvBatch
+from pipeline.tables.formats import refuse_other_contents
+from pipeline.tables.streams import FileReader
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.wording import AS_CSV, both
 
-__all__ = ["ARROW_SCHEMA", "ParquetReader", "ParquetWriter", "int96_columns"]
+__all__ = [
+    "ARROW_SCHEMA",
+    "ParquetReader",
+    "ParquetWriter",
+    "check",
+    "int96_columns",
+    "open_reader",
+    "open_writer",
+]
+
+
+def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> ParquetReader:
+    """Open a Parquet file; see `pipeline.tables.open_reader`."""
+    return ParquetReader(path, text_columns)
+
+
+def open_writer(
+    path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
+) -> ParquetWriter:
+    """Open a Parquet file, compressed like the input if that is one too."""
+    compression = reader.compression if isinstance(reader, ParquetReader) else ()
+    return ParquetWriter(path, reader.schema, new_fields, compression)
+
+
+def check(batch: Batch, _rows: int) -> None:
+    """Check that the columns of a batch can be those of a Parquet file.
+
+    Raises:
+        InputError: a value cannot be in an Arrow column.
+    """
+    if not isinstance(batch, CsvBatch):  # all are text
+        batch.to_arrow()
 
 
 ARROW_SCHEMA = b"ARROW:schema"

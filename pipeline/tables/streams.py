@@ -1,302 +1,56 @@
-"""Opens files as byte streams, and recognises what they hold by their first bytes."""
+"""Opens files, objects and archives as byte streams of tables."""
 
 from __future__ import annotations
 
 import codecs
 import hashlib
-import json
-import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from contextlib import contextmanager, nullcontext
+from pathlib import Path, PurePath, PurePosixPath
+from typing import BinaryIO
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, PipelineError
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import open_regular
-from pipeline.wording import read_as
+from pipeline.quoting import listed
+from pipeline.tables.formats import (
+    Compression,
+    Contents,
+    compression_of,
+    contents_of,
+    first_bytes,
+    is_json_list,
+    is_table_name,
+    refuse_uncompressed,
+)
 
 __all__ = [
-    "SAMPLE_BYTES",
     "FileReader",
-    "compression_of",
-    "contents_of",
+    "archived",
     "described_encodings",
-    "is_json_list",
+    "is_archive",
     "is_utf_8",
+    "local_table",
     "not_utf_8",
     "open_input",
     "open_output",
-    "refuse_other_contents",
-    "refuse_uncompressed",
     "sha256_of",
     "spooled",
+    "unpacked",
 ]
-
-SAMPLE_BYTES = 64 * 1024
-"""How much of a file's beginning shows what it is."""
-
-Kind: TypeAlias = Literal[
-    "CSV",
-    "Parquet",
-    "gzip",
-    "zstd",
-    "other compression",
-    "Excel",
-    "Git LFS",
-    "UTF-16",
-    "OLE",
-    "PDF",
-    "HTML",
-    "JSON",
-    "JSON list",
-    "JSON Lines",
-    "OCDS",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A kind of file that is not CSV.
-
-    Attributes:
-        kind: its name in the code.
-        suffix: the suffix that its name should have; "" if this tool cannot read it.
-        words: its name in messages.
-        hint: what to do with it.
-        magic: what its first bytes may be; none if they do not tell its kind.
-    """
-
-    kind: Kind
-    suffix: str
-    words: str
-    hint: str
-    magic: tuple[bytes, ...] = ()
-
-
-# A CSV file may have a column named PAR1; the fifth byte of Parquet begins a structure.
-KNOWN = (
-    Contents(
-        "Parquet",
-        ".parquet",
-        "a Parquet file",
-        f"{read_as('parquet')} it to end in .parquet.",
-        (b"PAR1\x15",),
-    ),
-    Contents(
-        "gzip",
-        ".csv.gz",
-        "data compressed with gzip",
-        "Decompress it first; if it holds CSV, rename it to end in .csv.gz.",
-        (b"\x1f\x8b",),
-    ),
-    Contents(
-        "zstd",
-        ".csv.zst",
-        "data compressed with zstd",
-        "Decompress it first; if it holds CSV, rename it to end in .csv.zst.",
-        (b"\x28\xb5\x2f\xfd",),
-    ),
-    *(
-        Contents(
-            "other compression",
-            "",
-            f"data compressed with {name}",
-            "Decompress it first, or compress it with gzip or zstd.",
-            magics,
-        )
-        for name, magics in (
-            ("bzip2", tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))),
-            ("xz", (b"\xfd7zXZ\x00",)),
-            ("7-Zip", (b"7z\xbc\xaf\x27\x1c",)),
-        )
-    ),
-    Contents(
-        "Excel",
-        ".xlsx",
-        "an Excel workbook or another ZIP archive",
-        f"{read_as('xlsx')} it to end in .xlsx (in .zip if it is an archive).",
-        (b"PK\x03\x04",),
-    ),
-    Contents(
-        "OLE",
-        "",
-        "an old (.xls) or a protected Excel workbook",
-        "Save it as .xlsx, without a password.",
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
-    ),
-    Contents(
-        "Git LFS",
-        "",
-        "a Git LFS pointer to the table",
-        "Download the table itself: git lfs pull.",
-        (b"version https://git-lfs",),
-    ),
-    Contents(
-        "UTF-16",
-        ".csv",
-        "text in UTF-16",
-        "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.",
-        (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-    ),
-    Contents("PDF", "", "a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
-    Contents(
-        "HTML",
-        "",
-        "a web page",
-        "Download the table itself; perhaps the page is for logging in, or says what failed.",
-        (b"<!DOCTYPE html", b"<!doctype html", b"<html"),
-    ),
-)
-
-JSON = Contents(
-    "JSON",
-    "",
-    "JSON",
-    "Write each row on a line, or take out the list of the rows, such as results: jq .results FILE "
-    "> ROWS.json.",
-)
-JSON_LIST = Contents(
-    "JSON list",
-    ".json",
-    "a JSON list",
-    f"{read_as('jsonl')} it to end in .json.",
-)
-JSON_LINES = Contents(
-    "JSON Lines",
-    ".jsonl",
-    "JSON Lines",
-    f"{read_as('jsonl')} it to end in .jsonl.",
-)
-OCDS = Contents(
-    "OCDS",
-    ".json",
-    "OCDS data",
-    f"{read_as('ocds')} it to end in .json.",
-)
-
-PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
-RELEASE = re.compile(rb'"(?:tag|tender|awards|contracts|compiledRelease|releases)"\s*:\s*[{\[]')
-OCID = re.compile(rb'"ocid"\s*:\s*"')
-ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
-"""Members of OCDS packages and releases."""
-
-
-def contents_of(first: bytes) -> Contents | None:
-    """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
-    return _by_magic(first) or _json_contents(first)
-
-
-def is_json_list(first: bytes) -> bool:
-    """Return whether a file begins like one list of JSON objects, or is an empty list.
-
-    `contents_of` does not tell the latter: CSV may have a column named [].
-    """
-    found = contents_of(first)
-    is_empty = b"".join(first.removeprefix(codecs.BOM_UTF8).split()) == b"[]"
-    return is_empty or (found is not None and found.kind == "JSON list")
-
-
-def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:
-    """Refuse a file that is recognised as another kind than the wanted one.
-
-    Without its first bytes, decompressed, they are read from the file. Any JSON may be OCDS, which
-    names what is wrong with it better.
-
-    Raises:
-        InputError: the file is of another kind.
-    """
-    found = contents_of(_first_of(path) if first is None else first)
-    if found is None or found.kind == wanted or (found.kind, wanted) == ("UTF-16", "CSV"):
-        return
-    if found.magic or wanted != "OCDS":
-        raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
-
-
-def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> None:
-    """Refuse a file that is not compressed as its suffix says; a damaged one passes.
-
-    Raises:
-        InputError: its first bytes are others.
-    """
-    first = _first_of(path)
-    found = _by_magic(first)
-    if not first or (found and found.kind == ("Excel" if wanted == "ZIP" else wanted)):
-        return
-    if found:
-        raise InputError(f"{path} holds {found.words}, no {wanted} data.", found.hint)
-    inner = Path(path.stem).suffix or ".csv"
-    raise InputError(
-        f"{path} holds no {wanted} data, although its name ends in {path.suffix}.",
-        f"If it is not compressed, rename it to end in {inner}, without {path.suffix}.",
-    )
-
-
-def _by_magic(first: bytes) -> Contents | None:
-    return next((known for known in KNOWN if first.startswith(known.magic)), None)
-
-
-def _first_of(path: Path) -> bytes:
-    with suppress(OSError), open_regular(path) as file:
-        return file.read(SAMPLE_BYTES)
-    return b""
-
-
-def _json_contents(first: bytes) -> Contents | None:
-    """Return what a file is that begins with a JSON object or a list of objects.
-
-    The first cell of a CSV file may be an object too, so a line that continues after it is CSV.
-    """
-    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
-    if not begin.startswith((b"{", b"[")):
-        return None
-    is_ocds = _is_ocds(begin)
-    if begin.startswith(b"{") and is_ocds:
-        return OCDS
-    line = begin.splitlines()[0].rstrip()
-    bare = line.replace(b" ", b"")
-    if bare == b"[" or bare.startswith(b"[{"):
-        return OCDS if is_ocds else JSON_LIST
-    if bare == b"{":
-        return JSON
-    try:
-        return JSON_LINES if isinstance(json.loads(line), dict) else None
-    except json.JSONDecodeError as error:
-        cut_off = line == begin.rstrip() and not error.msg.startswith("Extra data")
-        return JSON_LINES if cut_off and bare.startswith(b'{"') else None
-    except (ValueError, RecursionError):  # not UTF-8, or nested a thousand times
-        return None
-
-
-def _is_ocds(begin: bytes) -> bool:
-    """Return whether an object is an OCDS package, release or record, by its first members."""
-    package = PACKAGE.search(begin) and (OCID.search(begin) or ABOUT.search(begin))
-    return bool(package or (OCID.search(begin) and RELEASE.search(begin)))
-
 
 ENCODINGS = ("cp1252", "latin1", "cp1250", "cp1251")
 """Encodings of tables that are not UTF-8: those of Windows for Western, Central and Eastern Europe,
 and latin1, which reads everything."""
 
 CHUNK_BYTES = 1 << 20
-
-Compression: TypeAlias = Literal["gzip", "zstd"]
-
-COMPRESSIONS: dict[str, Compression] = {
-    ".gz": "gzip",
-    ".gzip": "gzip",
-    ".zst": "zstd",
-    ".zstd": "zstd",
-}
-
-
-def compression_of(path: Path) -> Compression | None:
-    """Return the compression of a file's last suffix, None without one."""
-    return COMPRESSIONS.get(path.suffix.lower())
 
 
 @contextmanager
@@ -382,17 +136,13 @@ def spooled(stream: BinaryIO) -> Iterator[Path]:
 
 def _suffix_of(path: Path) -> str:
     """Return the suffix that the name of a file should have."""
-    with path.open("rb") as file:
-        first = file.read(SAMPLE_BYTES)
-    found = contents_of(first)
-    if found is None or found.kind not in ("gzip", "zstd"):
-        return _table_suffix(first)
-    try:
-        with pa.input_stream(pa.BufferReader(first), compression=found.kind) as stream:
-            first = stream.read(SAMPLE_BYTES)
-    except OSError:  # damaged, as opening the file will show; or cut off at the sample
-        first = b""
-    return f"{_table_suffix(first)}{'.gz' if found.kind == 'gzip' else '.zst'}"
+    match contents_of(first := first_bytes(path)):
+        case Contents(kind="gzip" | "zstd" as compression):
+            # Damaged data have no first bytes, as opening the file will show.
+            suffix = _table_suffix(first_bytes(path, compression))
+            return f"{suffix}{'.gz' if compression == 'gzip' else '.zst'}"
+        case _:
+            return _table_suffix(first)
 
 
 def _table_suffix(first: bytes) -> str:
@@ -449,3 +199,124 @@ def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(
         f"{path} cannot be read: {error}.", "Check that it exists, is readable and complete."
     )
+
+
+DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+"""What reading an archive raises if it is damaged, encrypted, or compressed in an unknown way."""
+
+SMALL = 2**30
+MOST_TIMES = 200
+"""A table over 1 GiB that is this many times as large as in its archive is not unpacked. Tables of
+text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
+
+SPARE = 2**28
+"""Bytes of the disk that must stay free."""
+
+
+def is_archive(path: PurePath) -> bool:
+    """Return whether a name is that of a ZIP archive."""
+    return path.suffix.lower() == ".zip"
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Copy the table of an archive to a temporary file; errors name the archive.
+
+    Raises:
+        InputError: the archive is damaged, does not hold exactly one table, or holds one that is
+            too large.
+    """
+    with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
+        copy = _copied(path, Path(folder))
+        try:
+            yield copy
+        except PipelineError as error:
+            error.message = error.message.replace(str(copy), f"{path} ({copy.name})")
+            raise
+
+
+def archived(path: Path) -> list[str]:
+    """Return the names of the tables in an archive, without what systems add to it.
+
+    Raises:
+        InputError: the archive is damaged.
+    """
+    with _opened(path) as archive:
+        return _tables(archive)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ZipFile]:
+    try:
+        with open_regular(path) as file, ZipFile(file) as archive:
+            yield archive
+    except DAMAGED as error:
+        refuse_uncompressed(path, "ZIP")
+        raise InputError(
+            f"{path} cannot be unpacked: {error}.",
+            "Unpack it yourself, and give the path of the table.",
+        ) from error
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    with _opened(path) as archive:
+        tables = _tables(archive)
+        if len(tables) != 1:
+            found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
+            raise InputError(
+                f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
+            )
+        _check_size(path, archive.getinfo(tables[0]), folder)
+        copy = folder / PurePosixPath(tables[0]).name
+        with archive.open(tables[0]) as packed, copy.open("wb") as target:
+            shutil.copyfileobj(packed, target)
+        return copy
+
+
+def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
+    """Refuse a table that would fill the disk; no more bytes than its stated size are unpacked."""
+    size, packed = table.file_size, max(1, table.compress_size)
+    holds = f"{path} holds {table.filename!r} with {size:,} bytes"
+    if size > SMALL and size > MOST_TIMES * packed:
+        raise InputError(
+            f"{holds}, {size // packed:,} times as many as in the archive.",
+            f"If that is right, unpack it yourself; over {MOST_TIMES} times looks like an attack.",
+        )
+    free = shutil.disk_usage(folder).free
+    if size > free - SPARE:
+        raise InputError(
+            f"{holds}, and {folder.parent} has {free:,} bytes free.",
+            "Free some space, name a larger folder in the variable TMPDIR, or unpack it yourself.",
+        )
+
+
+def _tables(archive: ZipFile) -> list[str]:
+    names = [(info.filename, PurePosixPath(info.filename)) for info in archive.infolist()]
+    return [  # a name may be there twice
+        name
+        for name, inner in names
+        if is_table_name(inner) and not inner.name.startswith((".", "_"))
+        if inner.parts[0] != "__MACOSX"
+    ]
+
+
+@contextmanager
+def local_table(given: AnyPath, storage: Storage) -> Iterator[tuple[Path, str | None]]:
+    """Yield the file of a table, and the version of the object that it is a copy of.
+
+    The file is temporary if the table is an object or in an archive; errors name what was given.
+
+    Raises:
+        InputError: the object or the archive cannot be read.
+    """
+    if not isinstance(given, CloudPath):
+        with unpacked(given) if is_archive(given) else nullcontext(given) as path:
+            yield path, None
+        return
+    with storage.local_copy(given) as (copy, version):
+        try:
+            with local_table(copy, storage) as (path, _):
+                yield path, version
+        except PipelineError as error:
+            error.message = error.message.replace(str(copy), str(given))
+            raise

@@ -25,8 +25,9 @@ from pipeline.files.workbook import (
     column_letters,
 )
 from pipeline.quoting import listed, quoted
+from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
-from pipeline.tables.streams import FileReader, refuse_other_contents
+from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, has_all, join_texts
 from pipeline.wording import excel_option, marked

@@ -17,10 +17,9 @@ from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
-import xlsxwriter
-from xlsxwriter.exceptions import XlsxWriterException
 
 from pipeline.errors import OutputError
+from pipeline.file_options import ExcelOptions
 from pipeline.files.workbook import (
     CHARACTERS,
     COLUMNS,
@@ -37,7 +36,7 @@ from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
 from pipeline.wording import AS_CSV
 
-__all__ = ["XlsxCopy", "XlsxWriter", "check_xlsx"]
+__all__ = ["XlsxCopy", "XlsxWriter", "check", "open_reader", "open_writer"]
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +59,22 @@ SPANS = re.compile(rb"\sspans=\"[^\"]*\"")
 
 CALCULATION = re.compile(rb"<(?:\w+:)?(?:Override|Relationship)\b[^>]*calcChain\.xml[^>]*>")
 """The links to the order of calculation, which spreadsheet programs find again."""
+
+
+def open_reader(
+    path: Path, text_columns: Sequence[str], _csv: object, excel: ExcelOptions
+) -> XlsxReader:
+    """Open a workbook; see `pipeline.tables.open_reader`."""
+    return XlsxReader(path, text_columns, excel)
+
+
+def open_writer(
+    path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
+) -> XlsxCopy | XlsxWriter:
+    """Open a workbook: a copy of the input if that is one too."""
+    if isinstance(reader, XlsxReader):
+        return XlsxCopy(path, reader, new_fields)
+    return XlsxWriter(path, reader, new_fields)
 
 
 class _NewValues:
@@ -197,6 +212,8 @@ class XlsxWriter:
     replaced_characters = 0
 
     def __init__(self, path: Path, reader: Reader, new_fields: Sequence[pa.Field]) -> None:
+        import xlsxwriter  # copies of workbooks do not need it, and it takes a tenth of a start
+
         names = [*reader.schema.names, *(field.name for field in new_fields)]
         _check_columns(len(names))
         self._new = _NewValues()
@@ -227,6 +244,8 @@ class XlsxWriter:
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
         """Finish the workbook."""
+        from xlsxwriter.exceptions import XlsxWriterException
+
         with self._closing:
             try:
                 self._book.close()
@@ -266,7 +285,7 @@ class XlsxWriter:
                 sheet.write_string(row, column, value)
 
 
-def check_xlsx(batch: Batch, rows: int) -> None:
+def check(batch: Batch, rows: int) -> None:
     """Refuse rows that a sheet cannot hold.
 
     ``rows`` of the table come before them.

@@ -43,8 +43,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a value that the output cannot hold is found before anything is bought",
-        "                check_csv(batch)\n",
-        "                pass\n",
+        "        check(batch, rows)\n",
+        "        pass\n",
         "tests/paid/test_before_buying.py::"
         "test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought",
     ),

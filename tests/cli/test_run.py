@@ -147,7 +147,10 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "nowhere.csv"], "Give the path of a table: CSV, Excel, JSON, OCDS or Parquet."),
+        (
+            ["run", "nowhere.csv"],
+            "Give the path of a table: CSV, Parquet, JSON Lines, Excel, OCDS.",
+        ),
         (["run", "tenders.csv", "--text-column", "Descripton"], "Did you mean 'description'?"),
         (["run", "tenders.csv", "--systems", "cpv,ted"], "Choose from cpv, psc, unspsc, naics"),
         (["run", "tenders.csv", "--top", "99"], "from 1 to 10"),

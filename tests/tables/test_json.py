@@ -229,7 +229,7 @@ def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path:
 
 def test_two_columns_of_one_name_cannot_become_keys(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,a\n1,2\n")
-    with pytest.raises(OutputError, match="JSON cannot hold two columns with the same name: 'a'"):
+    with pytest.raises(OutputError, match="Lines cannot hold two columns with the same name: 'a'"):
         rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.jsonl", [], "jsonl")
 
 

@@ -15,13 +15,8 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.tables import open_reader, read_table
-from pipeline.tables.streams import (
-    compression_of,
-    open_input,
-    open_output,
-    sha256_of,
-    spooled,
-)
+from pipeline.tables.formats import compression_of
+from pipeline.tables.streams import open_input, open_output, sha256_of, spooled
 from tests.tables.csv_files import compressed
 
 DATA = b"a,b\n1,2\n" * 1000
@@ -90,8 +85,8 @@ def test_damaged_data_are_an_error_that_names_the_file(tmp_path: Path, suffix: s
         (
             "t.csv.gz",
             b"PK\x03\x04...",
-            "holds an Excel workbook or another ZIP archive, no gzip data.",
-            "Use --input-format xlsx, or rename it to end in .xlsx (in .zip if it is an archive).",
+            "holds an Excel workbook or another ZIP archive (.zip), no gzip data.",
+            "Use --input-format xlsx, or rename it to end in .xlsx.",
         ),
     ],
 )
@@ -183,7 +178,7 @@ OTHERS = [
     (compressed(CSV, ".zst"), "data compressed with zstd", ".csv.zst"),
     (bz2.compress(CSV), "data compressed with bzip2", "Decompress it first"),
     (lzma.compress(CSV), "data compressed with xz", "Decompress it first"),
-    (XLSX, "an Excel workbook or another ZIP archive", "--input-format xlsx"),
+    (XLSX, "an Excel workbook or another ZIP archive (.zip)", "--input-format xlsx"),
     (XLS, "an old (.xls) or a protected Excel workbook", "Save it as .xlsx"),
     (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer to the table", "lfs pull"),
     (b"%PDF-1.7\n", "a PDF document", "Export the table"),

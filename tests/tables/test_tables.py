@@ -56,8 +56,8 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
         ("t.xls", "Old Excel", "Save it as .xlsx or .csv first."),
         ("t.ods", "OpenDocument", "Save it as .xlsx or .csv first."),
         ("t.feather", "Feather", "Convert the file to CSV or Parquet first."),
-        ("t.csv.bz2", "Compression with bzip2", "Decompress the file first"),
-        ("t.csv.xz", "Compression with xz", "Decompress the file first"),
+        ("t.csv.bz2", "Compression with bzip2", "Decompress it first"),
+        ("t.csv.xz", "Compression with xz", "Decompress it first"),
     ],
 )
 def test_a_format_that_is_not_supported_is_called_by_its_name(
@@ -67,14 +67,14 @@ def test_a_format_that_is_not_supported_is_called_by_its_name(
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / name, ["a"])
     supported = (
-        "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), JSON lists and OCDS (.json), all "
-        "also with .gz or .zst, Excel (.xlsx) and Parquet (.parquet) are."
+        "Supported: CSV (.csv, .tsv, .tab, .txt), Parquet (.parquet, .pq), JSON Lines (.jsonl, "
+        ".ndjson), Excel (.xlsx), OCDS (.json), all but Parquet and Excel also with .gz or .zst."
     )
-    assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet; {supported}")
+    assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet. {supported}")
     assert hint in caught.value.hint
     with pytest.raises(OutputError) as refused:
         output_format_of(Path(name))
-    assert refused.value.message == f"{name}: {words} is not supported yet; {supported}"
+    assert refused.value.message == f"{name}: {words} is not supported yet. {supported}"
     assert "--output-format csv" in refused.value.hint
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["a"])
     assert caught.value.message == f"{tmp_path / 't.csv'} does not exist."
-    assert caught.value.hint == "Give the path of a table: CSV, Excel, JSON, OCDS or Parquet."
+    assert caught.value.hint == "Give the path of a table: CSV, Parquet, JSON Lines, Excel, OCDS."
 
 
 def test_a_folder_is_an_error(tmp_path: Path) -> None:

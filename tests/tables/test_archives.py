@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.tables import formats, is_archive, unpacked
+from pipeline.tables import is_archive, streams, unpacked
 from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
@@ -89,7 +89,7 @@ def test_a_table_that_would_fill_the_disk_is_not_unpacked(
     with ZipFile(path, "w", ZIP_DEFLATED) as file:
         file.writestr("t.csv", b"0" * 100_000)
     folders: list[Path] = []
-    monkeypatch.setattr(formats, "SPARE", 0)
+    monkeypatch.setattr(streams, "SPARE", 0)
 
     def usage(folder: Path, free: int) -> SimpleNamespace:
         folders.append(folder)
@@ -102,7 +102,7 @@ def test_a_table_that_would_fill_the_disk_is_not_unpacked(
         assert not folders[0].exists()
         patch.setattr(shutil, "disk_usage", partial(usage, free=100_000))
         unpack(path)
-    monkeypatch.setattr(formats, "SMALL", 99_999)
+    monkeypatch.setattr(streams, "SMALL", 99_999)
     with pytest.raises(InputError, match=r"100,000 bytes, \d+ times as many") as caught:
         unpack(path)
     assert caught.value.hint.startswith("If that is right, unpack it yourself")
