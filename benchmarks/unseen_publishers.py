@@ -2,7 +2,7 @@
 
     python -m benchmarks.unseen_publishers RECIPE [--publishers 4] [--rows 1000] [--output FILE]
 
-RECIPE is a recipe of ``tender-pipeline train`` in a folder with its files and nothing else, such as
+RECIPE is a recipe of ``python -m workshop`` in a folder with its files and nothing else, such as
 a copy of pipeline/engine/shipped/recipe.toml. Some rows of each large source (a collection of one
 publisher) are held out. One model is trained on all other rows. Then, for each source, another is
 trained without any of its rows; the rows of one source of each system are left out together. All
@@ -27,9 +27,9 @@ import pandas as pd
 
 from benchmarks.command_line import parser_for
 from pipeline.answers import System
-from pipeline.engine.training import train
-from pipeline.training.figures import by_source
-from pipeline.training.recipe import read_recipe
+from workshop.recipe import read_recipe
+from workshop.run import by_source
+from workshop.training import train
 
 __all__: list[str] = []
 
@@ -108,7 +108,7 @@ def _figures(
             known = each.rows[each.rows["source"] != left_out.get(system)]
             known.to_csv(folder / each.taught, index=False)
             each.asked.to_csv(folder / each.held_back, index=False)
-        settings, systems = read_recipe(folder / recipe.name)
+        settings, systems = read_recipe(folder / recipe.name, folder)
     settings = replace(settings, networks=settings.networks[:1])
     tasks = [replace(each.task, learns_held_back=False, judged=()) for each in systems]
     trained = train(tasks, settings, lambda _: None)

@@ -116,8 +116,8 @@ It can answer with {codes:,} codes.
 |---|---|
 {sources}
 
-Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output MODELS --jobs 2`
-(the recipe stands beside this card{beside}).
+Repeat it with such data: `python -m workshop recipe.toml --data FOLDER --output MODELS --jobs 2`
+in a clone (the recipe stands beside this card{beside}).
 A source with many texts weighs no more than the recipe says.
 
 ## How far it agrees with buyers

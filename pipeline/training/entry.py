@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.checks import check_flag, same_argument, whole_number
+from pipeline.checks import check_flag, same_argument
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.decisions import decisions_in
@@ -20,10 +20,8 @@ from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.training.run import (
     TrainingSettings,
     check_output,
-    check_recipe_alone,
     checked_system,
     from_history,
-    from_recipe,
 )
 from pipeline.training.trained_model import TrainedModel
 from pipeline.wording import warn_in_python
@@ -40,7 +38,6 @@ def train(
     text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
     only_history: bool = False,
-    recipe: str | PathLike[str] | None = None,
     jobs: int = 1,
     overwrite: bool = False,
     csv: CsvOptions | None = None,
@@ -64,7 +61,6 @@ def train(
         code_column: the column that holds the right code.
         only_history: whether the model answers alone; else it answers together with the model of
             the package, with the weight that suits the held-out rows best.
-        recipe: instead of a history, a file that describes how to train several systems together.
         jobs: how many networks are trained at once, each in its own process.
         overwrite: replace a folder that is not a model.
         csv: the dialect of a CSV file, if it is detected wrongly.
@@ -92,14 +88,9 @@ def train(
     texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     check_flag("overwrite", overwrite)
     reviewed = decisions_in(decisions, warn_in_python)
-    kept = [("data", data), ("recipe", recipe), *(("decisions", path) for path in reviewed.files)]
+    kept = [("data", data), *(("decisions", path) for path in reviewed.files)]
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
     check_kept({"output": folder}, files)
-    if recipe is not None:
-        check_recipe_alone(data, named, only_history, reviewed)
-        jobs = whole_number("jobs", jobs, 1)
-        check_output(folder, overwrite)
-        return from_recipe(_path("recipe", recipe), folder, shown, jobs, overwrite)
     checked = checked_system(named, data, reviewed)
     settings = TrainingSettings(checked, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)

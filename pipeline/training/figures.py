@@ -13,12 +13,11 @@ from pipeline.bands import BANDS, band
 from pipeline.codes import table
 from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools, Texts
-from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.general_codes import is_general
 from pipeline.engine.training import Dataset, Examples, Task, Trained
 from pipeline.engine.training.examples import reading
 
-__all__ = ["about_model", "by_level", "by_source", "flips"]
+__all__ = ["about_model", "flips"]
 
 
 def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
@@ -52,27 +51,6 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
     }
 
 
-def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return each source's number of rows, share of right codes, and mean confidence."""
-    source = np.array(sources)
-    return {name: _source_figures(trained, source == name) for name in sorted(set(source.tolist()))}
-
-
-def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
-    """Return the first code's accuracy at each level, on the rows coded to that depth."""
-    rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
-    figures = {}
-    for digits, name in table.LEVELS[system].items():
-        right = [
-            table.cut(system, truth, digits) == table.cut(system, found, digits)
-            for truth, found in rows
-            if len(table.stem(system, truth)) >= digits
-        ]
-        share = round(float(np.mean(right or [False])), 4)
-        figures[name] = {"rows": len(right), "right_1": share}
-    return figures
-
-
 def _retired_codes(dataset: Dataset) -> dict[str, dict[str, Any]]:
     return {
         code: {
@@ -82,15 +60,6 @@ def _retired_codes(dataset: Dataset) -> dict[str, dict[str, Any]]:
         }
         for code, rows in dataset.retired.most_common()
     }
-
-
-def _source_figures(trained: Trained, rows: Bools) -> dict[str, Any]:
-    hits, sure = trained.hits()[rows], trained.sure[rows]
-    right = {f"right_{top}": float(hits[:, :top].any(axis=1).mean()) for top in (1, 5, 10)}
-    error = calibration_error(sure, hits[:, 0])
-    figures = right | {"says": float(sure.mean()), "calibration_error": error}
-    rounded = {name: round(value, 4) for name, value in figures.items()}
-    return {"rows": int(rows.sum())} | rounded
 
 
 RIGHT = 2 / 3

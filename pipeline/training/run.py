@@ -1,12 +1,11 @@
-"""Trains a model on a history, or the models of a recipe, and saves them in a folder."""
+"""Trains a model on a history, and saves it in a folder."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, whole_number
@@ -15,9 +14,6 @@ from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import check_free, load_model, save, shipped_model
 from pipeline.engine.training import (
     Dataset,
-    Recipe,
-    Task,
-    Trained,
     history_recipe,
     history_task,
     work,
@@ -29,18 +25,15 @@ from pipeline.progress import Display
 from pipeline.quoting import how_many
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
-from pipeline.training.figures import about_model, by_level, by_source
-from pipeline.training.recipe import Prepared, read_recipe
+from pipeline.training.figures import about_model
 from pipeline.training.trained_model import TrainedModel, TrainedSystem, skipped_rows
 from pipeline.wording import beside, option
 
 __all__ = [
     "TrainingSettings",
     "check_output",
-    "check_recipe_alone",
     "checked_system",
     "from_history",
-    "from_recipe",
 ]
 
 FEWEST = 20
@@ -86,23 +79,6 @@ def check_output(output: Path, overwrite: bool) -> None:
     check_place(output.resolve())
 
 
-def check_recipe_alone(
-    history: object, system: object, only_history: object, decisions: Decisions
-) -> None:
-    """Check that nothing is given beside a recipe that the recipe says itself.
-
-    Raises:
-        SettingsError: something is.
-    """
-    if history is not None:
-        raise SettingsError("Both a history and a recipe are given.", "Give one of them.")
-    if system is not None or only_history or decisions.files:
-        raise SettingsError(
-            "A recipe names the systems to train, and their data.",
-            f"Leave {option('system')}, {option('only_history')} and {option('decisions')} out.",
-        )
-
-
 def checked_system(system: System | None, history: object, decisions: Decisions) -> System:
     """Return the system to train, after checking that there is something to learn from.
 
@@ -111,10 +87,10 @@ def checked_system(system: System | None, history: object, decisions: Decisions)
     """
     systems = f"{option('system')}: {', '.join(SYSTEMS)}"
     if history is None and not decisions.files:
-        more = "" if system else f"; and, with the first two, {systems}"
+        more = "" if system else f"; and {systems}"
         raise SettingsError(
             "There is nothing to learn from.",
-            f"Give a history, {option('decisions', 'FILE')}, or {option('recipe', 'FILE')}{more}.",
+            f"Give a history or {option('decisions', 'FILE')}{more}.",
         )
     if system is None:
         raise SettingsError("The system of the codes is not given.", f"Give {systems}.")
@@ -147,44 +123,13 @@ def from_history(
     examples = dataset.examples()
     package = load_model(shipped_model(system), system)
     task = history_task(system, examples, None if settings.only_history else package)
-    (trained,) = _trained([task], history_recipe(len(examples)), settings.jobs, shown)
+    recipe = history_recipe(len(examples))
+    log.info("learning from %s, each read several times", how_many(len(examples), "row"))
+    with shown(work([task], recipe), "reads") as advance:
+        (trained,) = train([task], recipe, advance, settings.jobs)
     about = about_model(dataset, task, trained, package)
     save([trained.model], settings.output, about, settings.overwrite)
     return TrainedModel(settings.output, {system: TrainedSystem.of(about)}, skipped, about)
-
-
-def from_recipe(
-    recipe: Path, output: Path, shown: Display, jobs: int = 1, overwrite: bool = False
-) -> TrainedModel:
-    """Train several systems together, as a recipe describes, and save the models.
-
-    Raises:
-        SettingsError: the file is not a valid recipe.
-        InputError: a file that it names does not exist, or lacks a column.
-        OutputError: the models cannot be written.
-    """
-    settings, systems = read_recipe(recipe)
-    trained = _trained([each.task for each in systems], settings, jobs, shown)
-    about: dict[str, Any] = {
-        read.task.system: _about_system(read, each)
-        for read, each in zip(systems, trained, strict=True)
-    }
-    save([each.model for each in trained], output, about, overwrite)
-    figures = {each.task.system: TrainedSystem.of(about[each.task.system]) for each in systems}
-    return TrainedModel(output, figures, [], about)
-
-
-def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
-    """Return the figures of one system of a recipe."""
-    system = read.task.system
-    previous = read.task.beside or load_model(shipped_model(system), system)
-    return {
-        **about_model(read.dataset, read.task, trained, previous),
-        "learned_by_source": dict(read.learned.most_common()),
-        "by_source": by_source(trained, read.sources),
-        "by_level": by_level(trained, system),
-        **({"judged": dict(trained.judged)} if trained.judged else {}),
-    }
 
 
 def _dataset(
@@ -215,12 +160,3 @@ def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
             f"Check {option('text_columns')}, {option('code_column')} and {option('system')}, or "
             "give a longer history.",
         )
-
-
-def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int, shown: Display) -> list[Trained]:
-    rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
-    phrases = sum(len(each.phrases) for each in tasks)
-    named = how_many(rows, "row") + (f" and {phrases:,} titles and phrases" if phrases else "")
-    log.info("learning from %s, each read several times", named)
-    with shown(work(tasks, recipe), "reads") as advance:
-        return train(tasks, recipe, advance, jobs)

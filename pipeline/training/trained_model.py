@@ -13,7 +13,7 @@ from pipeline.codes import Retired
 from pipeline.engine.training import Dataset
 from pipeline.quoting import how_many
 
-__all__ = ["TrainedModel", "TrainedSystem", "model_summary", "skipped_rows"]
+__all__ = ["TrainedModel", "TrainedSystem", "model_summary", "skipped_rows", "summary_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +92,14 @@ class TrainedModel:
 SHOWN = 10
 """The most unknown codes, and the most retired codes, in one line."""
 
-FLATTERED = (
-    "If the package's models learned the rows that a recipe holds back, as they did those of their "
-    "own recipe, they look better in this comparison than on new rows."
-)
-"""What to say below a comparison with the package's models on the held-out rows of a recipe."""
-
 
 def model_summary(about: Mapping[str, Any], output: Path) -> str:
     """Return the figures of `pipeline.training.figures` as lines."""
-    of_recipe = "held_back" not in about
-    systems = list(about.values()) if of_recipe else [about]
-    lines = [line for each in systems for line in _summary_lines(each)]
-    return "\n".join([*lines, *([FLATTERED] if of_recipe else []), f"model: {output}"])
+    return "\n".join([*summary_lines(about), f"model: {output}"])
 
 
-def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of one system as lines."""
     held = about["held_back"]
     right = held["right"]
     yield (

@@ -162,27 +162,12 @@ def test_a_model_trained_beside_other_models_than_these_says_so(
     assert "trained beside other models of the package" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([], "nothing to learn from.\nGive a history, --decisions FILE, or --recipe FILE."),
-        (["h.csv", "--recipe", "r.toml"], "Both a history and a recipe are given."),
-    ],
-)
-def test_either_a_history_or_a_recipe_teaches(
-    command: Command, capsys: pytest.CaptureFixture[str], given: list[str], said: str
+def test_without_a_history_and_decisions_there_is_nothing_to_learn_from(
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("train", *given, "--system", "cpv", "--output", "model") == 2
+    assert command("train", "--system", "cpv", "--output", "model") == 2
+    said = "nothing to learn from.\nGive a history or --decisions FILE."
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("more", [["--system", "cpv"], ["--only-history"], ["--decisions", "d"]])
-def test_an_option_cannot_repeat_what_a_recipe_says(
-    command: Command, capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
-    Path("d").touch()
-    assert command("train", "--recipe", "r.toml", "--output", "model", *more) == 2
-    assert "Leave --system, --only-history and --decisions out" in capsys.readouterr().err
 
 
 def test_a_history_without_a_system_is_refused(

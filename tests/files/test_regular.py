@@ -90,7 +90,6 @@ def test_endless_nesting_is_not_toml(tmp_path: Path) -> None:
         "run t.csv --output pipe.csv --overwrite",
         "train pipe.csv --system cpv --output model",
         "train t.csv --system cpv --output folder",
-        "train --recipe pipe.csv --output model",
         "evaluate pipe.csv --system cpv",
         "evaluate t.csv --system cpv --report pipe.csv",
         "codes add unspsc pipe.csv",

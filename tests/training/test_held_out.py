@@ -42,7 +42,7 @@ def ok_of(sure: list[float], right: list[bool]) -> dict[str, float | None]:
     truth = np.array(["03111000"] * len(sure))
     first = np.where(right, truth, "45233140")
     found = np.column_stack([first, *[np.full(len(sure), "")] * 9])
-    held = Trained(taught().model, truth, found, np.array(sure), 0)
+    held = Trained(taught().model, taught().model, truth, found, np.array(sure), 0)
     task = history_task("cpv", Examples.of(*history(300)), None)
     task = replace(task, held_back=Examples.of(["wheat"] * len(sure), truth.tolist()))
     dataset = Dataset(load("cpv"), retirements("cpv"))

@@ -44,10 +44,3 @@ def test_it_says_from_which_confidence_codes_are_ok_or_that_none_will_be() -> No
     line = model_summary(figures, Path("m")).splitlines()[3]
     assert line.startswith("  no code will be `ok`: the held-back rows do not show")
     assert line.endswith("train on more rows, or run with --min-confidence")
-
-
-def test_a_recipe_may_hold_back_rows_that_the_package_learned() -> None:
-    of_history = model_summary(FIGURES, Path("m")).splitlines()
-    *lines, warning, last = model_summary({"psc": FIGURES}, Path("m")).splitlines()
-    assert [*lines, last] == of_history
-    assert "they look better in this comparison" in warning

@@ -32,10 +32,8 @@ from pipeline.training import TrainedModel
 from pipeline.training.run import (
     TrainingSettings,
     check_output,
-    check_recipe_alone,
     checked_system,
     from_history,
-    from_recipe,
 )
 from pipeline.training.trained_model import model_summary
 
@@ -54,7 +52,6 @@ class _Options(DialectOptions):
     code_column: str
     output: Path
     only_history: bool
-    recipe: Path | None
     jobs: int
     overwrite: bool
     as_json: bool
@@ -79,11 +76,6 @@ class _Options(DialectOptions):
 )
 @click.option("--only-history", is_flag=True, help="Use only the history, not the shipped model.")
 @click.option(
-    "--recipe",
-    type=LocalPath(path_type=Path),
-    help="Instead of a history: a file that describes how to train several systems together.",
-)
-@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
@@ -106,7 +98,7 @@ def train(**values: Any) -> int:
     """
     log_to_stderr()
     options = _Options(**values)
-    kept = [("HISTORY", options.history), ("--recipe", options.recipe)]
+    kept = [("HISTORY", options.history)]
     kept += [("--decisions", path) for path in options.decisions]
     check_apart({"--output": options.output}, kept, None)
     found = _trained(options)
@@ -118,11 +110,6 @@ def train(**values: Any) -> int:
 def _trained(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
     decisions = decisions_in(options.decisions, warn)
-    if options.recipe is not None:
-        check_recipe_alone(options.history, options.system, options.only_history, decisions)
-        check_output(options.output, options.overwrite)
-        shown, output = progress_display(), options.output
-        return from_recipe(options.recipe, output, shown, options.jobs, options.overwrite)
     settings = TrainingSettings(
         checked_system(options.system, options.history, decisions),
         options.code_column,

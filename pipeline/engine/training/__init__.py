@@ -3,7 +3,6 @@
 from pipeline.engine.training.dataset import Dataset
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings as NetworkSettings
-from pipeline.engine.training.other_languages import OtherLanguages
 from pipeline.engine.training.task import Recipe, Task, history_recipe, history_task
 from pipeline.engine.training.train import train, work
 from pipeline.engine.training.validation import Trained
@@ -12,7 +11,6 @@ __all__ = [
     "Dataset",
     "Examples",
     "NetworkSettings",
-    "OtherLanguages",
     "Recipe",
     "Task",
     "Trained",

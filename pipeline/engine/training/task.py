@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.crosswalk import Crosswalk
+from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.examples import Examples
-from pipeline.engine.training.judgements import Judgement
 from pipeline.engine.training.network import Settings
-from pipeline.engine.training.other_languages import OtherLanguages
 
 __all__ = ["Recipe", "Task", "history_recipe", "history_task"]
 
@@ -36,22 +35,15 @@ class Task:
         weights: the weight of each example, with the held-out examples last.
         phrase_weights: the weight of each phrase.
         phrase_shares: the probability that an epoch samples each phrase.
-        crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
-            to its examples (see `pipeline.engine.training.other_languages`), or ``cpv`` is asked.
-        weight_of_cpv: how much these texts, or the answers of ``cpv``, count.
         remembers: whether the model keeps typical vectors of each code.
         recognises: whether a text that repeats an example gets that example's usual code.
         learns_held_back: whether the finished model also trains on the held-out examples. If no
             task sets this, the evaluated model is the finished one, and training takes half the
             time.
-        judged: texts whose codes an expert judged, if the model learns from them how likely its
-            codes are accepted. They should be unknown to the first model.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
-        others: texts that are not worded like the examples, if any. The trained model's weight in
-            the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
-        cpv: the general model of CPV, if it is asked about texts like ``others``; see
-            `pipeline.engine.model.crosswalk`.
+        gate: reduces the trained model's weight in the blend for some texts, if any do.
+        walk: what CPV is asked about those texts, if it is.
     """
 
     system: System
@@ -61,20 +53,12 @@ class Task:
     weights: Floats
     phrase_weights: Floats
     phrase_shares: Floats
-    crosswalk: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    weight_of_cpv: float = 1.0
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
-    judged: Sequence[Judgement] = ()
     beside: Model | None = None
-    others: Examples = field(default_factory=lambda: Examples.of([], []))
-    cpv: Model | None = None
-
-    @property
-    def gains_cpv(self) -> bool:
-        """Whether the texts of CPV are added to its examples."""
-        return bool(self.crosswalk) and self.cpv is None
+    gate: Gate | None = None
+    walk: Crosswalk | None = None
 
     def examples(self, whole: bool) -> Examples:
         """Return the training examples of the finished (``whole``) or the first model."""
@@ -96,7 +80,6 @@ class Recipe:
         width: dimensions of the finished model.
         columns: how many columns are quantised into one byte; see
             `pipeline.engine.model.product_quantization`.
-        other_languages: how much the texts of CPV count in systems with a crosswalk.
     """
 
     networks: tuple[Settings, ...]
@@ -105,7 +88,6 @@ class Recipe:
     most_kept: int = 100_000
     width: int = 192
     columns: int = 2
-    other_languages: OtherLanguages = field(default_factory=OtherLanguages)
 
 
 def history_task(system: System, examples: Examples, beside: Model | None) -> Task:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from loky import ProcessPoolExecutor
 
 from pipeline.answers import System
-from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
-from pipeline.engine.model.loading import general_voices
-from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.products import rounded
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Scorer
-from pipeline.engine.model.stored import own
 from pipeline.engine.model.vocabulary import Vocabulary, learn
-from pipeline.engine.training.acceptance import judge, lister
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
-from pipeline.engine.training.other_languages import OtherLanguages, with_other_languages
 from pipeline.engine.training.prototypes import remember
 from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
@@ -37,6 +31,8 @@ __all__ = ["train", "work"]
 
 Advance = Callable[[int], None]
 
+More = Callable[[Sequence[TrainingSet], Sequence[Texts]], list[TrainingSet]]
+
 PARTIAL: Sequence[System] = ("cpv",)
 """Systems in which a general label may mean any code of its field.
 
@@ -46,69 +42,51 @@ depth, against .407 if a segment is learned like any other code: AusTender uses 
 ordinary codes."""
 
 
-def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1) -> list[Trained]:
+def train(
+    tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1, more: More | None = None
+) -> list[Trained]:
     """Return a calibrated model for each task; all tasks share the encoder.
 
     Confidence is calibrated on the held-out examples, with models that were trained without them.
     The returned models are trained on them too, unless their tasks say otherwise.
 
     ``advance`` gets the number of texts read since its last call, about `work` in total. With
-    several jobs, each network is trained in its own process.
+    several jobs, each network is trained in its own process. ``more`` adds texts to the training
+    sets of the tasks, whose codes it is given.
 
     Raises:
         InputError: no text contains a word to learn from.
     """
-    rehearsed = _fitted(tasks, recipe, False, advance, jobs)
+    rehearsed = _fitted(tasks, recipe, False, advance, jobs, more)
     trials = [tried(task, scorer) for task, scorer in zip(tasks, rehearsed, strict=True)]
     models = [trial.model for trial in trials]
     if any(task.learns_held_back for task in tasks):
-        whole = _fitted(tasks, recipe, True, advance, jobs)
+        whole = _fitted(tasks, recipe, True, advance, jobs, more)
         models = [*map(finished, tasks, whole, models)]
-    voices = {
-        task.system: Voice(task.system, own(model))
-        for task, model in zip(tasks, models, strict=True)
-    }
     return [
-        _with_acceptance(task, trial, model, voices)
-        for task, trial, model in zip(tasks, trials, models, strict=True)
+        replace(trial, model=model, first=trial.model)
+        for trial, model in zip(trials, models, strict=True)
     ]
-
-
-def _with_acceptance(
-    task: Task, trial: Trained, model: Model, trained: Mapping[System, Voice]
-) -> Trained:
-    """Return the finished model, with what judges its best codes if the task has judged texts."""
-    if not task.judged:
-        return replace(trial, model=model)
-    voices = trained if task.beside is None else general_voices()
-    acceptance, figures = judge(trial.model, lister(task, False, trial.model), voices, task.judged)
-    evidence = replace(acceptance.evidence, lister=lister(task, True, model))
-    judges = replace(acceptance, evidence=evidence)
-    return replace(trial, model=replace(model, acceptance=judges), judged=figures)
 
 
 def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     """Return about how many texts `train` reads, over all networks and epochs."""
     stages = [False, True] if any(task.learns_held_back for task in tasks) else [False]
     epochs = sum(settings.epochs for settings in recipe.networks)
-    return sum(epochs * _sampled(tasks, whole, recipe.other_languages) for whole in stages)
-
-
-def _sampled(tasks: Sequence[Task], whole: bool, languages: OtherLanguages) -> int:
-    """Return about how many texts an epoch reads."""
-    own = sum(len(task.examples(whole)) + round(task.phrase_shares.sum()) for task in tasks)
-    gaining = sum(task.gains_cpv for task in tasks)
-    more = sum(
-        languages.notice_share * len(task.examples(whole))
-        + languages.title_share * len(task.phrases)
+    return epochs * sum(
+        len(task.examples(whole)) + round(float(task.phrase_shares.sum()))
+        for whole in stages
         for task in tasks
-        if task.system == "cpv"
     )
-    return int(own + gaining * more)
 
 
 def _fitted(
-    tasks: Sequence[Task], recipe: Recipe, whole: bool, advance: Advance, jobs: int
+    tasks: Sequence[Task],
+    recipe: Recipe,
+    whole: bool,
+    advance: Advance,
+    jobs: int,
+    more: More | None,
 ) -> list[Scorer]:
     """Train the networks and return a scorer for each system."""
     taught = [Examples.joined([each.examples(whole), each.phrases]) for each in tasks]
@@ -125,7 +103,7 @@ def _fitted(
         for task, each, its_codes in zip(tasks, taught, codes, strict=True)
     ]
     use = _use(sets)
-    sets = _in_more_languages(tasks, sets, codes, recipe)
+    sets = sets if more is None else more(sets, codes)
     network = merge(_networks(sets, recipe.networks, advance, jobs), use, recipe.width)
     del sets
     encoder, heads = _encoder(vocabulary, network, use, recipe)
@@ -172,29 +150,6 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
         partial,
         prior(labels, weights, partial, len(codes), its_fields),
     )
-
-
-def _in_more_languages(
-    tasks: Sequence[Task], sets: Sequence[TrainingSet], codes: Sequence[Texts], recipe: Recipe
-) -> list[TrainingSet]:
-    """Return the training sets, some with the texts of CPV in many languages."""
-    cpv = next((place for place, task in enumerate(tasks) if task.system == "cpv"), None)
-    if cpv is None:
-        return [*sets]
-    return [
-        with_other_languages(
-            data,
-            its_codes,
-            sets[cpv],
-            codes[cpv],
-            len(tasks[cpv].phrases),
-            task.crosswalk,
-            recipe.other_languages.times(task.weight_of_cpv),
-        )
-        if task.gains_cpv
-        else data
-        for task, data, its_codes in zip(tasks, sets, codes, strict=True)
-    ]
 
 
 def _use(sets: Sequence[TrainingSet]) -> Floats:

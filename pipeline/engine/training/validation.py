@@ -12,16 +12,12 @@ import numpy.typing as npt
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Texts
 from pipeline.engine.model.calibration import calibrate, calibration_error, evidence, fitted_spread
-from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.exact_matches import Repeats, gather
-from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.largest import highest
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples, reading
-from pipeline.engine.training.gate import learned_gate
-from pipeline.engine.training.other_languages import best_counterparts
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -48,6 +44,7 @@ class Trained:
 
     Attributes:
         model: the trained and calibrated model.
+        first: the model that was trained without the held-out examples.
         truth: the codes of the held-out examples.
         found: the top ten codes for each held-out example, best first; padded with "".
         sure: the confidence of each example's top code.
@@ -56,6 +53,7 @@ class Trained:
     """
 
     model: Model
+    first: Model
     truth: Texts
     found: Texts
     sure: Floats
@@ -82,8 +80,7 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
 
     The scorer was trained on all examples, and the trial without the held-out ones.
     """
-    gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
-    scores = _beside(task, scorer, trial.weight, gate)
+    scores = _beside(task, scorer, trial.weight)
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -93,8 +90,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
 
     The scorer was trained without them.
     """
-    gate = _gate(task)
-    scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
+    scores = _beside(task, scorer, _weight(task, scorer))
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
@@ -108,12 +104,12 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
-        behind_gate=start if gate is not None else None,
+        behind_gate=None if task.gate is None else start,
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
     places, confidence = _answered(task, lambda each: model.ranked(reading(each), each.hashes, TOP))
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
-    return Trained(model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
+    return Trained(model, model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
 
 
 def _answered(
@@ -133,27 +129,13 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     return np.pad(best, missing), np.pad(hits, missing), known
 
 
-def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Scorer | Blend:
+def _beside(task: Task, scorer: Scorer, weight: float) -> Scorer | Blend:
     if task.beside is None:
         return scorer
-    walk = None if task.cpv is None else _crosswalk(task, task.cpv, task.beside.codes)
-    return blend(scorer, task.beside.scores, weight, gate, walk)
+    return blend(scorer, task.beside.scores, weight, task.gate, task.walk)
 
 
-def _crosswalk(task: Task, cpv: Model, codes: Texts) -> Crosswalk:
-    best = best_counterparts(task.crosswalk, cpv.codes, codes)
-    return Crosswalk(cpv, best, task.weight_of_cpv)
-
-
-def _gate(task: Task) -> Gate | None:
-    if task.beside is None or not len(task.others):
-        return None
-    if not isinstance(task.beside.scores, Scorer):
-        raise TypeError("a gate reads the vectors of one network")
-    return learned_gate(task.beside.scores.encoder, task.taught, task.others)
-
-
-def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
+def _weight(task: Task, scorer: Scorer) -> float:
     """Return the blend weight that maximises the held-out likelihood; see `CAUTION`."""
     if task.beside is None:
         return 1.0
@@ -162,8 +144,8 @@ def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
         own, known = _share_of_truth(task.system, scorer, each)
         other, _ = _share_of_truth(task.system, task.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
-        if gate is not None:
-            weights *= gate.openness(reading(each))
+        if task.gate is not None:
+            weights *= task.gate.openness(reading(each))
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 

@@ -20,9 +20,9 @@ from pipeline.engine.model.loading import opened
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
-from pipeline.engine.training.other_languages import best_counterparts
 from pipeline.errors import SettingsError
 from tests.engine.model.spoiling import Spoil, about, element, rewritten, say
+from workshop.training import best_counterparts
 
 
 @dataclass(eq=False)

@@ -14,8 +14,8 @@ from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.stored import own
 from pipeline.engine.model.word_index import MEASURES, WordIndex
 from pipeline.engine.training import Examples
-from pipeline.engine.training.word_index import build
 from tests.engine.model.training_data import history, taught
+from workshop.acceptance import build
 
 CODES = ("03111000", "45233140", "90910000")
 TITLES = ("Wheat and barley seeds", "Road paving", "Office cleaning")
@@ -57,7 +57,7 @@ def test_half_of_a_title_measures_less_than_the_whole_title() -> None:
 
 
 def test_a_word_of_too_many_codes_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.engine.training.word_index.MOST_CODES", 2)
+    monkeypatch.setattr("workshop.acceptance.MOST_CODES", 2)
     texts = ["wheat district", "road district", "office district"]
     none = Examples.of([], [])
     words = build(scorer().encoder.vocabulary, scorer().codes, Examples.of(texts, CODES), none)
@@ -67,7 +67,7 @@ def test_a_word_of_too_many_codes_is_left_out(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_index_keeps_the_words_of_the_most_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.engine.training.word_index.MOST_ENTRIES", 1)
+    monkeypatch.setattr("workshop.acceptance.MOST_ENTRIES", 1)
     taught = Examples.of(["wheat", "road", "road"], [CODES[0], CODES[1], CODES[1]])
     words = build(scorer().encoder.vocabulary, scorer().codes, taught, Examples.of([], []))
     seen = words.measured(encoded("wheat", "road").words, np.tile([0, 1], (2, 1)))

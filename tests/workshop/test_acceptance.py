@@ -17,12 +17,12 @@ from pipeline.engine.model import Model, load_model, model_folder, save
 from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.stored import own
 from pipeline.engine.training import Trained
-from pipeline.engine.training.acceptance import judge, lister
-from pipeline.engine.training.judgements import Judgement, Verdict, read_judged
-from pipeline.engine.training.train import train
 from pipeline.errors import InputError, SettingsError
 from tests.engine.model.spoiling import Spoil, element, of_system, without
-from tests.engine.model.training_data import history, ignored, small, task
+from tests.engine.model.training_data import history, ignored
+from tests.workshop.tasks import small, task
+from workshop.acceptance import Judgement, Verdict, judge, lister, read_judged
+from workshop.training import train
 
 CODES: dict[System, dict[str, str]] = {
     "cpv": {code: code for code in ("03111000", "45233140", "90910000")},

@@ -18,9 +18,11 @@ from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.model.stored import model_arrays
 from pipeline.engine.training import Examples, history_recipe, history_task
-from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.train import train
 from tests.engine.model.training_data import history, ignored, taught
+from tests.workshop.tasks import as_recipe, of_workshop
+from workshop import training
+from workshop.training import learned_gate
 
 WORDED_ALIKE = ["dyke of the polder", "sluice and weir"]
 WORDED_OTHERWISE = ["wheat and seeds", "asphalt for a road", "cleaning of windows"]
@@ -43,8 +45,9 @@ def gated() -> Blend:
     texts, codes = ["polder dyke", "weir sluice"] * 150, ["45240000", "45248000"] * 150
     others, none = history(300, seed=4)[0], [""] * 300
     task = history_task("cpv", Examples.of(texts, codes), general())
-    task = replace(task, others=Examples.of(others, none))
-    (trained,) = train([task], history_recipe(len(texts)), ignored)
+    own = of_workshop(task, others=Examples.of(others, none))
+    recipe = history_recipe(len(texts))
+    (trained,) = training.train([own], as_recipe(recipe), ignored)
     assert isinstance(trained.model.scores, Blend)
     return trained.model.scores
 

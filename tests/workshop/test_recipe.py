@@ -1,4 +1,4 @@
-"""`tender-pipeline train --recipe` as a user meets it."""
+"""`python -m workshop RECIPE`, which trains several systems together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.engine.model import Model, general_model, load_model, model_folder
 from pipeline.engine.model.reading import reading
 from pipeline.engine.model.scorer import Blend
 from pipeline.errors import SettingsError
-from pipeline.training.recipe import read_recipe
-from tests.cli.conftest import Command
 from tests.engine.model.training_data import history
+from workshop.__main__ import install, main
+from workshop.recipe import read_recipe
 
 RECIPE = """
 [[networks]]
@@ -63,7 +63,7 @@ def labelled(path: Path, seed: int, codes: dict[str, str], rows: int) -> None:
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # A few of the phrases do to show that they are learned; all take most of the time.
-    monkeypatch.setattr("pipeline.training.recipe.phrases", lambda system: phrases(system)[::100])
+    monkeypatch.setattr("workshop.recipe.phrases", lambda system: phrases(system)[::100])
     for suffix, codes in (("", NAICS), ("_unspsc", UNSPSC)):
         labelled(tmp_path / f"taught{suffix}.csv", 1, codes, 60)
         labelled(tmp_path / f"tried{suffix}.csv", 2, codes, 30)
@@ -71,11 +71,11 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "entry,code,kind\nquay walls; mooring dolphins,237990,index\nquay walls,111140,other\n"
     )
     (tmp_path / "recipe.toml").write_text(RECIPE)
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "recipe.toml"
 
 
 def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
-    command: Command,
     recipe: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -87,7 +87,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         return {"changed": 0.0, "better": 0.0, "worse": 0.0}
 
     monkeypatch.setattr("pipeline.training.figures.flips", noted)
-    assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
+    assert main([str(recipe), "--output", "model"]) == 0
     about = json.loads(capsys.readouterr().out)
     assert about["naics"]["held_back"]["rows"] == 30
     assert about["naics"]["held_back"]["right"]["10"] > 0.9
@@ -113,12 +113,12 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
 
 
 def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measured(
-    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+    recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     only_naics = RECIPE.partition("[systems.unspsc]")[0]
     line = "[systems.naics]\n"
     recipe.write_text(only_naics.replace(line, f"{line}learns_held_back = false\n"))
-    assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
+    assert main([str(recipe), "--output", "model"]) == 0
     about = json.loads(capsys.readouterr().out)["naics"]
     assert about["learned_rows"] == 60
     assert about["learned_by_source"] == {"one": 40, "two": 20}
@@ -126,13 +126,13 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
 
 
 def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate_and_ask_cpv(
-    command: Command, recipe: Path
+    recipe: Path,
 ) -> None:
     only_naics = RECIPE.partition("[systems.unspsc]")[0]
     asking = only_naics.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n")
     recipe.write_text(f'{asking}[blended_with_general]\nothers = ["others.csv"]\n')
     (recipe.parent / "others.csv").write_text("text\n" + "Straßenreinigung und Winterdienst\n" * 60)
-    assert command("train", "--recipe", recipe, "--output", "model") == 0
+    assert main([str(recipe), "--output", "model"]) == 0
     scores = load_model(model_folder(Path("model")), "naics").scores
     assert isinstance(scores, Blend)
     assert scores.other is load_model(general_model(), "naics").scores
@@ -145,10 +145,10 @@ def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate_and_as
     assert scores.crosswalk.weight == 0.5
 
 
-def test_a_model_asks_cpv_only_beside_the_general_one(command: Command, recipe: Path) -> None:
+def test_a_model_asks_cpv_only_beside_the_general_one(recipe: Path) -> None:
     recipe.write_text(RECIPE.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n"))
     with pytest.raises(SettingsError, match="naics asks CPV, but is not blended"):
-        read_recipe(recipe)
+        read_recipe(recipe, recipe.parent)
 
 
 def test_a_model_that_asks_cpv_does_not_learn_its_texts(
@@ -156,7 +156,7 @@ def test_a_model_that_asks_cpv_does_not_learn_its_texts(
 ) -> None:
     # The titles in 23 languages would take most of the time.
     monkeypatch.setattr(
-        "pipeline.training.recipe.titles_by_language", lambda table: [[*table.titles.values()]]
+        "workshop.recipe.titles_by_language", lambda table: [[*table.titles.values()]]
     )
     general = '[blended_with_general]\nothers = ["tried.csv"]\n'
     cpv = '[systems.cpv]\ntaught = ["taught_cpv.csv"]\nheld_back = ["tried_cpv.csv"]\n'
@@ -165,7 +165,7 @@ def test_a_model_that_asks_cpv_does_not_learn_its_texts(
     for says, asks in (("asks_cpv = 1", True), ("learns_from_cpv = 0.5", False)):
         said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\n{says}\n")
         recipe.write_text(said + cpv + general)
-        _, (naics, unspsc, _) = read_recipe(recipe)
+        _, (naics, unspsc, _) = read_recipe(recipe, recipe.parent)
         assert (naics.task.cpv is not None, naics.task.gains_cpv) == (asks, not asks)
         assert (unspsc.task.cpv, unspsc.task.gains_cpv) == (None, False)
 
@@ -177,7 +177,7 @@ def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says
     said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\nasks_cpv = {says}\n")
     recipe.write_text(said + general + files)
     with pytest.raises(SettingsError, match=r"asks_cpv of naics is not|both asks CPV and learns"):
-        read_recipe(recipe)
+        read_recipe(recipe, recipe.parent)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,6 @@ def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says
     ],
 )
 def test_an_invalid_recipe_is_refused_with_what_is_wrong(
-    command: Command,
     recipe: Path,
     capsys: pytest.CaptureFixture[str],
     old: str,
@@ -212,14 +211,37 @@ def test_an_invalid_recipe_is_refused_with_what_is_wrong(
     said: str,
 ) -> None:
     recipe.write_text(RECIPE.replace(old, new))
-    assert command("train", "--recipe", recipe, "--output", "model") == 2
+    assert main([str(recipe), "--output", "model"]) == 2
     assert said in capsys.readouterr().err
     assert not Path("model").exists()
 
 
+def test_new_models_replace_old_ones_and_leave_recipe_and_cards(tmp_path: Path) -> None:
+    old, new = tmp_path / "shipped", tmp_path / "made"
+    for folder, names in ((old, ("a.npy", "model.json", "recipe.toml", "a.md")), (new, ("b.npy",))):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text(folder.name)
+    (new / "model.json").write_text("new")
+    install(new, old)
+    assert {each.name: each.read_text() for each in old.iterdir()} == {
+        "b.npy": "made",
+        "model.json": "new",
+        "recipe.toml": "shipped",
+        "a.md": "shipped",
+    }
+
+
+def test_all_models_are_trained_from_a_folder_of_data_alone() -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    with pytest.raises(SystemExit, match="2"):
+        main(["--data", "x", "--output", "model"])
+
+
 def test_a_recipe_without_systems_is_refused(
-    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+    recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe.write_text(RECIPE.partition("[systems")[0] + "[systems]")
-    assert command("train", "--recipe", recipe, "--output", "model") == 2
+    assert main([str(recipe), "--output", "model"]) == 2
     assert "it names no system" in capsys.readouterr().err

@@ -13,9 +13,9 @@ from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import TrainingSet
-from pipeline.engine.training.other_languages import OtherLanguages, with_other_languages
-from pipeline.engine.training.train import train, work
-from tests.engine.model.training_data import answers, history, ignored, small, task
+from tests.engine.model.training_data import answers, history, ignored
+from tests.workshop.tasks import small, task
+from workshop.training import OtherLanguages, train, with_other_languages, work
 
 ENGLISH = ["wheat and grain", "asphalt road paving", "office windows cleaning"]
 GERMAN = ["Weizen und Getreide", "Asphaltierung", "Reinigung der Fenster"]
@@ -29,7 +29,7 @@ def test_a_system_learns_other_languages_from_the_texts_of_cpv() -> None:
     many = task("cpv", [*texts, NOTICE], [*codes, ASPHALT], (ENGLISH + GERMAN, CPV * 2))
     own = task("psc", texts, [PSC[code] for code in codes], ([], []))
     taught_by = replace(own, crosswalk={code: ["0000", PSC[code]] for code in CPV})
-    recipe = replace(small(), other_languages=OtherLanguages(1, 1, 1, 1))
+    recipe = small(languages=OtherLanguages(1, 1, 1, 1))
     done: list[int] = []
     alone = train([many, own], recipe, ignored)[1].model
     taught = train([many, taught_by], recipe, done.append)[1].model

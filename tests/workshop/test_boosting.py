@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.calibration import probability
-from pipeline.engine.training.boosting import boosted
+from workshop.boosting import boosted
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.normal(size=(4_000, 6)).astype(np.float32)

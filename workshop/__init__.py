@@ -1,0 +1,1 @@
+"""Trains the models that come with the package, from recipes; it is no part of the package."""

@@ -1,0 +1,102 @@
+"""Trains the models of a recipe, or all models that come with the package.
+
+    python -m workshop [RECIPE] --data FOLDER [--output FOLDER] [--jobs 2] [--overwrite]
+
+The files that a recipe names are in the folder of ``--data``. Without a recipe, the three recipes
+in ``pipeline/engine/shipped`` follow each other, the general one first, because the others are
+trained beside its models; what they make replaces the models of this checkout. With a recipe, the
+models go into the folder of ``--output``, which `run --model` takes, and their figures are printed
+as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.errors import PipelineError
+from pipeline.training.trained_model import summary_lines
+from workshop.run import train_recipe
+
+__all__ = ["install", "main"]
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = ROOT / "pipeline" / "engine" / "shipped"
+FOLDERS = (SHIPPED, SHIPPED / "publishers_us", SHIPPED / "publishers_unspsc")
+"""The folders of models with their recipes, in the order in which they are trained."""
+
+FLATTERED = (
+    "If the package's models learned the rows that a recipe holds back, as they did those of their "
+    "own recipe, they look better in this comparison than on new rows."
+)
+"""What to say below a comparison with the package's models on the held-out rows of a recipe."""
+
+log = logging.getLogger("pipeline")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train what the arguments name."""
+    parser = argparse.ArgumentParser(prog="workshop", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("recipe", nargs="?", type=Path)
+    parser.add_argument("--data", type=Path, help="default: the folder of the recipe")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--jobs", type=int, default=1, help="networks to train at once")
+    parser.add_argument("--overwrite", action="store_true")
+    options = parser.parse_args(arguments)
+    log_to_stderr()
+    if options.recipe is None:
+        if options.data is None or options.output is not None:
+            parser.error("without a recipe, give --data FOLDER and no --output")
+        return _train_all(options.data, options.jobs)
+    if options.output is None:
+        parser.error("a recipe needs --output FOLDER")
+    folder = options.data or options.recipe.parent
+    shown, jobs = progress_display(), options.jobs
+    try:
+        about = train_recipe(options.recipe, folder, options.output, shown, jobs, options.overwrite)
+    except PipelineError as error:
+        click.echo(f"{error.message} {error.hint}", err=True)
+        return error.exit_code
+    for each in about.values():
+        log.info("%s", "\n".join(summary_lines(each)))
+    log.info("%s", FLATTERED)
+    say(json.dumps(about))
+    return 0
+
+
+def _train_all(data: Path, jobs: int) -> int:
+    """Train the models of the package, each in a process of its own, which loads the last ones."""
+    for folder in FOLDERS:
+        with tempfile.TemporaryDirectory(dir=ROOT) as made:
+            command = [sys.executable, "-m", "workshop", str(folder / "recipe.toml")]
+            command += ["--data", str(data.resolve()), "--output", f"{made}/models"]
+            command += ["--jobs", str(jobs)]
+            code = subprocess.run(command, cwd=ROOT).returncode  # noqa: S603 - it is this program
+            if code:
+                return code
+            install(Path(made) / "models", folder)
+            log.info("replaced: %s", folder)
+    return 0
+
+
+def install(models: Path, folder: Path) -> None:
+    """Replace the models in a folder, and leave its recipe and its cards."""
+    for old in (*folder.glob("*.npy"), folder / "model.json"):
+        old.unlink(missing_ok=True)
+    for new in models.iterdir():
+        shutil.copy2(new, folder / new.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

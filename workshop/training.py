@@ -1,0 +1,259 @@
+"""Trains the models of several systems together, as the models of the package were.
+
+Beyond `pipeline.engine.training`, which trains on a history: texts of CPV teach systems whose
+examples are in one or two languages, a gate opens for texts that are worded like the examples, and
+trees learn from an expert's verdicts which codes are accepted.
+
+CPV notices come in 24 languages, and CPV codes have titles in 23. The crosswalk says which code of
+another system fits a CPV code, so these texts teach that system, too: `Streusalz` and road salt get
+the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.answers import System
+from pipeline.engine import training
+from pipeline.engine.model.acceptance import Voice
+from pipeline.engine.model.arrays import Floats, Ints, Texts
+from pipeline.engine.model.calibration import logistic
+from pipeline.engine.model.crosswalk import Crosswalk
+from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.gate import Gate
+from pipeline.engine.model.loading import general_voices
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.prototypes import unit
+from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.stored import own
+from pipeline.engine.training import Examples, Trained
+from pipeline.engine.training.network import TrainingSet
+from workshop.acceptance import Judgement, judge, lister
+
+__all__ = [
+    "OtherLanguages",
+    "Recipe",
+    "Task",
+    "best_counterparts",
+    "learned_gate",
+    "train",
+    "with_other_languages",
+    "work",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLanguages:
+    """Settings for training on the texts of CPV.
+
+    Attributes:
+        title_weight: the weight of a title or phrase of a CPV code.
+        title_share: the probability that an epoch samples it.
+        notice_weight: the weight of a CPV notice, multiplied by its weight among those of CPV.
+        notice_share: the probability that an epoch samples it.
+    """
+
+    title_weight: float = 0.2
+    title_share: float = 0.2
+    notice_weight: float = 0.1
+    notice_share: float = 0.2
+
+    def times(self, factor: float) -> OtherLanguages:
+        """Return the same with the weights multiplied."""
+        return replace(
+            self,
+            title_weight=self.title_weight * factor,
+            notice_weight=self.notice_weight * factor,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(training.Recipe):
+    """Hyperparameters for training the models of several systems.
+
+    Attributes:
+        other_languages: how much the texts of CPV count in systems with a crosswalk.
+    """
+
+    other_languages: OtherLanguages = field(default_factory=OtherLanguages)
+
+
+@dataclass(frozen=True, slots=True)
+class Task(training.Task):
+    """The training data and options of one system.
+
+    Attributes:
+        crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
+            to its examples, or ``cpv`` is asked.
+        weight_of_cpv: how much these texts, or the answers of ``cpv``, count.
+        judged: texts whose codes an expert judged, if the model learns from them how likely its
+            codes are accepted. They should be unknown to the first model.
+        others: texts that are not worded like the examples, if any. The trained model's weight in
+            the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
+        cpv: the general model of CPV, if it is asked about texts like ``others``; see
+            `pipeline.engine.model.crosswalk`.
+    """
+
+    crosswalk: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    weight_of_cpv: float = 1.0
+    judged: Sequence[Judgement] = ()
+    others: Examples = field(default_factory=lambda: Examples.of([], []))
+    cpv: Model | None = None
+
+    @property
+    def gains_cpv(self) -> bool:
+        """Whether the texts of CPV are added to its examples."""
+        return bool(self.crosswalk) and self.cpv is None
+
+
+def train(
+    tasks: Sequence[Task], recipe: Recipe, advance: Callable[[int], None], jobs: int = 1
+) -> list[Trained]:
+    """Return a calibrated model for each task; all tasks share the encoder.
+
+    See `pipeline.engine.training.train`, which trains the networks.
+
+    Raises:
+        InputError: no text contains a word to learn from.
+    """
+
+    def more(sets: Sequence[TrainingSet], codes: Sequence[Texts]) -> list[TrainingSet]:
+        return _in_more_languages(tasks, sets, codes, recipe.other_languages)
+
+    found = training.train([_beside(task) for task in tasks], recipe, advance, jobs, more)
+    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in found}
+    return [
+        _with_acceptance(task, trained, voices) for task, trained in zip(tasks, found, strict=True)
+    ]
+
+
+def work(tasks: Sequence[Task], recipe: Recipe) -> int:
+    """Return about how many texts `train` reads, over all networks and epochs."""
+    languages = recipe.other_languages
+    stages = [False, True] if any(task.learns_held_back for task in tasks) else [False]
+    more = sum(
+        languages.notice_share * len(task.examples(whole))
+        + languages.title_share * len(task.phrases)
+        for task in tasks
+        for whole in stages
+        if task.system == "cpv"
+    )
+    epochs = sum(settings.epochs for settings in recipe.networks)
+    gaining = sum(task.gains_cpv for task in tasks)
+    return training.work(tasks, recipe) + int(epochs * gaining * more)
+
+
+def _beside(task: Task) -> Task:
+    """Return the task with the gate to the model beside it, and with what CPV is asked."""
+    if task.beside is None:
+        return task
+    gate, walk = None, None
+    if len(task.others):
+        if not isinstance(task.beside.scores, Scorer):
+            raise TypeError("a gate reads the vectors of one network")
+        gate = learned_gate(task.beside.scores.encoder, task.taught, task.others)
+    if task.cpv is not None:
+        best = best_counterparts(task.crosswalk, task.cpv.codes, task.beside.codes)
+        walk = Crosswalk(task.cpv, best, task.weight_of_cpv)
+    return replace(task, gate=gate, walk=walk)
+
+
+def _with_acceptance(task: Task, trained: Trained, general: Mapping[System, Voice]) -> Trained:
+    """Return the model with what judges its best codes, if the task has judged texts."""
+    if not task.judged:
+        return trained
+    voices = general if task.beside is None else general_voices()
+    listed = lister(task, False, trained.first)
+    acceptance, figures = judge(trained.first, listed, voices, task.judged)
+    evidence = replace(acceptance.evidence, lister=lister(task, True, trained.model))
+    model = replace(trained.model, acceptance=replace(acceptance, evidence=evidence))
+    return replace(trained, model=model, judged=figures)
+
+
+def _in_more_languages(
+    tasks: Sequence[Task],
+    sets: Sequence[TrainingSet],
+    codes: Sequence[Texts],
+    languages: OtherLanguages,
+) -> list[TrainingSet]:
+    """Return the training sets, some with the texts of CPV in many languages."""
+    cpv = next((place for place, task in enumerate(tasks) if task.system == "cpv"), None)
+    if cpv is None:
+        return [*sets]
+    return [
+        with_other_languages(
+            data,
+            its_codes,
+            sets[cpv],
+            codes[cpv],
+            len(tasks[cpv].phrases),
+            task.crosswalk,
+            languages.times(task.weight_of_cpv),
+        )
+        if task.gains_cpv
+        else data
+        for task, data, its_codes in zip(tasks, sets, codes, strict=True)
+    ]
+
+
+def best_counterparts(
+    crosswalk: Mapping[str, Sequence[str]], cpv_codes: Texts, codes: Texts
+) -> Ints:
+    """Return, for each CPV code, the index among ``codes`` of the one that fits it best, or -1.
+
+    The crosswalk has the codes of another system for each CPV code, best first.
+    """
+    place = {code: number for number, code in enumerate(codes.tolist())}
+    fits = [crosswalk.get(code, ()) for code in cpv_codes.tolist()]
+    return np.array([next((place[code] for code in some if code in place), -1) for some in fits])
+
+
+def with_other_languages(
+    data: TrainingSet,
+    codes: Texts,
+    cpv: TrainingSet,
+    cpv_codes: Texts,
+    phrases: int,
+    crosswalk: Mapping[str, Sequence[str]],
+    settings: OtherLanguages,
+) -> TrainingSet:
+    """Add the texts of CPV to a training set, with the best code that the crosswalk gives them.
+
+    The last ``phrases`` rows of ``cpv`` are titles and phrases.
+    """
+    labels = best_counterparts(crosswalk, cpv_codes, codes)[cpv.labels]
+    rows = np.flatnonzero(labels >= 0)
+    is_title = rows >= len(labels) - phrases
+    weights = np.where(is_title, settings.title_weight, settings.notice_weight * cpv.weights[rows])
+    shares = np.where(is_title, settings.title_share, settings.notice_share)
+    return replace(
+        data,
+        vectors=sparse.vstack([data.vectors, cpv.vectors[rows]]).tocsr(),
+        labels=np.concatenate([data.labels, labels[rows]]),
+        weights=np.concatenate([data.weights, weights.astype(np.float32)]),
+        shares=np.concatenate([data.shares, shares]),
+        partial=np.concatenate([data.partial, np.zeros(len(rows), np.bool_)]),
+    )
+
+
+SHRINKAGE = 1.0
+"""How strongly the weights are kept near zero."""
+
+
+def learned_gate(encoder: Encoder, examples: Examples, others: Examples) -> Gate:
+    """Return a gate that opens for texts worded like the examples, and not for the others."""
+    both = [_directions(encoder, each) for each in (examples, others)]
+    is_own = np.repeat([True, False], [len(examples), len(others)])
+    weights = logistic(np.concatenate(both), is_own, SHRINKAGE)
+    return Gate(encoder, weights.astype(np.float32))
+
+
+def _directions(encoder: Encoder, examples: Examples) -> Floats:
+    """Return the text vectors, scaled to unit length."""
+    return np.concatenate(
+        [unit(encoder.encode(each.parts[0]).hidden) for each in examples.portions()]
+    )
