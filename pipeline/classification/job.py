@@ -168,6 +168,7 @@ class Stages:
             paid=paid,
             parked=parked,
             ledger=self.purchase.ledger,
+            left_out=self.source.left_out,
         )
 
 
@@ -248,4 +249,4 @@ def _plan(
     found = Plan.of(purchase.record(batches))
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
-    return replace(found, purchase=purchase.estimate())
+    return replace(found, purchase=purchase.estimate(), left_out=source.left_out)

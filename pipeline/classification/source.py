@@ -25,6 +25,7 @@ from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
+from pipeline.tables.streams import FileReader
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
@@ -129,6 +130,14 @@ class Source:
             limit -= len(batch.texts)
             if limit <= 0:
                 return
+
+    @property
+    def left_out(self) -> str:
+        """What of the input file is not in the output, as a line for people; "" if all is."""
+        beside = self.reader.beside_values if isinstance(self.reader, FileReader) else ""
+        if not beside or self.files is None or self.files.output_format == self.files.input_format:
+            return ""
+        return f"left out: {beside}"
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""

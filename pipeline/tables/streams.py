@@ -86,7 +86,10 @@ class FileReader:
 
     Attributes:
         opened_fingerprint: the SHA-256 of the file's bytes when it was opened.
+        beside_values: what else the file has that only an output in its own format keeps, in words.
     """
+
+    beside_values = ""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -108,6 +108,9 @@ class XlsxReader(FileReader):
             types = [TYPES.get(kind, pa.string()) for kind in self._kinds.values()]
             self.schema = pa.schema(list(zip(names, types, strict=True)))
             columns = list(self._kinds)
+            others = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
+            sheets = f"other sheets ({others}), " if others else ""
+            self.beside_values = f"{sheets}formats and formulas of the workbook"
             with _naming_other(book, self.sheet, text_columns, options):
                 found = find_cell_texts(names, text_columns, self._where)
                 self._text_in = [replace(each, place=columns[each.place]) for each in found]

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from xlsxwriter import Workbook
 
 import pipeline
 from tests.cli.conftest import Capture, Command
@@ -317,3 +318,18 @@ def test_a_null_is_neither_asked_for_nor_counted_as_text_in_a_frame() -> None:
     frame = pd.DataFrame({"description": ["N/A", float("nan"), None, "Bridges"]})
     plan = pipeline.plan(frame, systems="psc", text_columns="description")
     assert (plan.rows, plan.empty) == (4, 3)
+
+
+def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    with Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("Tenders").write_column(0, 0, ["description", "Road works"])
+        book.add_worksheet("Prices").write(0, 0, "a")
+    said = "left out: other sheets ('Prices'), formats and formulas of the workbook"
+    for name, is_said in (("o.csv", True), ("o.parquet", True), ("o.xlsx", False)):
+        for verb in ("plan", "run"):
+            assert command(verb, "t.xlsx", "--engine", "lexical", "--output", name) == 0
+            assert (said in capsys.readouterr().out.splitlines()) == is_said
+    result = pipeline.classify(tmp_path / "t.xlsx", output=tmp_path / "p.csv", engine="lexical")
+    assert said in str(result.summary).splitlines()
