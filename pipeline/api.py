@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import check_flag, same_argument
+from pipeline.checks import check_flag
 from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
 from pipeline.classification.cloud_sink import manifests_at
@@ -71,8 +71,6 @@ def classify(
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     progress: bool | Literal["auto"] | Progress = "auto",
     language: str = "en",
-    text_column: str | Sequence[str] | None = None,
-    system: str | Sequence[str] | None = None,
 ) -> Result:
     """Find procurement codes for every row of a table.
 
@@ -118,8 +116,6 @@ def classify(
             a second; to write your own display, see `pipeline.progress.Progress`.
         language: the language of the CPV titles, such as ``de``; the other systems have English
             titles only.
-        text_column: another name of ``text_columns``.
-        system: another name of ``systems``.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.
@@ -246,10 +242,6 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
 def _asked(
     service: Any,
     *,
-    systems: Any,
-    system: Any,
-    text_columns: Any,
-    text_column: Any,
     models: Any,
     decisions: Any,
     **others: Any,
@@ -262,13 +254,7 @@ def _asked(
             hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
             raise SettingsError(f"service is {service!r}.", hint)
     reviewed = decisions_in(decisions, warn_in_python)
-    settings = Settings(
-        same_argument(SYSTEMS, systems=systems, system=system),
-        same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
-        decisions=reviewed.files,
-        **others,
-    )
-    settings, folders = with_models(settings, models)
+    settings, folders = with_models(Settings(decisions=reviewed.files, **others), models)
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):
         warn_in_python(line)

@@ -16,7 +16,6 @@ __all__ = [
     "check_choice",
     "check_flag",
     "fraction",
-    "same_argument",
     "whole_number",
 ]
 
@@ -52,24 +51,6 @@ def check_flag(name: str, value: object) -> None:
     """
     if not isinstance(value, bool):
         raise SettingsError(f"{name} is {value!r}.", f"{name} must be True or False.")
-
-
-def same_argument(default: Any, /, **values: Any) -> Any:
-    """Return the value of an argument that has two names, from the one that the caller used.
-
-    Args:
-        default: the default of the first name, by identity; the second name's is None.
-        values: both names with their values, the usual name first.
-
-    Raises:
-        SettingsError: the caller used both.
-    """
-    (name, value), (other, other_value) = values.items()
-    if other_value is None:
-        return value
-    if value is not default:
-        raise SettingsError(f"{name} and {other} are the same argument.", "Give one of them.")
-    return other_value
 
 
 def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:

@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from pipeline import api
 from pipeline.answers import SYSTEMS
-from pipeline.checks import same_argument
 from pipeline.classification.classifier import Classifier, text_batches, text_columns_of
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, SettingsError
@@ -68,8 +67,6 @@ def classify(
     service: PaidService | None = None,
     partial: bool = False,
     language: str = "en",
-    text_column: str | Sequence[str] | None = None,
-    system: str | Sequence[str] | None = None,
 ) -> DataFrame:
     """Return a Spark DataFrame with procurement codes for every row.
 
@@ -95,8 +92,6 @@ def classify(
         service: the paid service to buy from, in the driver; None for the embedded engine.
         partial: if the purchase stops early, return the rows so far instead of raising.
         language: the language of the CPV titles.
-        text_column: another name of ``text_columns``.
-        system: another name of ``systems``.
 
     Raises:
         SettingsError: an argument is wrong, or the frame already has columns with the new names.
@@ -104,6 +99,7 @@ def classify(
         LedgerError, ParkedError: see `pipeline.classify`.
     """
     options: dict[str, Any] = {
+        "systems": systems,
         "top": top,
         "min_confidence": min_confidence,
         "roll_up": roll_up,
@@ -112,9 +108,7 @@ def classify(
         "language": language,
     }
     _check_frame(frame)
-    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
-    options["systems"] = same_argument(SYSTEMS, systems=systems, system=system)
-    classifier = Classifier(text_columns=texts, engine=engine, models=models, **options)
+    classifier = Classifier(text_columns=text_columns, engine=engine, models=models, **options)
     if service is None:
         _check_columns(frame, classifier.settings)
         return _free(frame, classifier)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
-from pipeline.checks import same_argument
 from pipeline.classification.columns import Columns, check_free, new_fields
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
@@ -63,7 +62,6 @@ class Classifier:
         explain: add ``<system>_why``: the words that decided the best match.
         column_prefix: a prefix for the name of every new column.
         language: the language of the CPV titles; see `pipeline.classify`.
-        text_column, system: other names of ``text_columns`` and ``systems``.
         service: refused, because only one process may buy; see `pipeline.spark.classify`.
 
     Raises:
@@ -88,22 +86,14 @@ class Classifier:
         column_prefix: str = "",
         service: None = None,
         language: str = "en",
-        text_column: str | Sequence[str] | None = None,
-        system: str | Sequence[str] | None = None,
     ) -> None:
+        given: dict[str, Any] = {
+            each: value
+            for each, value in locals().items()
+            if each not in ("self", "models", "service")
+        }
         _refuse_service(service)
-        settings = Settings(
-            same_argument(SYSTEMS, systems=systems, system=system),
-            same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
-            top=top,
-            min_confidence=min_confidence,
-            roll_up=roll_up,
-            engine=engine,
-            explain=explain,
-            column_prefix=column_prefix,
-            language=language,
-        )
-        self._set(*with_models(settings, models))
+        self._set(*with_models(Settings(**given), models))
 
     @classmethod
     def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Classifier:

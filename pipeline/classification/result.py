@@ -13,7 +13,6 @@ import pandas as pd
 import pyarrow as pa
 
 from pipeline.answers import System
-from pipeline.checks import same_argument
 from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.matches import explained, long_table, places_of
@@ -188,8 +187,6 @@ class Result:
     def to_review(
         self,
         systems: str | Sequence[str] | None = None,
-        *,
-        system: str | Sequence[str] | None = None,
     ) -> pd.DataFrame:
         """Return the rows of `to_pandas` that need a look.
 
@@ -197,13 +194,11 @@ class Result:
 
         Args:
             systems: look at the statuses of these systems only; None for all.
-            system: another name of ``systems``.
 
         Raises:
             SettingsError: the table was not classified by one of them.
         """
-        among = self._among(same_argument(None, systems=systems, system=system))
-        return self._where(lambda status: status not in SETTLED, among)
+        return self._where(lambda status: status not in SETTLED, self._among(systems))
 
     def long(self) -> pd.DataFrame:
         """Return one row for each match, the best first.

@@ -124,7 +124,7 @@ def _at_once(
     files: Sequence[InputFile], options: RunOptions, terms: Terms, jobs: int
 ) -> Iterator[Outcome]:
     settings = replace(terms.settings, jobs=1)
-    alone = replace(terms, settings=settings, storage=Storage(options.endpoint_url))
+    alone = replace(terms, settings=settings, storage=Storage())
     work = partial(_in_worker, options, alone, os.getpid())
     begun: dict[AnyPath, InputFile] = {}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli.options import SETTINGS_FILE, LocalPath, option
+from pipeline.cli.options import SETTINGS_FILE, LocalPath
 from pipeline.cli.output.console import on_terminal, progress_display
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import SettingsError
@@ -20,6 +20,7 @@ from pipeline.files.paths import AnyPath, check_kept
 from pipeline.files.regular import read_toml
 from pipeline.progress import Count, silent
 from pipeline.rate import seconds
+from pipeline.settings import LEDGER_VARIABLE
 
 __all__ = [
     "check_apart",
@@ -32,9 +33,10 @@ __all__ = [
     "waiting",
 ]
 
-on_ledger = option(
+on_ledger = click.option(
     "--ledger",
     "path",
+    envvar=LEDGER_VARIABLE,
     type=LocalPath(path_type=Path),
     help="The ledger.  [default: the settings file's, or the one in your data folder]",
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import IO, Any
 
 import click
 
 from pipeline.cli.json_errors import JsonErrors
+from pipeline.cli.options import DeclaredOption, parameters
 
 __all__ = ["OptionGroups"]
+
+
+GROUPS = ("Table", "Answer", "Embedded engine", "Paid service", "Output")
+"""The groups of options, in the order of the help."""
 
 
 class OptionGroups(JsonErrors):
@@ -17,32 +21,33 @@ class OptionGroups(JsonErrors):
 
     Args:
         args: see `click.Command`.
-        groups: the names of the options in each group, in the order of the help.
-        own_first: whether the options that are in no group come before the groups.
-        essential: the options to show if the command is called without arguments; none if it can be
-            called like that.
+        options: the dataclass whose fields declare its options; see `pipeline.cli.options`.
         attributes: see `click.Command`.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        groups: Mapping[str, Collection[str]],
-        own_first: bool = False,
-        essential: Collection[str] = (),
-        **attributes: Any,
-    ) -> None:
+    def __init__(self, *args: Any, options: type | None = None, **attributes: Any) -> None:
+        if options is not None:
+            attributes["params"] = parameters(options)
         super().__init__(*args, **attributes)
-        self.groups, self.own_first, self.essential = groups, own_first, essential
+
+    @property
+    def groups(self) -> dict[str, list[DeclaredOption]]:
+        """The options of each group, in the order of the help; those of "" are in none."""
+        declared = [each for each in self.params if isinstance(each, DeclaredOption)]
+        found = {name: [each for each in declared if each.group == name] for name in ("", *GROUPS)}
+        return {name: options for name, options in found.items() if options}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each group, and the options that are in none."""
+        """Write each group, and the options that are in none: a command's own before, if any."""
         rows = self._rows(ctx)
         grouped = [
-            (title, [rows.pop(name) for name in names]) for title, names in self.groups.items()
+            (title, [rows.pop(each.opts[0]) for each in options])
+            for title, options in self.groups.items()
+            if title
         ]
-        own = [("Options" if self.own_first else "Other options", list(rows.values()))]
-        for title, lines in own + grouped if self.own_first else grouped + own:
+        has_own = "" in self.groups
+        own = [("Options" if has_own else "Other options", list(rows.values()))]
+        for title, lines in own + grouped if has_own else grouped + own:
             with formatter.section(title):
                 formatter.write_dl(lines)
 
@@ -52,9 +57,17 @@ class OptionGroups(JsonErrors):
         Raises:
             click.UsageError: there are none, but some are needed; it shows the essential options.
         """
-        if self.essential and not args and not ctx.resilient_parsing:
+        if self._essential() and not args and not ctx.resilient_parsing:
             raise _NoArguments(self._overview(ctx), ctx)
         return super().parse_args(ctx, args)
+
+    def _essential(self) -> list[str]:
+        """Return the options to show if the command is called without arguments."""
+        if not any(isinstance(each, click.Argument) and each.required for each in self.params):
+            return []
+        return [
+            each.opts[0] for options in self.groups.values() for each in options if each.essential
+        ]
 
     def _overview(self, ctx: click.Context) -> str:
         formatter = ctx.make_formatter()
@@ -62,9 +75,9 @@ class OptionGroups(JsonErrors):
         self.format_help_text(ctx, formatter)
         rows = self._rows(ctx)
         with formatter.section("The options that matter most"):
-            formatter.write_dl([rows[name] for name in self.essential])
+            formatter.write_dl([rows[name] for name in self._essential()])
         formatter.write_paragraph()
-        shown = len(self.essential)
+        shown = len(self._essential())
         formatter.write_text(f"{len(rows) - shown} more options: {ctx.command_path} --help")
         return formatter.getvalue()
 

@@ -1,58 +1,48 @@
-"""Declares the options that several commands share, and gives their values types."""
+"""Makes the options of a command from the fields of a dataclass, and gives their values types."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
-from pipeline.file_options import (
-    FORMATS,
-    LINE_ENDS,
-    QUOTE_ESCAPES,
-    CsvOptions,
-    ExcelOptions,
-    Format,
-    LineEnd,
-    QuoteEscape,
-)
-from pipeline.files.paths import CloudPath, as_path
+from pipeline.file_options import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
+from pipeline.files.paths import AnyPath, CloudPath, as_path
+from pipeline.processes import Jobs
+from pipeline.wording import option_name
 
 __all__ = [
-    "READING",
+    "BUYING",
     "SETTINGS_FILE",
+    "TABLE",
     "AddressPath",
+    "DeclaredOption",
     "DialectOptions",
     "JobsType",
+    "LabelledOptions",
     "LocalPath",
     "Names",
-    "as_json",
-    "declared",
-    "dialect_options",
+    "argument",
     "in_json",
-    "input_format",
-    "label_decisions",
-    "labelled_columns",
+    "of_fields",
     "option",
     "origin_of",
-    "singular_or_plural",
+    "parameters",
 ]
 
 SETTINGS_FILE = f"{__name__}.settings_file"
 """The key in a command's context for the path of the settings file that was read."""
 
-Declaration: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""A decorator that declares options for a command."""
-
-Declare: TypeAlias = Callable[..., Declaration]
-"""Makes a declaration: `option`, or `click.option` for an option without a variable."""
+TABLE, BUYING = "Table", "Paid service"
+"""Groups of options that several commands have."""
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -137,15 +127,96 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def option(name: str, *more: str, **attributes: Any) -> Declaration:
-    """Declare an option with its variable: ``--text-column`` is ``TENDER_PIPELINE_TEXT_COLUMN``.
+class DeclaredOption(click.Option):
+    """An option that a field of a dataclass declares.
 
-    An old name of an option has a variable too.
+    Attributes:
+        group: its group in the help; "" for none.
+        essential: whether it is shown if the command is called without arguments.
+        example: a value for the settings file, if there is no default.
     """
-    flags = [each for each in (name, *more) if each.startswith("--")]
-    variables = [f"TENDER_PIPELINE_{each[2:].replace('-', '_').upper()}" for each in flags]
-    envvar = variables if len(variables) > 1 else variables[0]
-    return click.option(name, *more, envvar=envvar, **attributes)
+
+    def __init__(
+        self,
+        *args: Any,
+        group: str = "",
+        essential: bool = False,
+        example: Any = None,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.group, self.essential, self.example = group, essential, example
+
+
+def option(help: str, group: str = "", *, flag: str = "", **attributes: Any) -> Any:  # noqa: A002
+    """Declare a field of a dataclass, and the option that sets it.
+
+    What the option takes follows from the type of the field.
+
+    Args:
+        help: what it means.
+        group: see `DeclaredOption`, as for ``essential`` and ``example``.
+        flag: its name, if not that of the field with hyphens.
+        attributes: see `click.Option`, such as ``default``.
+    """
+    return field(metadata={"flag": flag, "option": {"help": help, "group": group, **attributes}})
+
+
+def argument(**attributes: Any) -> Any:
+    """Declare a field of a dataclass, and the argument that sets it; see `click.Argument`."""
+    return field(metadata={"argument": attributes})
+
+
+def parameters(declared: type, with_variables: bool = False) -> list[click.Parameter]:
+    """Return the arguments and options that the fields of a dataclass declare, its own first.
+
+    Args:
+        declared: the dataclass.
+        with_variables: whether each option has an environment variable, or only those for buying.
+    """
+    hints = get_type_hints(declared)
+    inherited = {name for base in declared.__bases__ for name in getattr(base, FIELDS, ())}
+    ordered = sorted(fields(declared), key=lambda each: each.name in inherited)
+    return [_parameter(each, hints[each.name], with_variables) for each in ordered]
+
+
+FIELDS = "__dataclass_fields__"
+
+
+def _parameter(declared: Field[Any], hint: Any, with_variables: bool) -> click.Parameter:
+    if stated := declared.metadata.get("argument"):
+        return click.Argument([declared.name], **stated)
+    attributes = {**_type(hint), **declared.metadata["option"]}
+    flag = declared.metadata["flag"] or option_name(declared.name)
+    if with_variables or attributes["group"] == BUYING:
+        attributes["envvar"] = f"TENDER_PIPELINE_{flag[2:].replace('-', '_').upper()}"
+    return DeclaredOption([flag, declared.name], **attributes)
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    """Return what an option for a field of a type takes, as attributes of `click.Option`."""
+    if hint == Jobs:
+        return {"type": JobsType(), "metavar": "N|auto"}
+    if hint in (AnyPath, AnyPath | None):
+        return {"type": AddressPath(path_type=Path)}
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        return {"multiple": True, **({"type": Names()} if inner is str else _type(inner))}
+    if get_origin(hint) is Literal:
+        return {"type": click.Choice(get_args(hint))}
+    if hint is bool:
+        return {"is_flag": True}
+    if hint is Path:
+        return {"type": LocalPath(path_type=Path)}
+    if NoneType in get_args(hint):
+        return _type(next(each for each in get_args(hint) if each is not NoneType))
+    return {"type": hint}
+
+
+def of_fields(made: type, options: object) -> dict[str, Any]:
+    """Return the values of those options that are fields of another dataclass, too."""
+    names = [each.name for each in fields(made)]
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 def origin_of(context: click.Context, parameter: click.Parameter) -> str:
@@ -163,83 +234,41 @@ def origin_of(context: click.Context, parameter: click.Parameter) -> str:
             return ""
 
 
-def singular_or_plural(*names: str) -> dict[str, Any]:
-    """Return context settings with which a command takes options by the other number, too.
-
-    >>> singular_or_plural("systems")["token_normalize_func"]("system")
-    'systems'
-    """
-    others = {name.removesuffix("s") if name.endswith("s") else f"{name}s": name for name in names}
-    return {"token_normalize_func": lambda token: others.get(token, token)}
-
-
-def declared(*options: Declaration) -> Declaration:
-    """Return a decorator that declares several options, in this order."""
-
-    def declare(command: Callable[..., Any]) -> Callable[..., Any]:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return declare
-
-
-def as_json(declare: Declare = click.option, what: str = "summary") -> Declaration:
-    """Declare ``--json``."""
-    return declare("--json", "as_json", is_flag=True, help=f"Print the {what} as JSON.")
-
-
 in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def input_format(declare: Declare = click.option) -> Declaration:
-    """Declare ``--input-format``."""
-    return declare(
-        "--input-format",
-        type=click.Choice(FORMATS),
-        help="The input's format, if its name does not show it.",
-    )
-
-
-DIALECT: Mapping[str, Mapping[str, Any]] = {
-    "--delimiter": {"help": "CSV: what separates the fields.  [default: detected]"},
-    "--encoding": {
-        "help": "CSV: the character encoding.  [default: the byte order mark's, or UTF-8]"
-    },
-    "--line-end": {"type": click.Choice(LINE_ENDS), "help": "CSV: what ends a line."},
-    "--quote-escape": {
-        "type": click.Choice(QUOTE_ESCAPES),
-        "default": "double",
-        "help": "CSV: how a quote inside quotes is written; none: quotes are part of the text.",
-    },
-    "--no-header": {
-        "is_flag": True,
-        "help": "CSV: the first record is data; columns are 1, 2, ...",
-    },
-    "--sheet": {"help": "Excel: the sheet's name or number.  [default: the first with the table]"},
-    "--header-row": {
-        "type": int,
-        "help": "CSV, Excel: the number of the line or row with the column names.  "
-        "[default: detected]",
-    },
-}
-
-READING = ("--input-format", *DIALECT)
-"""The names of the options that describe a table file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DialectOptions:
-    """The options that `dialect_options` declares; see `CsvOptions` and `ExcelOptions`."""
+    """The options that describe a table file; see `CsvOptions` and `ExcelOptions`."""
 
-    input_format: Format | None
-    delimiter: str | None
-    encoding: str | None
-    line_end: LineEnd | None
-    quote_escape: QuoteEscape
-    no_header: bool
-    sheet: str | None
-    header_row: int | None
+    input_format: Format | None = option(
+        "The input's format, if its name does not show it.", TABLE, example="csv"
+    )
+    delimiter: str | None = option(
+        "CSV: what separates the fields.  [default: detected]", TABLE, example=";"
+    )
+    encoding: str | None = option(
+        "CSV: the character encoding.  [default: the byte order mark's, or UTF-8]",
+        TABLE,
+        example="cp1252",
+    )
+    line_end: LineEnd | None = option("CSV: what ends a line.", TABLE, example="crlf")
+    quote_escape: QuoteEscape = option(
+        "CSV: how a quote inside quotes is written; none: quotes are part of the text.",
+        TABLE,
+        default="double",
+    )
+    no_header: bool = option("CSV: the first record is data; columns are 1, 2, ...", TABLE)
+    sheet: str | None = option(
+        "Excel: the sheet's name or number.  [default: the first with the table]",
+        TABLE,
+        example="Tenders",
+    )
+    header_row: int | None = option(
+        "CSV, Excel: the number of the line or row with the column names.  [default: detected]",
+        TABLE,
+        example=3,
+    )
 
     @property
     def csv(self) -> CsvOptions:
@@ -248,14 +277,7 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return CsvOptions(
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            line_end=self.line_end,
-            quote_escape=self.quote_escape,
-            header=not self.no_header,
-            header_row=self.header_row,
-        )
+        return CsvOptions(**of_fields(CsvOptions, self), header=not self.no_header)
 
     @property
     def excel(self) -> ExcelOptions:
@@ -264,28 +286,17 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return ExcelOptions(sheet=self.sheet, header_row=self.header_row)
+        return ExcelOptions(**of_fields(ExcelOptions, self))
 
 
-def dialect_options(declare: Declare = click.option) -> Declaration:
-    """Declare the options that describe a table file."""
-    return declared(*(declare(name, **attributes) for name, attributes in DIALECT.items()))
+@dataclass(frozen=True, kw_only=True)
+class LabelledOptions(DialectOptions):
+    """The options that describe a labelled table."""
 
-
-label_decisions = click.option(
-    "--decisions",
-    multiple=True,
-    type=LocalPath(path_type=Path),
-    help="A file of decisions (see review) with labels; repeat it for several.",
-)
-
-labelled_columns = declared(
-    click.option(
-        "--text-column",
-        "text_columns",
-        multiple=True,
-        default=["description"],
-        help="A column with the text; repeat it to join several.",
-    ),
-    click.option("--code-column", default="code", help="The column with the right code."),
-)
+    text_columns: tuple[str, ...] = option(
+        "A column with the text; repeat it to join several.", default=["description"]
+    )
+    code_column: str = option("The column with the right code.", default="code")
+    decisions: tuple[Path, ...] = option(
+        "A file of decisions (see review) with labels; repeat it for several."
+    )

@@ -209,9 +209,6 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
     if address and (key_file := in_file("api_key_file")):
         says = f"names the file of the API key, {str(key_file)!r}"
         yield says, f"Send its content to {canonical(address, chat)}?", "--api-key-file"
-    if endpoint := in_file("endpoint_url"):
-        says = f"names the S3-compatible server {str(endpoint)!r}"
-        yield says, "Send your tables and signed requests there?", "--endpoint-url"
     for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
         path = in_file(name)
         if path and not _is_inside(path):

@@ -41,7 +41,7 @@ class Terms:
         """
         models = _opened(options.models, parse_systems(options.systems))
         decisions = decisions_in(options.decisions, warn)
-        settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
+        settings, storage = options.settings(models, decisions), Storage()
         for line in never_ok(settings):
             warn(line)
         service = options.service()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from pipeline.answers import System
-from pipeline.checks import check_flag, same_argument
+from pipeline.checks import check_flag
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
@@ -55,8 +55,6 @@ def evaluate(
     excel: ExcelOptions | None = None,
     progress: bool | Literal["auto"] | Progress = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    text_column: str | Sequence[str] | None = None,
-    systems: str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Compare answers with the right codes of a labelled table.
 
@@ -83,8 +81,6 @@ def evaluate(
         progress: True shows progress bars, "auto" shows them in a notebook; see `classify`.
         decisions: the file of a review, or several, in place of a table: the codes that people
             chose one by one are the right ones.
-        text_column: another name of ``text_columns``.
-        systems: another name of ``system``.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -95,13 +91,11 @@ def evaluate(
     shown = display_for(progress)
     check_flag("suspects", suspects)
     references = reference_columns
-    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     reviewed = decisions_in(decisions, warn_in_python)
-    named: Any = same_argument(None, system=system, systems=systems)
-    check_given(data, reviewed.files, named)
+    check_given(data, reviewed.files, system)
     settings = EvaluationSettings(
-        system=named,
-        text_columns=Settings(text_columns=texts).text_columns,
+        system=cast("System", system),
+        text_columns=Settings(text_columns=cast("Any", text_columns)).text_columns,
         code_column=code_column,
         language_column=language_column,
         sample=sample,

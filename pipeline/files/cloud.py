@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
 from pipeline.files.paths import CloudPath
-from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN, both
+from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN
 
 __all__ = ["Storage", "explained", "opened"]
 
@@ -28,8 +28,6 @@ S3_TIMES = {"connect_timeout": 10.0, "request_timeout": 30.0}
 
 GCS_TIME = timedelta(seconds=20)
 """How long to try again."""
-
-ENDPOINT = both("--endpoint-url", "the variable AWS_ENDPOINT_URL")
 
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -51,7 +49,7 @@ REASONS = (
     (
         r"NO_SUCH_BUCKET|Bucket .* not found|ContainerNotFound|bucket does not exist",
         "there is no such bucket",
-        f"Check the name of the bucket, and {ENDPOINT} if the bucket is not Amazon's.",
+        "Check the name of the bucket, and the variable AWS_ENDPOINT_URL if it is not Amazon's.",
     ),
     (
         r"NO_SUCH_KEY|RESOURCE_NOT_FOUND|BlobNotFound|NOT_FOUND|Path does not exist",
@@ -87,13 +85,13 @@ REASONS = (
     (
         r"NETWORK_CONNECTION|[Cc]url|[Rr]esolve|[Cc]onnection|[Tt]imed? ?out|transport",
         "the store does not answer, or the connection was cut",
-        f"Check the network and {ENDPOINT}, and {THEN_RUN_AGAIN} again.",
+        f"Check the network and the variable AWS_ENDPOINT_URL, and {THEN_RUN_AGAIN} again.",
     ),
 )
 """What errors of the stores say, what that means, and what to do."""
 
 
-def opened(scheme: str, bucket: str, endpoint_url: str | None) -> tuple[Any, str]:
+def opened(scheme: str, bucket: str) -> tuple[Any, str]:
     """Return the file system of a bucket, and the bucket's path in it.
 
     Raises:
@@ -102,7 +100,7 @@ def opened(scheme: str, bucket: str, endpoint_url: str | None) -> tuple[Any, str
     """
     match scheme:
         case "s3":
-            return _s3(bucket, endpoint_url), bucket
+            return _s3(bucket), bucket
         case "gs" | "gcs":
             return _gcs(), bucket
         case _:
@@ -124,11 +122,11 @@ def explained(error: Exception, scheme: str) -> tuple[str, str]:
     return " ".join(text.split())[:200], "Check the address, the credentials and the network."
 
 
-def _s3(bucket: str, endpoint_url: str | None) -> Any:
+def _s3(bucket: str) -> Any:
     from pyarrow.fs import S3FileSystem, resolve_s3_region
 
     region = next(filter(None, map(os.environ.get, REGIONS)), None)
-    endpoint_url = endpoint_url or next(filter(None, map(os.environ.get, ENDPOINTS)), None)
+    endpoint_url = next(filter(None, map(os.environ.get, ENDPOINTS)), None)
     options = {**S3_TIMES, "allow_delayed_open": True}
     if endpoint_url is None:
         return S3FileSystem(region=region or resolve_s3_region(bucket), **options)
@@ -136,10 +134,7 @@ def _s3(bucket: str, endpoint_url: str | None) -> Any:
     if url.scheme not in ("http", "https") or not url.netloc or url.username or url.query:
         raise SettingsError(
             "The address of the S3-compatible server is not valid, or has credentials in it.",
-            both(
-                "Write --endpoint-url https://HOST:PORT, or the same in AWS_ENDPOINT_URL.",
-                "Set the variable AWS_ENDPOINT_URL to https://HOST:PORT.",
-            ),
+            "Set the variable AWS_ENDPOINT_URL to https://HOST:PORT.",
         )
     place = url.netloc + url.path.rstrip("/")
     return S3FileSystem(endpoint_override=place, scheme=url.scheme, region=region, **options)
@@ -184,12 +179,9 @@ CHUNK = 16 * 2**20
 class Storage:
     """Access to buckets, with credentials from the usual places of each store.
 
-    Attributes:
-        endpoint_url: the address of an S3-compatible server; None for the one that
-            ``AWS_ENDPOINT_URL`` names, or Amazon's.
+    An S3-compatible server other than Amazon's is the one that ``AWS_ENDPOINT_URL`` names.
     """
 
-    endpoint_url: str | None = None
     _systems: dict[tuple[str, str], tuple[Any, str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -327,7 +319,7 @@ class Storage:
         """Return the file system of a bucket, and the bucket's path in it."""
         place = path.scheme, path.bucket
         if place not in self._systems:
-            self._systems[place] = opened(*place, self.endpoint_url)
+            self._systems[place] = opened(*place)
         return self._systems[place]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from pipeline.checks import check_flag, same_argument
+from pipeline.checks import check_flag
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.decisions import decisions_in
@@ -44,8 +44,6 @@ def train(
     excel: ExcelOptions | None = None,
     progress: bool | Literal["auto"] | Progress = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    text_column: str | Sequence[str] | None = None,
-    systems: str | Sequence[str] | None = None,
 ) -> TrainedModel:
     """Train the engine on tenders whose codes are known: a history, or what people decided.
 
@@ -69,8 +67,6 @@ def train(
             `pipeline.progress.Progress`.
         decisions: the file of a review, or several: what people decided replaces the codes of the
             history's rows, and adds to them.
-        text_column: another name of ``text_columns``.
-        systems: another name of ``system``.
 
     Returns:
         The folder and the figures; pass it as ``models`` to `classify`, or as ``subject`` to
@@ -84,20 +80,18 @@ def train(
     """
     shown = display_for(progress)
     folder = _path("output", output)
-    named: Any = same_argument(None, system=system, systems=systems)
-    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     check_flag("overwrite", overwrite)
     reviewed = decisions_in(decisions, warn_in_python)
     kept = [("data", data), *(("decisions", path) for path in reviewed.files)]
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
     check_kept({"output": folder}, files)
-    checked = checked_system(named, data, reviewed)
+    checked = checked_system(system, data, reviewed)
     settings = TrainingSettings(checked, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)
     name = str(data) if isinstance(data, str | PathLike) else "The table"
-    asked, needed = Settings(text_columns=texts), [("code_column", code_column)]
+    asked, needed = Settings(text_columns=cast("Any", text_columns)), [("code_column", code_column)]
     with open_labelled(data, asked, needed, settings.system, csv, excel) as reader:
         return from_history(reader, name, settings, shown, _ignore, reviewed)
 

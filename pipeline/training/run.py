@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, whole_number
@@ -79,7 +80,7 @@ def check_output(output: Path, overwrite: bool) -> None:
     check_place(output.resolve())
 
 
-def checked_system(system: System | None, history: object, decisions: Decisions) -> System:
+def checked_system(system: Any, history: object, decisions: Decisions) -> System:
     """Return the system to train, after checking that there is something to learn from.
 
     Raises:
@@ -94,7 +95,7 @@ def checked_system(system: System | None, history: object, decisions: Decisions)
         )
     if system is None:
         raise SettingsError("The system of the codes is not given.", f"Give {systems}.")
-    return system
+    return parse_system(system)
 
 
 def from_history(

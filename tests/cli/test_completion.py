@@ -29,7 +29,7 @@ def completed(*words: str) -> list[tuple[str, str]]:
         (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
         (["run", "--systems", ""], ["cpv", "psc", "unspsc", "naics"]),
         (["run", "--systems", "cpv,p"], ["cpv,psc"]),
-        (["run", "--preset", ""], ["sam", "ted"]),
+        (["run", "--engine", ""], ["learned", "lexical"]),
         (["plan", "--language", "d"], ["da", "de"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["no-command", "n"], []),

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 import pytest
 
-from pipeline.cli.commands.init import FOR_EXAMPLE, init
+from pipeline.cli.commands.init import init
 from pipeline.cli.commands.run import run
+from pipeline.cli.options import DeclaredOption
 from pipeline.errors import OutputError, SettingsError
 
 SETTING = re.compile(r"^#(?=[a-z-]+ = )", re.MULTILINE)
@@ -35,7 +36,8 @@ def test_run_takes_every_setting_as_the_file_shows_it(tmp_path: Path) -> None:
         found = shown.params
     with run.make_context("run", ["x.csv"]) as plain:
         defaults = plain.params
-    examples = {"models" if name == "model" else name.replace("-", "_") for name in FOR_EXAMPLE}
+    declared = [each for each in run.params if isinstance(each, DeclaredOption)]
+    examples = {each.name for each in declared if each.example is not None}
     assert {name for name in found if found[name] != defaults[name]} == examples
 
 

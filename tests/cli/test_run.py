@@ -11,13 +11,11 @@ import shutil
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from tests.cli.conftest import Command
 from tests.forking import ran
 
@@ -255,27 +253,17 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("gone", "instead"),
     [
-        (["--preset", "sam"], ["Road marking. Paint", "Chairs"]),
-        (["--preset", "sam", "--text-column", "Description"], ["Paint", ""]),
-        (["--preset", "ted"], ["Works", "Furniture"]),
+        ("--system", "Did you mean one of: '--systems'"),
+        ("--text-columns", "Did you mean '--text-column'?"),
+        ("--back-off", "It is called --roll-up."),
+        ("--preset", "Name the columns: --text-column Title --text-column Description"),
+        ("--endpoint-url", "Set the variable AWS_ENDPOINT_URL to the address."),
     ],
 )
-def test_a_preset_knows_the_text_columns(
-    command: Command, monkeypatch: pytest.MonkeyPatch, options: list[str], text: list[str]
+def test_an_option_that_is_gone_says_what_to_write(
+    command: Command, capsys: pytest.CaptureFixture[str], gone: str, instead: str
 ) -> None:
-    Path("t.csv").write_text(
-        "NoticeId,Title,Description,TITLE\n1,Road marking,Paint,Works\n2,Chairs,,Furniture\n"
-    )
-    seen: list[str] = []
-    read = CsvReader.batches
-
-    def batches(reader: CsvReader) -> Iterator[CsvBatch]:
-        for batch in read(reader):
-            seen.extend(batch.texts)
-            yield batch
-
-    monkeypatch.setattr(CsvReader, "batches", batches)
-    assert command("run", "t.csv", "--systems", "psc", "--engine", "lexical", *options) == 0
-    assert seen[:2] == text
+    assert command("run", "t.csv", gone, "x") == 2
+    assert instead in capsys.readouterr().err

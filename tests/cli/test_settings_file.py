@@ -20,7 +20,7 @@ def test_a_variable_that_sets_nothing_is_warned_of(
     monkeypatch.setenv("TENDER_PIPELINE_MAX_COSTS", "1")
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "8000")
     monkeypatch.setenv("TENDER_PIPELINE_DEBUG", "0")
-    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "")
+    monkeypatch.setenv("TENDER_PIPELINE_ROLL_UP", "")
     assert command("plan", table) == 0
     said = capsys.readouterr().err + caplog.text
     assert "MAX_COSTS sets nothing. Did you mean TENDER_PIPELINE_MAX_COST?" in said
@@ -38,12 +38,12 @@ def test_the_error_about_a_wrong_value_says_where_it_was_set(
     Path("tender-pipeline.toml").write_text('engine = "best"\n')
     assert command("plan", table) == 2
     assert capsys.readouterr().err.endswith("'lexical'. It comes from tender-pipeline.toml.\n")
-    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "x")
+    monkeypatch.setenv("TENDER_PIPELINE_ROLL_UP", "x")
     assert command("plan", table, "--engine", "lexical") == 2
     said = capsys.readouterr().err
-    assert said.endswith("float. It comes from the variable TENDER_PIPELINE_BACK_OFF.\n")
+    assert said.endswith("float. It comes from the variable TENDER_PIPELINE_ROLL_UP.\n")
     assert command("plan", table, "--engine", "lexical", "--json") == 2
-    assert "variable TENDER_PIPELINE_BACK_OFF." in json.loads(capsys.readouterr().out)["error"]
+    assert "variable TENDER_PIPELINE_ROLL_UP." in json.loads(capsys.readouterr().out)["error"]
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
     assert command("serve") == 2
     said = capsys.readouterr().err
@@ -80,7 +80,7 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
         ('sistems = "cpv"', "Did you mean 'systems'?"),
         ("systems = cpv", "Write it as TOML."),
         ("config = 1", "a settings file cannot name another one"),
-        ("qqqq = 1", "Choose from output, systems, text-column, top"),
+        ("qqqq = 1", "Choose from output, text-column, limit-rows"),
         ("[run]\ntop = 2", "Delete the line [run]"),
         ("top = inf", "tender-pipeline.toml: top is inf.\nIt must be a whole number."),
         ("top = 2.5", "top is 2.5.\nIt must be a whole number."),
@@ -155,22 +155,6 @@ def test_the_settings_file_may_have_numbers_and_flags(command: Command, table: P
     lines = Path("out.csv").read_text().splitlines()
     assert len(lines) == 3
     assert ",review," in lines[1]
-
-
-@pytest.mark.parametrize(
-    "way", ["--roll-up", "--back-off", "ROLL_UP", "BACK_OFF", "roll-up", "back_off"]
-)
-def test_roll_up_has_its_old_name_as_option_variable_and_setting(
-    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    options = [way, "0.9"] if way.startswith("--") else []
-    if way.isupper():
-        monkeypatch.setenv(f"TENDER_PIPELINE_{way}", "0.9")
-    elif not options:
-        Path("tender-pipeline.toml").write_text(f"{way} = 0.9\n")
-    assert command("run", table, "--systems", "psc", *options) == 0
-    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
-    assert manifest["settings"]["roll_up"] == 0.9
 
 
 def test_names_in_a_variable_may_have_spaces_and_a_last_comma(

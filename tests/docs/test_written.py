@@ -15,7 +15,6 @@ from pipeline.classification.summary import NOT_FAILED
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import run
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.run_options import PRESETS
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
@@ -58,8 +57,6 @@ def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
     about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
     about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match", "--report", "--language"}
     about_the_output |= {"--quiet", "--log-format", "--metrics-file"}
-    about_the_output |= {"--preset"}  # such tables have no labels
-    about_the_output |= {"--endpoint-url"}  # labelled tables are read from files
     assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}
 
 
@@ -104,12 +101,6 @@ def test_the_suffixes_are_these() -> None:
         for suffix in cells[1].split(", ")
     }
     assert found == {f"`{suffix}`": f"`{name}`" for suffix, name in SUFFIXES.items()}
-
-
-def test_the_presets_are_these() -> None:
-    found = {cells[0]: cells[2] for cells in rows(page("reference/formats"), "preset")}
-    expected = {name: ", ".join(f"`{each}`" for each in PRESETS[name]) for name in PRESETS}
-    assert found == {f"`{name}`": columns for name, columns in expected.items()}
 
 
 @pytest.mark.parametrize("place", range(len(SYSTEMS)))

@@ -67,9 +67,12 @@ def test_an_empty_path_is_not_the_current_folder() -> None:
 
 
 @pytest.mark.parametrize("url", ["minio:9000", "ftp://minio", "https://", "https://k:secret@minio"])
-def test_a_wrong_endpoint_is_refused_without_its_secrets(url: str) -> None:
-    with pytest.raises(SettingsError, match="--endpoint-url https://HOST:PORT") as caught:
-        Storage(url).version(CloudPath("s3:", "b", "t.csv"))
+def test_a_wrong_endpoint_is_refused_without_its_secrets(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    with pytest.raises(SettingsError, match="to https://HOST:PORT") as caught:
+        Storage().version(CloudPath("s3:", "b", "t.csv"))
     assert "secret" not in str(caught.value)
 
 

@@ -41,7 +41,7 @@ def test_backing_off_from_bought_answers_buys_nothing(line: CommandLine, service
     with line.at(app):
         assert line("run") == 0
         assert line.output.read_text().splitlines()[1].startswith("one text,45233140,Works,0.5,ok")
-        assert line("run", "--back-off", "0.8", "--overwrite") == 0
+        assert line("run", "--roll-up", "0.8", "--overwrite") == 0
     assert app.requests == 1
     title = load("cpv").titles["45233000"]
     (row,) = csv.DictReader(line.output.read_text().splitlines())

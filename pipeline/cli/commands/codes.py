@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say
 from pipeline.codes import (
     CodeTable,
@@ -111,7 +110,7 @@ def show(code: str, languages: bool, language: str) -> None:
         say("\n".join(ended))
 
 
-@codes.command(context_settings=singular_or_plural("systems"))
+@codes.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--systems", default=",".join(SYSTEMS), help="Where to search.")
 @click.option("--top", default=5, type=click.IntRange(1, 50), help="How many.")

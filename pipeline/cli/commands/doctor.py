@@ -94,7 +94,6 @@ def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
 
 doctor = OptionGroups(
     "doctor",
-    groups=run.groups,
     params=[each for each in run.params if isinstance(each, click.Option)],
     callback=_doctor,
     help="""Check what a run with these options needs on this machine, and say what to do.

@@ -13,26 +13,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.option_groups import OptionGroups
-from pipeline.cli.options import (
-    READING,
-    DialectOptions,
-    JobsType,
-    LocalPath,
-    as_json,
-    dialect_options,
-    input_format,
-    label_decisions,
-    labelled_columns,
-    singular_or_plural,
-)
+from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option
 from pipeline.cli.output.buying import open_purchase
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.paid_options import BUYING, PaidOptions, check_no_terms, paid_options
+from pipeline.cli.paid_options import PaidOptions, check_no_terms
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
@@ -56,7 +45,7 @@ from pipeline.evaluation import (
     write_suspects,
 )
 from pipeline.processes import Jobs
-from pipeline.settings import ENGINES, EngineName
+from pipeline.settings import EngineName
 from pipeline.tables import ArrowReader, Reader, naming_all
 
 __all__ = ["evaluate"]
@@ -65,114 +54,60 @@ log = logging.getLogger("pipeline")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(PaidOptions, DialectOptions):
+class _Options(PaidOptions, LabelledOptions):
     """The options of the command; `EvaluationSettings` checks those of the same names."""
 
-    labelled: Path | None
-    decisions: tuple[Path, ...]
-    system: System
-    text_columns: tuple[str, ...]
-    code_column: str
-    language_column: str | None
-    model_folder: Path | None
-    engine: EngineName
-    compare: tuple[str, str] | None
-    sample: int | None
-    seed: int
-    jobs: Jobs
-    report: Path | None
-    source_column: str | None
-    suspects: Path | None
-    reference_columns: tuple[str, ...]
-    overwrite: bool
-    as_json: bool
+    labelled: Path | None = argument(required=False, type=LocalPath(path_type=Path))
+    system: System = option("Whose codes they are (required).")
+    language_column: str | None = option("A column with the language, for figures by language.")
+    source_column: str | None = option(
+        "A column with the source, for the calibration by source.  "
+        "[default: source, if there is one]"
+    )
+    model_folder: Path | None = option(
+        "Evaluate a learned model (see train).  [default: the embedded engine]", flag="--model"
+    )
+    engine: EngineName = option(
+        "Evaluate the engine with its models, or with only the titles of the codes.",
+        default="learned",
+    )
+    compare: tuple[str, str] | None = option(
+        "Evaluate two on the same rows. Each is engine, lexical (only the titles), the folder of a "
+        "model, or the address of a paid service.",
+        nargs=2,
+        type=str,
+        multiple=False,
+        metavar="A B",
+    )
+    sample: int | None = option("Draw this many rows at random.  [default: all rows]")
+    seed: int = option("The same seed draws the same rows again.", default=0)
+    jobs: Jobs = option(
+        "Processes for the embedded engine. auto: one for a small table, all cores for a large "
+        "one.",
+        default="auto",
+    )
+    report: Path | None = option("Write a page with the plots: FILE.html.")
+    suspects: Path | None = option(
+        "Write the rows whose code is most likely wrong to FILE, a table in any format, the most "
+        "suspicious first. For texts that the model was trained on, it misses wrong codes."
+    )
+    reference_columns: tuple[str, ...] = option(
+        "With --suspects: a column to copy into FILE, such as a notice number; repeat it for "
+        "several."
+    )
+    overwrite: bool = option("Replace files that this tool did not write.")
+    as_json: bool = option("Print the figures as JSON.", flag="--json")
 
     @property
     def evaluation(self) -> EvaluationSettings:
         """Which rows are evaluated, and how; the class checks it."""
-        return EvaluationSettings(
-            system=self.system,
-            text_columns=(TEXT_COLUMN,) if self.decisions else self.text_columns,
-            code_column=CODE_COLUMN if self.decisions else self.code_column,
-            language_column=self.language_column,
-            sample=self.sample,
-            seed=self.seed,
-            jobs=self.jobs,
-            source_column=self.source_column,
-            suspects=self.suspects is not None,
-            reference_columns=self.reference_columns,
-        )
+        given = of_fields(EvaluationSettings, self) | {"suspects": self.suspects is not None}
+        if given.pop("decisions"):
+            given |= {"text_columns": (TEXT_COLUMN,), "code_column": CODE_COLUMN}
+        return EvaluationSettings(**given)
 
 
-@click.command(
-    cls=OptionGroups,
-    groups={"Table": READING, "Paid service": BUYING},
-    own_first=True,
-    context_settings=singular_or_plural("system", "text-column", "decisions"),
-)
-@click.argument("labelled", required=False, type=LocalPath(path_type=Path))
-@click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are (required).")
-@labelled_columns
-@label_decisions
-@click.option("--language-column", help="A column with the language, for figures by language.")
-@click.option(
-    "--source-column",
-    help="A column with the source, for the calibration by source.  "
-    "[default: source, if there is one]",
-)
-@click.option(
-    "--model",
-    "model_folder",
-    type=LocalPath(path_type=Path),
-    help="Evaluate a learned model (see train).  [default: the embedded engine]",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="learned",
-    help="Evaluate the engine with its models, or with only the titles of the codes.",
-)
-@click.option(
-    "--compare",
-    nargs=2,
-    metavar="A B",
-    help="Evaluate two on the same rows. Each is engine, lexical (only the titles), the folder of "
-    "a model, or the address of a paid service.",
-)
-@click.option("--sample", type=int, help="Draw this many rows at random.  [default: all rows]")
-@click.option("--seed", default=0, help="The same seed draws the same rows again.")
-@click.option(
-    "--jobs",
-    type=JobsType(),
-    metavar="N|auto",
-    default="auto",
-    help="Processes for the embedded engine. auto: one for a small table, all cores for a large "
-    "one.",
-)
-@click.option(
-    "--report",
-    "--page",
-    type=LocalPath(path_type=Path),
-    help="Write a page with the plots: FILE.html.",
-)
-@click.option(
-    "--suspects",
-    type=LocalPath(path_type=Path),
-    help="Write the rows whose code is most likely wrong to FILE, a table in any format, the "
-    "most suspicious first. For texts that the model was trained on, it misses wrong codes.",
-)
-@click.option(
-    "--reference-column",
-    "reference_columns",
-    multiple=True,
-    help="With --suspects: a column to copy into FILE, such as a notice number; repeat it for "
-    "several.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace files that this tool did not write.")
-@input_format()
-@dialect_options()
-@as_json(what="figures")
-@paid_options
+@click.command(cls=OptionGroups, options=_Options)
 def evaluate(**values: Any) -> int:
     """Compare answers with the right codes of LABELLED, a table of tenders.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.commands.run import run
-from pipeline.cli.options import Names
+from pipeline.cli.options import DeclaredOption, Names
 from pipeline.cli.output.console import say
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import OutputError, SettingsError
@@ -24,38 +24,6 @@ HEAD = """\
 # Settings of `tender-pipeline run` and `plan`, which read this file in the current folder.
 # Delete the `#` before a setting to use it. Options and environment variables come first.
 """
-
-FOR_EXAMPLE = {
-    "api-key-file": "api-key.txt",
-    "base-url": "https://api.example.com",
-    "column-prefix": "new_",
-    "decisions": ["outputs/tenders.classified.csv.decisions.jsonl"],
-    "delimiter": ";",
-    "encoding": "cp1252",
-    "endpoint-url": "https://minio.example.com",
-    "fail-if-no-match": 0.5,
-    "header-row": 3,
-    "input-format": "csv",
-    "ledger": "ledger.db",
-    "limit-rows": 100,
-    "line-end": "crlf",
-    "max-age": "365d",
-    "max-cost": "5.00",
-    "max-cost-per-day": "20.00",
-    "max-cost-per-month": "200.00",
-    "max-duration": "6h",
-    "metrics-file": "tenders.prom",
-    "min-confidence": 0.3,
-    "model": ["my-model"],
-    "output": "outputs/tenders.csv",
-    "output-format": "parquet",
-    "preset": "sam",
-    "rate": "100/min",
-    "report": "report.html",
-    "roll-up": 0.5,
-    "sheet": "Tenders",
-}
-"""A value to show for each setting that has no default."""
 
 
 @click.command()
@@ -84,15 +52,14 @@ def init(file: Path, overwrite: bool) -> int:
 
 
 def _template() -> str:
-    options = {each.opts[0]: each for each in run.params if isinstance(each, click.Option)}
     groups = (
-        "\n".join([f"# {title}", "", *(_setting(options[name]) for name in names)])
-        for title, names in run.groups.items()
+        "\n".join([f"# {title}", "", *map(_setting, options)])
+        for title, options in run.groups.items()
     )
     return "\n".join([HEAD, *groups])
 
 
-def _setting(option: click.Option) -> str:
+def _setting(option: DeclaredOption) -> str:
     name = option.opts[0].removeprefix("--")
     meaning, _, default = (option.help or "").partition("  [default: ")
     if default:
@@ -100,12 +67,12 @@ def _setting(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
         meaning += f" One of {', '.join(option.type.choices)}."
     lines = textwrap.wrap(meaning, WIDTH, initial_indent="# ", subsequent_indent="# ")
-    return "\n".join([*lines, f"#{name} = {_toml(_value(option, name))}", ""])
+    return "\n".join([*lines, f"#{name} = {_toml(_value(option))}", ""])
 
 
-def _value(option: click.Option, name: str) -> Any:
-    if name in FOR_EXAMPLE:
-        return FOR_EXAMPLE[name]
+def _value(option: DeclaredOption) -> Any:
+    if option.example is not None:
+        return option.example
     default = option.to_info_dict()["default"]
     if isinstance(option.type, Names):
         return default.split(",") if isinstance(default, str) else list(default)

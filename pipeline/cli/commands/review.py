@@ -16,7 +16,7 @@ import click
 
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.options import LocalPath, singular_or_plural
+from pipeline.cli.options import LocalPath
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.report import repeated_run
 from pipeline.cli.service_extra import service_extra
@@ -42,9 +42,7 @@ FORWARD = """\
 """
 
 
-@click.command(
-    context_settings=singular_or_plural("text-column", "decisions"),
-)
+@click.command()
 @click.argument("output", type=LocalPath(path_type=Path))
 @click.option(
     "--decisions",

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.option_groups import OptionGroups
-from pipeline.cli.options import READING, singular_or_plural
-from pipeline.cli.paid_options import BUYING
-from pipeline.cli.run_options import RunOptions, run_options
+from pipeline.cli.options import parameters
+from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import PipelineError
@@ -25,53 +24,13 @@ if TYPE_CHECKING:  # --help needs no figures
 __all__ = ["check_files_apart", "destinations", "plan", "run"]
 
 
-GROUPS = {
-    "Table": (
-        "--text-column",
-        "--preset",
-        *READING,
-        "--limit-rows",
-        "--endpoint-url",
-    ),
-    "Answer": (
-        "--systems",
-        "--top",
-        "--min-confidence",
-        "--roll-up",
-        "--language",
-        "--fail-if-no-match",
-        "--decisions",
-    ),
-    "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
-    "Paid service": BUYING,
-    "Output": (
-        "--output",
-        "--output-format",
-        "--overwrite",
-        "--partial",
-        "--column-prefix",
-        "--report",
-        "--metrics-file",
-        "--json",
-        "--quiet",
-        "--log-format",
-    ),
+GONE = {
+    "--dry-run": "To see what a run would do and cost: tender-pipeline plan",
+    "--back-off": "It is called --roll-up.",
+    "--preset": "Name the columns: --text-column Title --text-column Description",
+    "--endpoint-url": "Set the variable AWS_ENDPOINT_URL to the address.",
 }
-"""The options of a job, as the help groups them."""
-
-ESSENTIAL = (
-    "--output",
-    "--text-column",
-    "--systems",
-    "--top",
-    "--min-confidence",
-    "--limit-rows",
-    "--json",
-    "--base-url",
-    "--api-key-file",
-    "--max-cost",
-)
-"""The options that matter most."""
+"""What to write in place of options that people expect."""
 
 
 class _JobCommand(OptionGroups):
@@ -95,10 +54,10 @@ class _JobCommand(OptionGroups):
             log_to_stderr()
             raise
         except click.NoSuchOption as error:
-            if self.writes_table and error.option_name == "--dry-run":
-                instead = "To see what a run would do and cost: tender-pipeline plan"
-                raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
-            raise
+            instead = GONE.get(error.option_name)
+            if instead is None or (error.option_name == "--dry-run" and not self.writes_table):
+                raise
+            raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
         """Return whether ``run`` may write a table there."""
@@ -118,17 +77,11 @@ Examples:
 """
 
 
-CONTEXT = singular_or_plural("systems", "text-column", "model", "decisions")
-
-
 @click.command(
     cls=_JobCommand,
-    groups=GROUPS,
-    essential=ESSENTIAL,
-    context_settings=CONTEXT,
+    params=[*parameters(RunOptions, with_variables=True), CONFIG],
     epilog=EXAMPLES,
 )
-@run_options
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
 
@@ -226,10 +179,7 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
 
 plan = _JobCommand(
     "plan",
-    groups=GROUPS,
-    essential=ESSENTIAL,
     params=run.params,
-    context_settings=CONTEXT,
     callback=_plan_command,
     help="Show what run, with the same options, would do and cost. It spends nothing.",
 )

@@ -10,21 +10,11 @@ from typing import Any
 
 import click
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.option_groups import OptionGroups
-from pipeline.cli.options import (
-    READING,
-    DialectOptions,
-    LocalPath,
-    as_json,
-    dialect_options,
-    input_format,
-    label_decisions,
-    labelled_columns,
-    singular_or_plural,
-)
+from pipeline.cli.options import LabelledOptions, LocalPath, argument, option
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in
 from pipeline.tables import naming_all
@@ -43,48 +33,25 @@ log = logging.getLogger("pipeline")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(DialectOptions):
+class _Options(LabelledOptions):
     """The options of the command."""
 
-    history: Path | None
-    system: System | None
-    text_columns: tuple[str, ...]
-    code_column: str
-    output: Path
-    only_history: bool
-    jobs: int
-    overwrite: bool
-    as_json: bool
-    decisions: tuple[Path, ...]
+    history: Path | None = argument(required=False, type=LocalPath(path_type=Path))
+    system: System | None = option("Whose codes they are.")
+    output: Path = option(
+        "The folder for the model; it replaces an older model there.", required=True
+    )
+    only_history: bool = option("Use only the history, not the shipped model.")
+    jobs: int = option(
+        "Networks to train at once, each in its own process.",
+        type=click.IntRange(min=1),
+        default=1,
+    )
+    overwrite: bool = option("Replace a folder that is not a model.")
+    as_json: bool = option("Print the summary as JSON.", flag="--json")
 
 
-@click.command(
-    cls=OptionGroups,
-    groups={"Table": READING},
-    own_first=True,
-    context_settings=singular_or_plural("system", "text-column", "decisions"),
-)
-@click.argument("history", required=False, type=LocalPath(path_type=Path))
-@click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
-@labelled_columns
-@label_decisions
-@click.option(
-    "--output",
-    required=True,
-    type=LocalPath(path_type=Path),
-    help="The folder for the model; it replaces an older model there.",
-)
-@click.option("--only-history", is_flag=True, help="Use only the history, not the shipped model.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Networks to train at once, each in its own process.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace a folder that is not a model.")
-@input_format()
-@dialect_options()
-@as_json()
+@click.command(cls=OptionGroups, options=_Options)
 def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a table of tenders with codes.
 

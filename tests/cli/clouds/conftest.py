@@ -40,10 +40,9 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def store(server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     """Return the server with one table in its bucket."""
-    monkeypatch.setenv("TENDER_PIPELINE_ENDPOINT_URL", server.url)
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
     server.reset("bucket")
-    storage = Storage(server.url)
+    storage = Storage()
     storage.write(TEXT, TABLE)
     server.requests.clear()
     return server
@@ -51,4 +50,4 @@ def store(server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
 
 @pytest.fixture
 def storage(store: ObjectStore) -> Storage:
-    return Storage(store.url)
+    return Storage()

@@ -74,7 +74,8 @@ def test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error(
 
 
 def test_an_endpoint_that_does_not_answer_is_an_error(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert command("run", TABLE, "--endpoint-url", "http://127.0.0.1:1") == 2
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert command("run", TABLE) == 2
     assert "does not answer" in capsys.readouterr().err
