@@ -54,7 +54,7 @@ def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Proces
         folder.mkdir()
     ledger = tmp_path / "ledger.db"
     with serving(latch) as address:
-        second = buyer(folders[1], address, other.key, ledger=ledger, timeout="2s")
+        second = buyer(folders[1], address, other.key, ledger=ledger)
         for folder in folders:
             buyer(folder, address, None).write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ssl
+from typing import Any
 
 import pytest
 import trustme
+
+from tests.paid.client.virtual_time import MovedLoop
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +16,12 @@ def no_proxy_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    """Let tests decide how time passes; see `pass_time`."""
+    return "asyncio", {"loop_factory": MovedLoop}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.urls import BaseUrl
+from tests.paid.client.virtual_time import pass_time
 
 KEY = "sk_live_0123456789abcdef"
 OK = b'{"success":true,"message":"ok","data":[],"metadata":{"cost":{"apiCost":0.0001}}}'
@@ -118,4 +119,12 @@ def says(data: bytes) -> Script:
 
 async def silent(exchange: Exchange) -> None:
     await exchange.read_request()
-    await exchange.reader.read()
+    await waits(exchange)
+
+
+async def waits(exchange: Exchange) -> None:
+    """Say nothing for 50 s, or until the other end closes the connection."""
+    for _ in range(1_000):
+        if exchange.reader.at_eof():
+            break
+        await pass_time()

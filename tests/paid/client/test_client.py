@@ -130,7 +130,7 @@ async def test_a_transport_can_stand_in_for_the_network() -> None:
 @pytest.mark.parametrize("script", [drops_after_reading, resets_after_reading, silent])
 async def test_what_is_lost_does_not_depend_on_the_transport(script: Script) -> None:
     async with serving(script) as server:
-        reply = await attempt(server.base, timeout=0.2, transport=httpx.AsyncHTTPTransport())
+        reply = await attempt(server.base, transport=httpx.AsyncHTTPTransport())
     assert isinstance(reply, Lost)
 
 

@@ -7,7 +7,7 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["run"]
+__all__ = ["MovedLoop", "pass_time", "run"]
 
 T = TypeVar("T")
 
@@ -43,6 +43,23 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def pass_over(self, seconds: float) -> None:
         """Let time pass in which nothing of the process runs."""
         self._virtual.now += seconds
+
+
+class MovedLoop(asyncio.SelectorEventLoop):
+    """A loop for real sockets, on whose clock more time passes than on the machine's."""
+
+    moved = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.moved
+
+
+async def pass_time(seconds: float = 0.05) -> None:
+    """Let a moment pass for all tasks of a `MovedLoop`, after what has just arrived for them."""
+    await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, MovedLoop)
+    loop.moved += seconds
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

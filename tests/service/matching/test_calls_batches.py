@@ -3,12 +3,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from pipeline.service.matching.calls import Batches
+from tests.paid.client.virtual_time import MovedLoop, pass_time
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return "asyncio", {"loop_factory": MovedLoop}
 
 
 class Doubling:
@@ -97,7 +104,7 @@ async def test_callers_that_ask_again_at_once_join_the_batch_of_those_that_waite
     while not work.batches:
         await asyncio.sleep(0.001)
     more = await _waiting(batches, [2])
-    await asyncio.sleep(0.2)  # so the pause is at least a tenth of a second
+    await pass_time(1_000)  # so the pause is long
     work.let.set()
     await asyncio.gather(twice, *more)
     assert work.batches == [(1,), (2, 3)]
