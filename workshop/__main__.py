@@ -25,7 +25,7 @@ import click
 
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
 from pipeline.errors import PipelineError
-from pipeline.training.trained_model import summary_lines
+from pipeline.training.run import summary_lines
 from workshop.run import train_recipe
 
 __all__ = ["install", "main"]

@@ -35,7 +35,7 @@ from pipeline.engine.model.trees import Trees
 from pipeline.engine.model.vocabulary import Vocabulary
 from pipeline.engine.model.word_index import LEVELS, MOST_CODES, SMOOTHING, InvertedIndex, WordIndex
 from pipeline.engine.text.cleaning import cleaned, readable
-from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.task import Task
 from pipeline.errors import InputError
 from workshop.boosting import boosted

@@ -17,8 +17,7 @@ from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.training import Trained
 from pipeline.progress import Display
-from pipeline.training.figures import about_model
-from pipeline.training.run import check_output
+from pipeline.training.run import about_model, check_output
 from workshop.recipe import Prepared, read_recipe
 from workshop.training import train, work
 

@@ -1,6 +1,6 @@
 """Trains models on labelled tables, measures them on held-out rows and saves them."""
 
 from pipeline.training.entry import train
-from pipeline.training.trained_model import TrainedModel, TrainedSystem
+from pipeline.training.run import TrainedModel, TrainedSystem
 
 __all__ = ["TrainedModel", "TrainedSystem", "train"]

@@ -18,12 +18,12 @@ from pipeline.progress import Progress, display_for
 from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.training.run import (
+    TrainedModel,
     TrainingSettings,
     check_output,
     checked_system,
     from_history,
 )
-from pipeline.training.trained_model import TrainedModel
 from pipeline.wording import warn_in_python
 
 __all__ = ["train"]

@@ -1,24 +1,35 @@
-"""Trains a model on a history, and saves it in a folder."""
+"""Trains a model on a history, measures it on held-out rows, and saves it in a folder."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.stats import binomtest
+
 from pipeline.answers import SYSTEMS, System
+from pipeline.bands import BANDS, band
 from pipeline.checks import check_flag, whole_number
-from pipeline.codes import load, retirements
+from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
-from pipeline.engine.model import check_free, load_model, save, shipped_model
+from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
+from pipeline.engine.model.arrays import Bools, Texts
+from pipeline.engine.model.general_codes import is_general
 from pipeline.engine.training import (
     Dataset,
+    Examples,
+    Task,
+    Trained,
     history_recipe,
     history_task,
     work,
 )
+from pipeline.engine.training.dataset import reading
 from pipeline.engine.training.train import train
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
@@ -26,16 +37,344 @@ from pipeline.progress import Display
 from pipeline.quoting import how_many
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
-from pipeline.training.figures import about_model
-from pipeline.training.trained_model import TrainedModel, TrainedSystem, skipped_rows
 from pipeline.wording import beside, option
 
 __all__ = [
+    "TrainedModel",
+    "TrainedSystem",
     "TrainingSettings",
+    "about_model",
     "check_output",
     "checked_system",
+    "flips",
     "from_history",
+    "model_summary",
+    "skipped_rows",
+    "summary_lines",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSystem:
+    """What a model learned of one system, and how good it is on rows held out from a first model.
+
+    Attributes:
+        rows: how many rows the table has.
+        learned_rows: how many of them the finished model learned.
+        codes: how many codes it can answer with.
+        held_out_rows: how many rows measured it.
+        accuracy: the share of them whose right code is the first (1), among 5 and among 10.
+        calibration_error: the mean difference between confidence and accuracy.
+        ok_from: the lowest confidence from which the held-out rows show that two in three of the
+            first codes are right; None if they do not show it, and then no code will be ``ok``.
+        changed: the share of the rows whose first code differs from that of the package's model.
+        better: the share of the rows that only the new model gets right.
+        worse: the share of the rows that only the package's model gets right.
+    """
+
+    rows: int
+    learned_rows: int
+    codes: int
+    held_out_rows: int
+    accuracy: Mapping[int, float]
+    calibration_error: float
+    ok_from: float | None
+    changed: float
+    better: float
+    worse: float
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Any]) -> TrainedSystem:
+        """Return the figures of one system, from those of `pipeline.training.run`."""
+        held_out = figures["held_back"]
+        return cls(
+            rows=figures["rows"],
+            learned_rows=figures["learned_rows"],
+            codes=figures["codes"],
+            held_out_rows=held_out["rows"],
+            accuracy={int(top): share for top, share in held_out["right"].items()},
+            calibration_error=held_out["calibration_error"],
+            ok_from=held_out["ok"]["confidence"],
+            **held_out["flips"],
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainedModel:
+    """A trained model in its folder; pass it as ``models`` to `classify`.
+
+    ``str`` returns what the command line prints.
+
+    Attributes:
+        path: the folder of the model.
+        systems: the figures of each system that it learned.
+        skipped: a line for each reason why rows were skipped.
+        figures: all figures, as ``tender-pipeline train --json`` prints them.
+    """
+
+    path: Path
+    systems: Mapping[System, TrainedSystem]
+    skipped: Sequence[str]
+    figures: Mapping[str, Any]
+
+    def __fspath__(self) -> str:
+        return fspath(self.path)
+
+    def __str__(self) -> str:
+        return "\n".join([*self.skipped, model_summary(self.figures, self.path)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+SHOWN = 10
+"""The most unknown codes, and the most retired codes, in one line."""
+
+
+def model_summary(about: Mapping[str, Any], output: Path) -> str:
+    """Return the figures of `pipeline.training.run` as lines."""
+    return "\n".join([*summary_lines(about), f"model: {output}"])
+
+
+def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of one system as lines."""
+    held = about["held_back"]
+    right = held["right"]
+    yield (
+        f"{about['system']}: learned {how_many(about['learned_rows'], 'row')} with "
+        f"{how_many(about['codes_from_examples'], 'code')}, can answer with {about['codes']:,}"
+    )
+    if about["weight_of_the_history"] < 1:
+        yield (
+            f"  answers: {_percent(about['weight_of_the_history'])} the history, the rest the "
+            "model that comes with this tool"
+        )
+    yield (
+        f"  held back {how_many(held['rows'], 'row')}; {held['repeats']:,} of their texts were "
+        "learned, too"
+    )
+    yield (
+        f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
+        f"among 10: {_percent(right['10'])}; calibration error {held['calibration_error']:.3f}"
+    )
+    yield _ok_line(held["ok"])
+    flips = held["flips"]
+    yield (
+        f"  first code other than the package's: {_percent(flips['changed'])}; right instead of "
+        f"wrong {_percent(flips['better'])}, wrong instead of right {_percent(flips['worse'])}"
+    )
+
+
+def _ok_line(ok: Mapping[str, float | None]) -> str:
+    if ok["confidence"] is None:
+        return (
+            "  no code will be `ok`: the held-back rows do not show from which confidence two in "
+            "three codes are right; train on more rows, or run with --min-confidence"
+        )
+    return (
+        f"  `ok` from a confidence of {ok['confidence']:.2f}: {_percent(ok['rows'] or 0)} of these "
+        f"rows, {_percent(ok['right'] or 0)} of them right as far as stated"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def skipped_rows(dataset: Dataset) -> Iterator[str]:
+    """Yield a line for each reason to skip rows, with the number of rows."""
+    if dataset.without_text:
+        yield f"skipped: {how_many(dataset.without_text, 'row')} without text"
+    if dataset.without_code:
+        yield f"skipped: {how_many(dataset.without_code, 'row')} without a code"
+    if dataset.unknown:
+        most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
+        yield (
+            f"skipped: {how_many(dataset.unknown.total(), 'row')} whose code the "
+            f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
+        )
+    yield from _retired(dataset)
+    if dataset.beyond:
+        yield (
+            f"{how_many(dataset.beyond, 'row')} with commodities that the table lacks: their class "
+            "is the answer until you add the full table (tender-pipeline codes add unspsc FILE)"
+        )
+
+
+def _retired(dataset: Dataset) -> Iterator[str]:
+    ended = list(_ended(dataset))
+    kept = [(code, rows, end) for code, rows, end in ended if end.successor]
+    lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
+    if kept:
+        most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
+        yield f"learned as its successor: {_whose(dataset, kept)}: {_named(most)}"
+    if lost:
+        most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
+        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
+
+
+def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
+    """Yield (code, rows, end) for the retired codes, the most frequent first."""
+    for code, rows in dataset.retired.most_common():
+        yield code, rows, dataset.retirements[code]
+
+
+def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
+    rows = sum(rows for _, rows, _ in some)
+    return f"{how_many(rows, 'row')} whose {dataset.table.system} code is retired"
+
+
+def _named(codes: list[str]) -> str:
+    more = len(codes) - SHOWN
+    return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
+    """Return the figures that are saved with the model and printed as JSON.
+
+    The previous model is the one that answers without it.
+    """
+    return {
+        "system": task.system,
+        "rows": dataset.rows,
+        "learned_rows": len(task.examples(whole=True)),
+        "rows_without_text": dataset.without_text,
+        "rows_without_code": dataset.without_code,
+        "unknown_codes": dict(dataset.unknown.most_common()),
+        "retired_codes": _retired_codes(dataset),
+        "rows_beyond_the_table": dataset.beyond,
+        "phrases": len(task.phrases),
+        "codes": len(trained.model.codes),
+        "codes_from_examples": len(set(task.examples(whole=True).codes.tolist())),
+        "weight_of_the_history": trained.model.weight,
+        "held_back": {
+            "rows": len(trained.truth),
+            "repeats": trained.repeats,
+            "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
+            **_headline(trained, task.system),
+            "ok": _ok_from(trained, task.system),
+            "bands": _bands(trained, task.system),
+            "calibration_error": round(trained.error, 4),
+            "flips": flips(trained, task, previous),
+        },
+    }
+
+
+def _retired_codes(dataset: Dataset) -> dict[str, dict[str, Any]]:
+    return {
+        code: {
+            "rows": rows,
+            "until": dataset.retirements[code].until.isoformat(),
+            "successor": dataset.retirements[code].successor,
+        }
+        for code, rows in dataset.retired.most_common()
+    }
+
+
+RIGHT = 2 / 3
+"""Share of the codes with the status `ok` that are right as far as the buyer states a code."""
+
+FEWEST_OK = 20
+"""The fewest held-out rows that show a threshold of `ok`."""
+
+CERTAINTY = 0.95
+"""How certain it must be that at least `RIGHT` of such codes are right."""
+
+
+def _headline(trained: Trained, system: System) -> dict[str, float]:
+    """Return the headline metrics on the held-out rows.
+
+    Returns:
+        ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
+        rows whose code is not a division or segment; ``stated``: how often the first code is right
+        to the depth of the buyer's code; ``general``: how many first codes are a division or a
+        segment.
+    """
+    specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
+    hits = trained.hits()[specific]
+    general = [is_general(system, code) for code in trained.found[:, 0].tolist()]
+    figures = {f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)}
+    return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
+
+
+def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
+    """Return the lowest confidence from which two in three of the first codes are surely right.
+
+    A code is right if it is right to the depth of the buyer's code. The held-out rows must show
+    it: with few rows, or a poor model, there is no such confidence, and no code may be `ok`.
+
+    Returns:
+        ``confidence``: this threshold; None if there is none. ``rows``: the share of the rows at or
+        above it; ``right``: the share of those whose code is right; ``right_at_least``: Wilson's
+        lower bound of that share.
+    """
+    right = _stated(trained, system)
+    sure = np.floor(trained.sure * 10_000) / 10_000  # not above any row that the threshold counts
+    for least in np.unique(sure).tolist():
+        reached = right[sure >= least]
+        if len(reached) < FEWEST_OK:
+            break
+        test = binomtest(int(reached.sum()), len(reached), alternative="greater")
+        low = test.proportion_ci(CERTAINTY, "wilson").low
+        if low >= RIGHT:
+            rows = len(reached) / len(right)
+            found = {"rows": rows, "right": reached.mean(), "right_at_least": low}
+            rounded = {name: round(float(value), 4) for name, value in found.items()}
+            return {"confidence": least, **rounded}
+    return {"confidence": None, "rows": 0.0, "right": 0.0, "right_at_least": 0.0}
+
+
+def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+    """Return what the first codes of each band of confidence are worth.
+
+    Returns:
+        For each band, ``rows``: the share of the rows whose code is in it; ``right``: the share of
+        those whose code is right to the depth of the buyer's code.
+    """
+    right = _stated(trained, system)
+    found = np.array([band(sure) for sure in trained.sure.tolist()])
+    return {
+        name: {"rows": _share(found == name), "right": _share(right[found == name])}
+        for name in BANDS
+    }
+
+
+def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
+    """Return how many first codes on the held-out rows differ from those of another model.
+
+    The previous model is the one that is replaced, or that was used without the new one. It ranks
+    by its networks alone: judging its codes needs the texts, which are not kept.
+
+    Returns:
+        ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only
+        the new first code, or only the previous one, is right to the depth of the buyer's code.
+    """
+    before = np.concatenate([_first(previous, each) for each in task.held_back.portions()])
+    was = _right(task.system, trained.truth, before)
+    now = _right(task.system, trained.truth, trained.found[:, 0])
+    shares = {"changed": before != trained.found[:, 0], "better": now & ~was, "worse": was & ~now}
+    return {name: _share(rows) for name, rows in shares.items()}
+
+
+def _first(model: Model, examples: Examples) -> Texts:
+    places, _ = model.ranked(reading(examples), examples.hashes, 1)
+    found: Texts = model.codes[places[:, 0]]
+    return found
+
+
+def _stated(trained: Trained, system: System) -> Bools:
+    return _right(system, trained.truth, trained.found[:, 0])
+
+
+def _right(system: System, truth: Texts, found: Texts) -> Bools:
+    """Tell which codes are right to the depth of the buyer's code."""
+    rows = zip(truth.tolist(), found.tolist(), strict=True)
+    return np.array([code.startswith(table.stem(system, label)) for label, code in rows])
+
+
+def _share(some: Bools | Sequence[bool]) -> float:
+    return round(float(np.mean(some)), 4) if len(some) else 0.0
+
 
 FEWEST = 20
 """The fewest rows to learn from; with fewer, none can be held out to measure the model."""

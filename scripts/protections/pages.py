@@ -65,7 +65,7 @@ PROTECTIONS = (
         "an address guesses the passwords of all accounts only so often",
         '((self._pair, f"{name} {network}"), (self._address, network))',
         '((self._pair, f"{name} {network}"),)',
-        "tests/service/web/test_guessing.py::test_an_address_is_bounded_over_all_accounts",
+        "tests/service/web/test_site_guessing.py::test_an_address_is_bounded_over_all_accounts",
     ),
     Protection(
         "guessing locks nobody else out",
@@ -77,7 +77,7 @@ PROTECTIONS = (
         "an account is guessed at only so often, whoever does it",
         "if self._account.wait(name):",
         "if False:",
-        "tests/service/web/test_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
+        "tests/service/web/test_site_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
     ),
     Protection(
         "every response has the security headers",

@@ -37,8 +37,7 @@ from pipeline.service.matching.pricing import (
     PER_MATCH,
     PER_TITLE_CHARACTERS,
 )
-from pipeline.service.web.guessing import ACCOUNT, ADDRESS, LINE, PAIR, PAUSE
-from pipeline.service.web.site import SIGN_UP
+from pipeline.service.web.site import ACCOUNT, ADDRESS, LINE, PAIR, PAUSE, SIGN_UP
 from pipeline.tables.formats import SUFFIXES
 from tests.docs.pages import page, rows
 

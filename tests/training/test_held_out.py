@@ -13,7 +13,7 @@ import pytest
 import pipeline
 from pipeline.codes import load, retirements
 from pipeline.engine.training import Dataset, Examples, Trained, history_task
-from pipeline.training.figures import about_model, flips
+from pipeline.training.run import about_model, flips
 from tests.engine.model.training_data import history, learned, taught
 
 

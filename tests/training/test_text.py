@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.training.trained_model import model_summary
+from pipeline.training.run import model_summary
 
 HELD_BACK = {
     "rows": 5,

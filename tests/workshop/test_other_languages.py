@@ -11,8 +11,8 @@ from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.features import count
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Scorer
-from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import TrainingSet
+from pipeline.engine.training.train import tree
 from tests.engine.model.training_data import answers, history, ignored
 from tests.workshop.tasks import small, task
 from workshop.training import OtherLanguages, train, with_other_languages, work

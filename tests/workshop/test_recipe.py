@@ -86,7 +86,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         compared.append(arguments[2])
         return {"changed": 0.0, "better": 0.0, "worse": 0.0}
 
-    monkeypatch.setattr("pipeline.training.figures.flips", noted)
+    monkeypatch.setattr("pipeline.training.run.flips", noted)
     assert main([str(recipe), "--output", "model"]) == 0
     about = json.loads(capsys.readouterr().out)
     assert about["naics"]["held_back"]["rows"] == 30

@@ -24,8 +24,8 @@ from pipeline.training.run import (
     check_output,
     checked_system,
     from_history,
+    model_summary,
 )
-from pipeline.training.trained_model import model_summary
 
 __all__ = ["train"]
 

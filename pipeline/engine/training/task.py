@@ -11,7 +11,7 @@ from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
-from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Settings
 
 __all__ = ["Recipe", "Task", "history_recipe", "history_task"]

@@ -17,7 +17,7 @@ from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.largest import highest
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
-from pipeline.engine.training.examples import Examples, reading
+from pipeline.engine.training.dataset import Examples, reading
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]

@@ -12,9 +12,8 @@ from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.accounts.keys import LONGEST, SHORTEST
 from pipeline.service.web.forms import Form
-from pipeline.service.web.guessing import TooManyTriesError
 from pipeline.service.web.rendering import render_form
-from pipeline.service.web.site import HOME, Site, Visitor, redirect, safe_path
+from pipeline.service.web.site import HOME, Site, TooManyTriesError, Visitor, redirect, safe_path
 
 __all__ = [
     "change_password",

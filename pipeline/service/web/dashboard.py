@@ -1,4 +1,4 @@
-"""The page of an account: balance, usage, keys and the last calls."""
+"""The pages of an account: its balance and usage, its keys, and its statement."""
 
 from __future__ import annotations
 
@@ -6,18 +6,62 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from markupsafe import Markup
-from starlette.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
 
 from pipeline.answers import SYSTEMS
 from pipeline.charts import Day, daily
+from pipeline.errors import SettingsError
 from pipeline.money import total
 from pipeline.quoting import how_many
-from pipeline.service.accounts import DailyUse
-from pipeline.service.web.forms import Form
-from pipeline.service.web.rendering import render_form, usd
-from pipeline.service.web.site import Site, Visitor
+from pipeline.service.accounts import ApiKey, DailyUse, NewKey, row_number, statement_csv
+from pipeline.service.web.forms import Form, PageError
+from pipeline.service.web.rendering import render, render_form, usd
+from pipeline.service.web.site import HOME, Site, Visitor, redirect
 
-__all__ = ["show", "usage_chart"]
+__all__ = [
+    "MOST",
+    "ask_revoke",
+    "ask_rotate",
+    "download_statement",
+    "make_key",
+    "revoke_key",
+    "rotate_key",
+    "show",
+    "show_statement",
+    "usage_chart",
+]
+
+
+MOST = 50
+"""Entries on one page."""
+
+
+def show_statement(site: Site, visitor: Visitor) -> Response:
+    """Show one page of the statement, the newest entries first."""
+    before = row_number(visitor.request.query_params.get("before", ""))
+    entries = site.accounts.statement.entries(visitor.member, MOST + 1, before)
+    return render(
+        visitor,
+        "statement.html",
+        account=site.accounts.account(visitor.member),
+        entries=entries[:MOST],
+        older=entries[MOST - 1].entry_id if len(entries) > MOST else None,
+        newest=before is None,
+        names={key.key_id: key.name for key in site.accounts.keys.of(visitor.member)},
+    )
+
+
+def download_statement(site: Site, visitor: Visitor) -> Response:
+    """Stream the whole statement as CSV, the oldest entries first."""
+    name = f"statement-{visitor.member}-{site.accounts.today().isoformat()}.csv"
+    statement, keys = site.accounts.statement, site.accounts.keys
+    return StreamingResponse(
+        statement_csv(statement.each(visitor.member), keys.of(visitor.member)),
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
 
 DAYS = 30
 
@@ -71,3 +115,65 @@ def _day(day: date, uses: Sequence[DailyUse]) -> Day:
         each = ", ".join(f"{system.upper()} {number:,}" for system, number in calls.items())
         text = f"{how_many(sum(calls.values()), 'call')} ({each}), {usd(paid)} USD"
     return Day(day, calls, f"{day:%-d %B %Y}: {text}", usd(paid, 7))
+
+
+NOT_YOURS = "Your account has no such key in use. The dashboard lists your keys."
+
+
+async def make_key(site: Site, visitor: Visitor, form: Form) -> Response:
+    """Make a key and show it."""
+    try:
+        new = await run_in_threadpool(site.accounts.keys.make, visitor.member, form.value("name"))
+    except SettingsError as error:
+        wrong = form.wrong({"name": str(error)})
+        return await run_in_threadpool(show, site, visitor, wrong)
+    return await run_in_threadpool(_made, site, visitor, new)
+
+
+def ask_revoke(site: Site, visitor: Visitor) -> Response:
+    """Ask to confirm that a key is revoked."""
+    return _ask(site, visitor, "revoke")
+
+
+def ask_rotate(site: Site, visitor: Visitor) -> Response:
+    """Ask to confirm that a key is replaced."""
+    return _ask(site, visitor, "rotate")
+
+
+async def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
+    """Revoke a key."""
+    if not await run_in_threadpool(site.accounts.keys.revoke, visitor.member, _number(visitor)):
+        raise PageError(404, NOT_YOURS)
+    return redirect(f"{HOME}?done=revoked", visitor)
+
+
+async def rotate_key(site: Site, visitor: Visitor, _: Form) -> Response:
+    """Replace a key by a new one and show that."""
+    new = await run_in_threadpool(site.accounts.keys.rotate, visitor.member, _number(visitor))
+    if new is None:
+        raise PageError(404, NOT_YOURS)
+    return await run_in_threadpool(_made, site, visitor, new)
+
+
+def _ask(site: Site, visitor: Visitor, action: str) -> Response:
+    key = _find(site, visitor, _number(visitor))
+    return render(visitor, "key_asked.html", key=key, action=action)
+
+
+def _made(site: Site, visitor: Visitor, new: NewKey) -> Response:
+    key = _find(site, visitor, new.key_id)
+    return render(visitor, "key_made.html", key=key, secret=new.key)
+
+
+def _find(site: Site, visitor: Visitor, key_id: int) -> ApiKey:
+    for key in site.accounts.keys.of(visitor.member):
+        if key.key_id == key_id and key.revoked_at is None:
+            return key
+    raise PageError(404, NOT_YOURS)
+
+
+def _number(visitor: Visitor) -> int:
+    number = row_number(visitor.request.path_params["key_id"])
+    if number is None:
+        raise PageError(404, NOT_YOURS)
+    return number

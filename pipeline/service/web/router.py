@@ -13,7 +13,7 @@ from starlette.routing import Route
 from pipeline.service.accounts import Accounts
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
-from pipeline.service.web import authentication, dashboard, docs, keys, statement, trial
+from pipeline.service.web import authentication, dashboard, docs, trial
 from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.rendering import page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
@@ -34,10 +34,10 @@ OPEN_PAGES: dict[str, Page] = {
 PAGES: dict[str, Page] = {
     "/account": authentication.show_account,
     "/dashboard": dashboard.show,
-    "/keys/{key_id}/revoke": keys.ask_revoke,
-    "/keys/{key_id}/rotate": keys.ask_rotate,
-    "/statement": statement.show,
-    "/statement.csv": statement.download,
+    "/keys/{key_id}/revoke": dashboard.ask_revoke,
+    "/keys/{key_id}/rotate": dashboard.ask_rotate,
+    "/statement": dashboard.show_statement,
+    "/statement.csv": dashboard.download_statement,
 }
 OPEN_ACTIONS: dict[str, Action] = {
     "/login": authentication.log_in,
@@ -46,9 +46,9 @@ OPEN_ACTIONS: dict[str, Action] = {
 }
 ACTIONS: dict[str, Action] = {
     "/account": authentication.change_password,
-    "/keys": keys.make,
-    "/keys/{key_id}/revoke": keys.revoke,
-    "/keys/{key_id}/rotate": keys.rotate,
+    "/keys": dashboard.make_key,
+    "/keys/{key_id}/revoke": dashboard.revoke_key,
+    "/keys/{key_id}/rotate": dashboard.rotate_key,
     "/logout": authentication.log_out,
 }
 """Without a session, only the open ones are shown; the others redirect to the login."""

@@ -1,12 +1,14 @@
-"""What all pages use: the accounts, the calls, and the limits of one visitor."""
+"""What all pages use: the accounts, the calls, the limits of one visitor, and those of guessing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from math import ceil
-from typing import TypeVar, TypeVarTuple
+from typing import TypeAlias, TypeVar, TypeVarTuple
 from urllib.parse import urlencode
 
 import anyio.to_thread
@@ -15,14 +17,118 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from pipeline.rate import Rate
-from pipeline.service.accounts import Accounts
+from pipeline.service.accounts import Accounts, canonical_email
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
-from pipeline.service.web.guessing import PasswordTries
 
-__all__ = ["HOME", "SIGN_UP", "Site", "Visitor", "redirect", "redirect_to_log_in", "safe_path"]
+__all__ = [
+    "ACCOUNT",
+    "ADDRESS",
+    "HOME",
+    "LINE",
+    "PAIR",
+    "PAUSE",
+    "SIGN_UP",
+    "PasswordTries",
+    "Site",
+    "TooManyTriesError",
+    "Visitor",
+    "redirect",
+    "redirect_to_log_in",
+    "safe_path",
+]
+
+
+PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
+"""Wrong passwords allowed: per account and address, per address, and per account."""
+
+PAUSE, LINE = 2.0, 30.0
+"""Seconds between two attempts on an account under attack, and the longest wait for a turn."""
+
+Counted: TypeAlias = list[tuple[SlidingWindow, str]]
+
+
+class TooManyTriesError(Exception):
+    """Too many wrong passwords: this one is not checked.
+
+    Attributes:
+        wait: seconds until an attempt would be taken.
+    """
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(wait)
+        self.wait = ceil(wait)
+
+
+class PasswordTries:
+    """Decides which passwords are checked, and when.
+
+    The policy, in windows of 15 minutes:
+
+    1. Only wrong passwords count. An attempt counts until its password turns out right, so that
+       many at once are not taken for one.
+    2. From one address, an account allows 10 wrong passwords.
+    3. From one address, all accounts together allow 100.
+    4. From all addresses together, an account allows 100. After that its passwords are checked
+       one at a time, 2 seconds apart, wherever they come from; an attempt that would wait more
+       than 30 seconds is refused. So guessing stays slow from any number of addresses, and the
+       owner can still log in.
+    5. Open sessions and API keys are not affected. The current password in the form to change it
+       follows the same rules.
+    6. E-mail addresses without an account count like those with one, so they look the same.
+
+    The address is the one that trusted proxies report; a /64 of IPv6 is one address. Behind a proxy
+    that is not trusted everybody shares the proxy's address and its attempts.
+    """
+
+    def __init__(self) -> None:
+        self._pair, self._address = SlidingWindow(PAIR), SlidingWindow(ADDRESS)
+        self._account = SlidingWindow(ACCOUNT)
+        self._next: dict[str, float] = {}
+
+    async def account(
+        self, email: str, address: str, look: Callable[[], Awaitable[int | None]]
+    ) -> int | None:
+        """Return the account if `look` finds that the password is right, else None.
+
+        Raises:
+            TooManyTriesError: the password is not checked.
+        """
+        name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
+        counted: Counted = []
+        wrong = False
+        try:
+            await anyio.sleep(self._count(name, network_of(address), counted))
+            account = await look()
+            wrong = account is None
+        finally:
+            if not wrong:
+                for window, caller in counted:
+                    window.give_back(caller)
+        return account
+
+    def _count(self, name: str, network: str, counted: Counted) -> float:
+        """Count an attempt; return the seconds to wait before it."""
+        for window, caller in ((self._pair, f"{name} {network}"), (self._address, network)):
+            if wait := window.wait(caller):
+                raise TooManyTriesError(wait)
+            counted.append((window, caller))
+        if self._account.wait(name):
+            return self._turn(name)
+        counted.append((self._account, name))
+        return 0.0
+
+    def _turn(self, name: str) -> float:
+        """Join the queue of an account; return the seconds until its turn."""
+        now = time.monotonic()
+        self._next = {each: at for each, at in self._next.items() if at > now}
+        turn = self._next.get(name, now)
+        if turn - now > LINE:
+            raise TooManyTriesError(turn - now - LINE)
+        self._next[name] = turn + PAUSE
+        return turn - now
 
 
 SESSION = "tender_session"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.engine.training.label_traits import traits, tree
+from pipeline.engine.training.train import traits, tree
 
 
 @pytest.mark.parametrize(

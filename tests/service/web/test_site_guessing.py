@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
-from pipeline.service.web.guessing import (
+from pipeline.service.web.site import (
     ACCOUNT,
     ADDRESS,
     LINE,
@@ -32,7 +32,7 @@ def waited(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waits.append(seconds)
         await anyio.lowlevel.checkpoint()
 
-    module = "pipeline.service.web.guessing"
+    module = "pipeline.service.web.site"
     monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=clock))
     monkeypatch.setattr(f"{module}.anyio", SimpleNamespace(sleep=sleep))
     return waits

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.arrays import Floats
-from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.network import Head, Network
+from pipeline.engine.training.train import merge
 
 
 def network(seed: int) -> Network:
