@@ -100,11 +100,6 @@ class Judgement(msgspec.Struct, frozen=True):
         """Return whether it says nothing about other texts: a wrong address answers no 413."""
         return self.end.error in OF_ITS_TEXT and (is_address_right or self.end.status == 413)
 
-    def is_answered_for(self, most: Decimal) -> bool:
-        """Return whether the call is answered, at a known price of at most so many US dollars."""
-        price = self.cost_usd
-        return self.next == "answered" and price is not None and price <= most
-
 
 def judge(reply: Reply) -> Judgement:
     """Judge an attempt's result, as docs/reference/buying-goes-wrong.md says."""

@@ -199,7 +199,6 @@ class Pool:
         self.bought = Bought(is_address_right=answered_before)
         self.parked: Parked | None = None
         self._error: Exception | None = None
-        self._unwritten: set[asyncio.Future[None]] = set()
 
     def park(self, parked: Parked) -> None:
         """Finish the calls under way and send no new ones. Only the first reason counts."""
@@ -233,11 +232,9 @@ class Pool:
         orders = await self._first_of_each_system(orders)
         while not (self.bought.understood or self.parked) and (order := next(orders, None)):
             await self._buy(order)
-            await self._all_written()
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
                 group.create_task(self._work(orders))
-        await self._all_written()
         if self._error:
             raise self._error
         if self._turns.unreached >= TRIES:
@@ -259,7 +256,6 @@ class Pool:
             else:
                 tried.add(order.call.system)
                 await self._buy(order)
-                await self._all_written()
             all_tried = len(tried) == len(self._stopping) or len(others) == MOST_PASSED_OVER
             if all_tried or self.bought.understood or self.parked:
                 break
@@ -326,7 +322,7 @@ class Pool:
         self.bought.end(order)
 
     async def _attempt(self, order: Order) -> Judgement | None:
-        """Send a call once and judge it; None if the run stops, or `_end_later` counts it."""
+        """Send a call once and judge it; None if the run stops."""
         if self.budget.exhausted:
             self.park(parking.cost_limit_reached(self.budget, self._remaining))
         elif not self._wait and (self.throttle.pause_left or not self.throttle.free):
@@ -366,9 +362,6 @@ class Pool:
         except BaseException:  # the service may have billed it
             self.budget.charge(reserved, None)
             raise
-        if judgement.is_answered_for(min(reserved, self._max_price)):
-            self._end_later(order, judgement, reserved, written)
-            return None
         written.add_done_callback(partial(self._charge, reserved, judgement))
         await written
         return judgement
@@ -385,36 +378,12 @@ class Pool:
                 self.budget.charge(reserved, ZERO)
         return attempt
 
-    def _end_later(
-        self, order: Order, judgement: Judgement, reserved: Decimal, written: asyncio.Future[None]
-    ) -> None:
-        """Count an answered call once that is on the disk; its worker goes on meanwhile."""
-
-        def end(written: asyncio.Future[None]) -> None:
-            self._under_way -= 1
-            self._unwritten.discard(written)
-            self._charge(reserved, judgement, written)
-            error = written.exception()
-            if isinstance(error, Exception):
-                self._fail(error)
-            else:
-                self._note(order.call.system, judgement)
-                self._end(order)
-
-        self._under_way += 1
-        self._unwritten.add(written)
-        written.add_done_callback(end)
-
     def _charge(
         self, reserved: Decimal, judgement: Judgement, written: asyncio.Future[None]
     ) -> None:
         """Charge an attempt's cost, which is unknown if its end could not be written."""
         known = not written.cancelled() and written.exception() is None
         self.budget.charge(reserved, judgement.cost_usd if known else None)
-
-    async def _all_written(self) -> None:
-        while self._unwritten:
-            await asyncio.wait(self._unwritten)
 
     def _note(self, system: System, judgement: Judgement) -> None:
         """Count an attempt; park or leave its system out if no other attempt can succeed."""

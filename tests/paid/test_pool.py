@@ -111,15 +111,3 @@ def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> No
         "20 attempts in a row failed: the body is not JSON, or not all of it arrived."
     )
     assert len(server.asked) == 41, "a refusal of one text shows that the service works"
-
-
-def test_the_end_of_a_call_and_the_next_attempt_share_a_commit(job: Job) -> None:
-    statements: list[str] = []
-    with job.database.transaction() as connection:
-        connection.set_trace_callback(statements.append)
-    pool = buy(ModelServer([]), job, numbered(6))
-    connection.set_trace_callback(None)
-    assert pool.bought.calls == 6
-    # The test's own, two for the call that goes first, one for each other attempt, the last end.
-    assert statements.count("COMMIT") == 1 + 2 + 5 + 1
-    assert not pool.to_send
