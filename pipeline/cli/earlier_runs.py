@@ -74,7 +74,7 @@ class EarlierRuns:
         return purchase.spent_on(self._terms.service, self._identity)
 
     def close_finished(self, done: Manifest) -> bool:
-        """Close the job of the file, which is done; see `leftover.close_finished`."""
+        """Close the job of the file, which is done; see `purchase.close_finished`."""
         if self._terms.service is None:
             return False
         from pipeline.paid import purchase

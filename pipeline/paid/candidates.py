@@ -9,8 +9,8 @@ from itertools import islice
 from msgspec.structs import replace
 
 from pipeline.answers import Matched, System
-from pipeline.paid.bought import Order
 from pipeline.paid.client.chat_responses import LETTERS
+from pipeline.paid.run_progress import CallToBuy
 
 __all__ = ["with_candidates"]
 
@@ -21,8 +21,8 @@ TEXTS_AT_ONCE = 32
 
 
 def with_candidates(
-    orders: Iterator[Order], systems: Sequence[System], model: str
-) -> Iterator[Order]:
+    orders: Iterator[CallToBuy], systems: Sequence[System], model: str
+) -> Iterator[CallToBuy]:
     """Return orders with their candidates, and log what the texts are sent to.
 
     The candidates are found some texts at a time, before these are sent.
@@ -31,7 +31,7 @@ def with_candidates(
     return _found(orders, systems)
 
 
-def _found(orders: Iterator[Order], systems: Sequence[System]) -> Iterator[Order]:
+def _found(orders: Iterator[CallToBuy], systems: Sequence[System]) -> Iterator[CallToBuy]:
     from pipeline.engine import Engine  # other purchases do not need it
 
     engine = Engine(systems, top=len(LETTERS))

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -16,73 +16,18 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.money import ZERO
 from pipeline.paid import parking
-from pipeline.paid.bought import Bought, Order
 from pipeline.paid.client.outcomes import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.paid.ledger import Call, Journal, Restraint
+from pipeline.paid.ledger import Call, Journal, RateRefusal
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import Judgement, judge
+from pipeline.paid.run_progress import CallToBuy, RunProgress
 from pipeline.purchases import Parked
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool", "Turns"]
-
-
-class Turns:
-    """The slots of a pool.
-
-    Args:
-        throttle: keeps the rate limit.
-
-    Attributes:
-        unreached: how many of the latest attempts in a row were not sent.
-    """
-
-    def __init__(self, throttle: Throttle) -> None:
-        self.unreached = 0
-        self._throttle = throttle
-        self._waits: set[asyncio.Timeout] = set()
-        self._stopped = False
-
-    def stop(self) -> None:
-        """End all waits, now and later: a slot may be hours away."""
-        self._stopped = True
-        for wait in self._waits:
-            wait.reschedule(0)
-
-    async def slot(self, to_spread: Callable[[], int]) -> Slot | None:
-        """Wait for a slot; None if the run stops before there is one.
-
-        Args:
-            to_spread: how many calls to spread over time; see `Throttle.slot`.
-        """
-        if self._stopped:
-            return None
-        if slot := self._throttle.unlimited():
-            return slot
-        try:
-            async with asyncio.timeout(None) as wait:
-                self._waits.add(wait)
-                try:
-                    return await self._throttle.slot(to_spread)
-                finally:
-                    self._waits.discard(wait)
-        except TimeoutError:
-            return None
-
-    def end(self, slot: Slot, judgement: Judgement, not_sent: bool) -> Restraint | None:
-        """Report how an attempt ended; return what the next run must know about a refusal."""
-        self.unreached = self.unreached + 1 if not_sent else 0
-        if not_sent:
-            slot.unsent()
-        elif judgement.next == "limited":
-            slot.refused(judgement.wait)
-            return Restraint(self._throttle.slots, self._throttle.pause_left)
-        elif judgement.next != "lost" or judgement.end.status is not None:
-            slot.answered()  # else the end of the slot's block counts it as lost
-        return None
+__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool"]
 
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
@@ -192,11 +137,12 @@ class Pool:
         self._longest_pause = longest_pause
         self._under_way = 0
         self._stopping = {system: asyncio.Event() for system in systems}
-        self._turns = Turns(throttle)
+        self._slot_waits: set[asyncio.Timeout] = set()
+        self._unreached = 0  # how many of the latest attempts in a row were not sent
         self.back_offs = BackOffs()
         self.down: dict[System, str] = {}
         self._untold: list[str] = []
-        self.bought = Bought(is_address_right=answered_before)
+        self.progress = RunProgress(is_address_right=answered_before)
         self.parked: Parked | None = None
         self._error: Exception | None = None
 
@@ -207,11 +153,12 @@ class Pool:
         self.parked = parked
         for stopping in self._stopping.values():
             stopping.set()
-        self._turns.stop()
+        for wait in self._slot_waits:
+            wait.reschedule(0)  # a slot may be hours away
 
     def stop_for_time(self, seconds: float) -> None:
         """Stop because the run's time is up."""
-        self.park(parking.time_is_up(seconds, self.bought.detail))
+        self.park(parking.time_is_up(seconds, self.progress.detail))
 
     @property
     def to_send(self) -> int:
@@ -223,33 +170,33 @@ class Pool:
         self.park(why)
         self.journal.give_up()
 
-    async def run(self, orders: Iterator[Order], workers: int) -> None:
+    async def run(self, orders: Iterator[CallToBuy], workers: int) -> None:
         """Buy the calls in their order.
 
         Until a valid answer arrives, calls are sent one at a time, so that a wrong address or key
         does not cost many attempts.
         """
         orders = await self._first_of_each_system(orders)
-        while not (self.bought.understood or self.parked) and (order := next(orders, None)):
+        while not (self.progress.understood or self.parked) and (order := next(orders, None)):
             await self._buy(order)
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
                 group.create_task(self._work(orders))
         if self._error:
             raise self._error
-        if self._turns.unreached >= TRIES:
+        if self._unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
-            self.park(parking.service_down(self.bought.failures, self.bought.detail))
+            self.park(parking.service_down(self.progress.failures, self.progress.detail))
         if not self.parked:
             self._tell_of_down()
 
-    async def _first_of_each_system(self, orders: Iterator[Order]) -> Iterator[Order]:
+    async def _first_of_each_system(self, orders: Iterator[CallToBuy]) -> Iterator[CallToBuy]:
         """Buy a call of each system until one is answered; return the others.
 
         So a system that is down does not hold up the beginning.
         """
         tried: set[System] = set()
-        others: list[Order] = []
+        others: list[CallToBuy] = []
         for order in orders:
             if order.call.system in tried:
                 others.append(order)
@@ -257,17 +204,17 @@ class Pool:
                 tried.add(order.call.system)
                 await self._buy(order)
             all_tried = len(tried) == len(self._stopping) or len(others) == MOST_PASSED_OVER
-            if all_tried or self.bought.understood or self.parked:
+            if all_tried or self.progress.understood or self.parked:
                 break
         return chain(others, orders)
 
-    async def _work(self, orders: Iterator[Order]) -> None:
+    async def _work(self, orders: Iterator[CallToBuy]) -> None:
         """Buy until no calls remain; after an error, let the other workers finish theirs."""
         try:
             while not self.parked:
                 order = next(orders, None)
                 if order is None:
-                    self.bought.all_begun()
+                    self.progress.all_begun()
                     return
                 await self._buy(order)
         except Exception as error:  # whichever it is, it must not cancel calls that are billed
@@ -278,8 +225,8 @@ class Pool:
         self._error = self._error or error
         self.park(parking.failed(error))
 
-    async def _buy(self, order: Order) -> None:
-        self.bought.begin(order)
+    async def _buy(self, order: CallToBuy) -> None:
+        self.progress.begin(order)
         stopping = self._stopping[order.call.system]
         again = lost = refused = 0
         since: datetime | None = None
@@ -317,11 +264,11 @@ class Pool:
         elif refused > 1:  # the service may not have said how long to wait
             await self.back_offs.wait(stopping, refused - 1)
 
-    def _end(self, order: Order) -> None:
+    def _end(self, order: CallToBuy) -> None:
         self._remaining -= 1
-        self.bought.end(order)
+        self.progress.end(order)
 
-    async def _attempt(self, order: Order) -> Judgement | None:
+    async def _attempt(self, order: CallToBuy) -> Judgement | None:
         """Send a call once and judge it; None if the run stops."""
         if self.budget.exhausted:
             self.park(parking.cost_limit_reached(self.budget, self._remaining))
@@ -329,8 +276,7 @@ class Pool:
             self.park(parking.demo_limit_used_up(self.throttle))
         elif (pause := self.throttle.pause_left) > self._longest_pause:
             self.park(parking.asked_to_wait(pause))
-        # A run that does not wait only uses free slots.
-        slot = await self._turns.slot(lambda: self.to_send if self._wait else 1)
+        slot = await self._acquire_slot()
         if slot is None:
             return None
         self._under_way += 1
@@ -345,7 +291,7 @@ class Pool:
             self._under_way -= 1
         return None
 
-    async def _sent(self, order: Order, slot: Slot, reserved: Decimal) -> Judgement | None:
+    async def _sent(self, order: CallToBuy, slot: Slot, reserved: Decimal) -> Judgement | None:
         """Send a call that has its slot and its reservation; see `_attempt`.
 
         The reservation becomes the attempt's cost when the end of the attempt is on the disk.
@@ -357,14 +303,43 @@ class Pool:
         try:
             reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = judge(reply)
-            learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
-            written = self.journal.ended(attempt, judgement.end, learned)
+            refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
+            written = self.journal.ended(attempt, judgement.end, refusal)
         except BaseException:  # the service may have billed it
             self.budget.charge(reserved, None)
             raise
         written.add_done_callback(partial(self._charge, reserved, judgement))
         await written
         return judgement
+
+    async def _acquire_slot(self) -> Slot | None:
+        """Wait for a slot; None if the run stops before there is one."""
+        if self.parked:
+            return None
+        if slot := self.throttle.unlimited():
+            return slot
+        try:
+            async with asyncio.timeout(None) as wait:
+                self._slot_waits.add(wait)
+                try:
+                    # A run that does not wait only uses free slots.
+                    return await self.throttle.slot(lambda: self.to_send if self._wait else 1)
+                finally:
+                    self._slot_waits.discard(wait)
+        except TimeoutError:
+            return None
+
+    def _release_slot(self, slot: Slot, judgement: Judgement, not_sent: bool) -> RateRefusal | None:
+        """Report how an attempt ended; return what the next run must know about a refusal."""
+        self._unreached = self._unreached + 1 if not_sent else 0
+        if not_sent:
+            slot.unsent()
+        elif judgement.next == "limited":
+            slot.refused(judgement.wait)
+            return RateRefusal(self.throttle.slots, self.throttle.pause_left)
+        elif judgement.next != "lost" or judgement.end.status is not None:
+            slot.answered()  # else the end of the slot's block counts it as lost
+        return None
 
     async def _recorded(self, call: Call, slot: Slot, reserved: Decimal) -> int | None:
         """Record an attempt before it is sent; None, and nothing may be sent, if the run stops."""
@@ -387,16 +362,16 @@ class Pool:
 
     def _note(self, system: System, judgement: Judgement) -> None:
         """Count an attempt; park or leave its system out if no other attempt can succeed."""
-        self.bought.count(system, judgement)
+        self.progress.count(system, judgement)
         if why := self._why_to_park(judgement):
             self.park(why)
         elif system not in self.down and (why := self._why_to_leave_out(system, judgement)):
             self._leave_out(system, judgement, why)
-        if self.bought.understood:
+        if self.progress.understood:
             self._tell_of_down()
 
     def _why_to_park(self, judgement: Judgement) -> Parked | None:
-        bought, price = self.bought, judgement.cost_usd
+        bought, price = self.progress, judgement.cost_usd
         if price is not None and price > self._max_price:
             return parking.price_too_high(price, self._max_price)
         if judgement.next != "credentials" and (lack := self._lack(judgement)):
@@ -408,12 +383,12 @@ class Pool:
         if not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
             return parking.not_understood(judgement) if self._all_fail else None
         is_down = self._all_fail and bought.failures >= FAILURES_IN_A_ROW
-        if is_down or self._turns.unreached >= FAILURES_IN_A_ROW:
+        if is_down or self._unreached >= FAILURES_IN_A_ROW:
             return parking.service_down(bought.failures, bought.detail)
         return None
 
     def _why_to_leave_out(self, system: System, judgement: Judgement) -> Parked | None:
-        bought, wait = self.bought, judgement.wait or 0.0
+        bought, wait = self.progress, judgement.wait or 0.0
         if judgement.next == "credentials":
             return self._lack(judgement)
         if judgement.next in ("again", "lost") and wait > self._longest_pause:
@@ -431,7 +406,7 @@ class Pool:
     def _all_fail(self) -> bool:
         """Whether the last attempt of each system failed, apart from those that are left out."""
         left = self._stopping.keys() - self.down.keys()
-        return all(self.bought.failures_of[system] for system in left)
+        return all(self.progress.failures_of[system] for system in left)
 
     def _leave_out(self, system: System, judgement: Judgement, why: Parked) -> None:
         """Let all calls of a system fail in this run; park if no other system is left."""

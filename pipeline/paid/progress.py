@@ -50,12 +50,12 @@ async def shown_while(
 
     def show() -> None:
         nonlocal shown, down
-        if down != (pool.bought.failures >= SHOWN_FAILURES):
+        if down != (pool.progress.failures >= SHOWN_FAILURES):
             down = not down
             _log(pool, down)
-        ended = pool.bought.calls
+        ended = pool.progress.calls
         per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
-        whole = f"{min(rows, pool.bought.rows):,} of {rows:,} rows"
+        whole = f"{min(rows, pool.progress.rows):,} of {rows:,} rows"
         advance(ended - shown, f"{whole}, {_note(pool, per_minute)}")
         shown = ended
 
@@ -80,8 +80,8 @@ def _log(pool: Pool, down: bool) -> None:
         log.info("The service answers again.")
     elif not pool.parked:
         log.warning(
-            f"{pool.bought.failures} attempts in a row failed: {pool.bought.detail}. The run keeps "
-            "trying for a while, then stops."
+            f"{pool.progress.failures} attempts in a row failed: {pool.progress.detail}. "
+            "The run keeps trying for a while, then stops."
         )
 
 
@@ -96,7 +96,7 @@ def _warn_of_overshoot(budget: Budget) -> None:
 
 def _note(pool: Pool, per_minute: float) -> str:
     """Return the rate, what was spent, and what the run waits for or how long it will take."""
-    bought, throttle, parts = pool.bought, pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
+    bought, throttle, parts = pool.progress, pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")
     if (writing := pool.journal.writing_for) >= SLOW_S:
@@ -115,7 +115,7 @@ def _note(pool: Pool, per_minute: float) -> str:
 
 def _down(pool: Pool) -> str:
     """Return why the service counts as down, and when the next attempt is sent."""
-    bought, seconds = pool.bought, pool.back_offs.next_try
+    bought, seconds = pool.progress, pool.back_offs.next_try
     waiting = "" if pool.parked or seconds is None else f", next try in {_time(seconds)}"
     return f"{bought.failures} failures in a row{waiting}: {bought.detail}"
 
@@ -132,7 +132,7 @@ def _under_way(pool: Pool) -> list[str]:
         return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
     seconds, parts = pool.back_offs.next_try, list[str]()
     if seconds is not None and not throttle.under_way:
-        cause = f": {pool.bought.detail}" if pool.bought.detail else ""
+        cause = f": {pool.progress.detail}" if pool.progress.detail else ""
         return [f"next try in {_time(seconds)}{cause}"]
     if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
         parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")

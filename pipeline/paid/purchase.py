@@ -20,7 +20,6 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, times, total
-from pipeline.paid.bought import Order
 from pipeline.paid.candidates import with_candidates
 from pipeline.paid.ledger import (
     Call,
@@ -29,7 +28,7 @@ from pipeline.paid.ledger import (
     Journal,
     Ledger,
     Lock,
-    OutputMark,
+    OutputReference,
     buyer_lock,
     job_lock,
     ledger_lock,
@@ -42,7 +41,8 @@ from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.progress import shown_while
 from pipeline.paid.resume import EarlierRuns, shared_usage
-from pipeline.paid.runner import Brake, buy_in_thread
+from pipeline.paid.run_progress import CallToBuy
+from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Paid, Parked
@@ -50,7 +50,7 @@ from pipeline.remembered import Remembered
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
-__all__ = ["Noting", "Orders", "PaidPurchase", "close_finished", "spent_on"]
+__all__ = ["CallIndex", "CallsToBuy", "PaidPurchase", "close_finished", "spent_on"]
 
 
 NOTED_AT_ONCE = 10_000
@@ -64,7 +64,7 @@ MOST_NOTED = 100_000
 """How many digests to keep in memory, in about 10 MB."""
 
 
-class Noting:
+class CallIndex:
     """Notes the calls of one job's table.
 
     Args:
@@ -82,7 +82,7 @@ class Noting:
         self._systems = systems
         self._decisions = decisions
 
-    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
         noted = set[bytes]()  # texts need not be noted twice, except to save memory
@@ -126,7 +126,7 @@ MOST_LATER = 10_000
 """How many calls that failed before wait until the end of the table, in some megabytes."""
 
 
-class Orders:
+class CallsToBuy:
     """The calls of a job's table that are to be bought.
 
     Args:
@@ -149,7 +149,7 @@ class Orders:
             every.update(count.rows)
         self._rows = sorted(every)
 
-    def of(self, batches: Iterable[Batch]) -> Iterator[Order]:
+    def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:
         """Yield the calls to buy, row by row, each at its first row.
 
         Calls that were sent before without an answer come last: else every run might begin with
@@ -157,7 +157,7 @@ class Orders:
         lacked may be there by now.
         """
         first = 0
-        later: list[Order] = []
+        later: list[CallToBuy] = []
         for batch in batches:
             end = first + len(batch.texts)
             rows = self._within(first, end)
@@ -167,7 +167,7 @@ class Orders:
             first = end
         yield from later
 
-    def _of(self, texts: dict[int, str], later: list[Order]) -> Iterator[Order]:
+    def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
         """Yield the calls to buy of some rows, except for those to buy later."""
         digests = {text: text_digest(text) for text in texts.values()}
         wanted = {system: self._wanted(system, digests.values()) for system in self._systems}
@@ -180,7 +180,7 @@ class Orders:
             for system, losses in wanted.items():
                 if (digest, row) not in losses:
                     continue
-                order = Order(Call(system, text), losses[digest, row], row)
+                order = CallToBuy(Call(system, text), losses[digest, row], row)
                 if digest in sent[system] and len(later) < MOST_LATER:
                     later.append(order)
                 else:
@@ -302,7 +302,7 @@ class PaidPurchase:
         self._systems = settings.systems
         self._interruption = interruption or Interruption()
         self.base_url = service.endpoint
-        self._marks = OutputMark.in_manifests(earlier, service.endpoint)
+        self._marks = OutputReference.in_manifests(earlier, service.endpoint)
         for mark in self._marks:
             mark.check_there(service.ledger)
         self._locks: list[Lock] = []
@@ -319,8 +319,8 @@ class PaidPurchase:
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
         self._earlier_runs = EarlierRuns(self._ledger, usage, service)
-        self._orders = Orders(self._job, settings.systems)
-        self._noting = Noting(self._job, settings.systems, decisions)
+        self._orders = CallsToBuy(self._job, settings.systems)
+        self._index = CallIndex(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems)
 
     def __enter__(self) -> PaidPurchase:
@@ -338,7 +338,7 @@ class PaidPurchase:
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
-        return self._noting.noted(batches)
+        return self._index.record(batches)
 
     def estimate(self) -> Estimate:
         """Estimate what is to be bought, once the whole table is noted.
@@ -462,12 +462,12 @@ class PaidPurchase:
 
     async def _bought(
         self,
-        orders: Iterator[Order],
+        orders: Iterator[CallToBuy],
         to_buy: int,
         advance: Count,
         spare: FileIO,
         locks: Sequence[Lock],
-        brake: Brake,
+        stop_request: StopRequest,
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
@@ -495,15 +495,15 @@ class PaidPurchase:
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
                 answered_before=self._job.was_answered(),
             )
-            with brake.watching(pool, service.max_duration):
-                async with shown_while(pool, self._noting.rows, advance):
+            with stop_request.watching(pool, service.max_duration):
+                async with shown_while(pool, self._index.rows, advance):
                     await pool.run(orders, service.workers)
         if not pool.parked:
             self.matcher.down = pool.down
         return pool.parked
 
 
-def _after_first(orders: Iterator[Order], begun: Callable[[], object]) -> Iterator[Order]:
+def _after_first(orders: Iterator[CallToBuy], begun: Callable[[], object]) -> Iterator[CallToBuy]:
     """Yield orders, and make a call between the first and the second: nothing is under way then."""
     for order in islice(orders, 1):
         yield order

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, difference
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Job, KeyUsage, Ledger, Lesson, PastAttempt
+from pipeline.paid.ledger import Job, KeyUsage, Ledger, PastAttempt, RateRefusal
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Limited
@@ -77,12 +77,12 @@ class EarlierRuns:
         """
         service = self.service
         now, clock = time.time(), asyncio.get_running_loop().time()
-        attempts, lesson = self._recent_attempts(now), self._last_lesson()
-        _warn_of_future(attempts, lesson, now)
+        attempts, refusal = self._recent_attempts(now), self._last_refusal()
+        _warn_of_future(attempts, refusal, now)
         attempts = [replace(attempt, settled_at=attempt.ended_at(now)) for attempt in attempts]
-        lesson = lesson and lesson.by_clock(now)
-        self.usage.replace(attempts, lesson)
-        pause = self._pause(lesson, now) if lesson else 0.0
+        refusal = refusal and refusal.by_clock(now)
+        self.usage.replace(attempts, refusal)
+        pause = self._pause(refusal, now) if refusal else 0.0
         if pause > 0:
             log.warning(Words(_pause_message(pause, service.ignore_pause)))
         if service.ignore_pause:
@@ -91,20 +91,20 @@ class EarlierRuns:
             service.limit,
             burst=service.burst,
             busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],
-            slots=max(1, lesson.slots) if lesson else None,
-            paused_until=clock + pause if lesson else None,
+            slots=max(1, refusal.slots) if refusal else None,
+            paused_until=clock + pause if refusal else None,
         )
 
     def pause_left(self) -> float:
         """Return how many seconds remain of a pause that the service asked earlier runs for."""
-        lesson = None if self.service.ignore_pause else self._last_lesson()
+        refusal = None if self.service.ignore_pause else self._last_refusal()
         now = time.time()
-        return max(0.0, self._pause(lesson.by_clock(now), now)) if lesson else 0.0
+        return max(0.0, self._pause(refusal.by_clock(now), now)) if refusal else 0.0
 
-    def _pause(self, lesson: Lesson, now: float) -> float:
-        """Return how many seconds remain of a lesson's pause; negative if it is over."""
-        left = self.usage.pause_left(lesson)
-        return lesson.paused_until - now if left is None else left
+    def _pause(self, refusal: RateRefusal, now: float) -> float:
+        """Return how many seconds remain of a refusal's pause; negative if it is over."""
+        left = self.usage.pause_left(refusal)
+        return refusal.paused_until - now if left is None else left
 
     def seconds_needed(self, calls: int) -> float:
         """Return how many seconds some calls take at the limit, with the slots that are taken."""
@@ -141,12 +141,12 @@ class EarlierRuns:
             if attempt.settled_at is None or max(attempt.settled_at, attempt.sent_at) >= since
         ]
 
-    def _last_lesson(self) -> Lesson | None:
-        """Return the lesson of the last refusal, whichever run met it."""
-        of_ledger = self.ledger.lesson(self.service.key_fingerprint)
-        # That of all ledgers comes first: of the same lesson, it has the times that were corrected.
-        lessons = filter(None, [self.usage.lesson(), of_ledger])
-        return max(lessons, key=lambda lesson: lesson.first_learned_at, default=None)
+    def _last_refusal(self) -> RateRefusal | None:
+        """Return the last refusal, whichever run met it."""
+        of_ledger = self.ledger.last_refusal(self.service.key_fingerprint)
+        # That of all ledgers comes first: of the same one, it has the times that were corrected.
+        refusals = filter(None, [self.usage.last_refusal(), of_ledger])
+        return max(refusals, key=lambda refusal: refusal.first_at, default=None)
 
 
 def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:
@@ -161,9 +161,9 @@ def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> l
     ]
 
 
-def _warn_of_future(attempts: list[PastAttempt], lesson: Lesson | None, now: float) -> None:
+def _warn_of_future(attempts: list[PastAttempt], refusal: RateRefusal | None, now: float) -> None:
     times = [attempt.settled_at for attempt in attempts if attempt.settled_at is not None]
-    ahead = max([*times, lesson.learned_at if lesson else now, now]) - now
+    ahead = max([*times, refusal.at if refusal else now, now]) - now
     if ahead > 1:
         log.warning(
             f"The ledger has attempts that ended up to {duration(ahead)} in the future: the clock "

@@ -16,7 +16,7 @@ from pipeline.paid.pool import Pool
 from pipeline.purchases import Parked
 from pipeline.wording import RUN_AGAIN
 
-__all__ = ["Brake", "buy_in_thread"]
+__all__ = ["StopRequest", "buy_in_thread"]
 
 INTERRUPTED = 130
 SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
@@ -29,29 +29,29 @@ HINT = f"What was bought is kept. {RUN_AGAIN}: it continues."
 log = logging.getLogger(__name__)
 
 
-class Brake:
+class StopRequest:
     """Stops a pool from another thread: the first time in an orderly way, the second at once."""
 
     def __init__(self) -> None:
-        self._pressed: list[Parked] = []
-        self._heed: Callable[[], object] = lambda: None
+        self._reasons: list[Parked] = []
+        self._notify: Callable[[], object] = lambda: None
         self._lock = threading.Lock()
 
-    def press(self, why: Parked) -> None:
+    def set(self, why: Parked) -> None:
         """Stop; a pool that has not started yet stops before it sends anything."""
         with self._lock, suppress(RuntimeError):  # the loop has ended
-            self._pressed.append(why)
-            self._heed()
+            self._reasons.append(why)
+            self._notify()
 
     @contextmanager
     def watching(self, pool: Pool, max_duration: timedelta | None) -> Iterator[None]:
-        """Heed the brake, and park the pool when its time is up; call this in the pool's loop."""
+        """Stop a pool if asked to, or when its time is up; call this in the pool's loop."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-        def heed() -> None:
-            if self._pressed:
-                pool.interrupt(self._pressed[0])
-            if len(self._pressed) > 1 and task is not None:
+        def notify() -> None:
+            if self._reasons:
+                pool.interrupt(self._reasons[0])
+            if len(self._reasons) > 1 and task is not None:
                 task.cancel()
 
         timer = None
@@ -61,8 +61,8 @@ class Brake:
         elif seconds is not None:
             timer = loop.call_later(seconds, pool.stop_for_time, seconds)
         with self._lock:
-            self._heed = lambda: loop.call_soon_threadsafe(heed)
-            heed()
+            self._notify = lambda: loop.call_soon_threadsafe(notify)
+            notify()
         try:
             yield
         finally:
@@ -70,7 +70,7 @@ class Brake:
                 timer.cancel()
 
 
-Buying: TypeAlias = Callable[[Brake], Coroutine[Any, Any, Parked | None]]
+Buying: TypeAlias = Callable[[StopRequest], Coroutine[Any, Any, Parked | None]]
 
 
 def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
@@ -85,12 +85,12 @@ def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
     Raises:
         BaseException: what interrupted the wait, if it was not a signal, or came twice.
     """
-    brake, context = Brake(), copy_context()
-    work = Work(lambda: context.run(_run, buying(brake)))
+    stop_request, context = StopRequest(), copy_context()
+    work = Work(lambda: context.run(_run, buying(stop_request)))
     try:
-        stopped = _stopped(work, brake, interruption)
+        stopped = _stopped(work, stop_request, interruption)
     finally:
-        brake.press(_parked(INTERRUPTED))  # if it is not done yet
+        stop_request.set(_parked(INTERRUPTED))  # if it is not done yet
         work.forestall()  # if a signal came before its thread had started
         while not work.ended:
             work.wait(LONGEST_WAIT)
@@ -112,19 +112,21 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return new_event_loop
 
 
-def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption) -> Parked | None:
+def _stopped(
+    work: Work[Parked | None], stop_request: StopRequest, interruption: Interruption
+) -> Parked | None:
     """Begin a purchase and wait for it; return why it was interrupted, if it was."""
     try:
         work.begin()
         interruption.wait(work)
     except BaseException as stop:
         code = _signal(stop)
-        brake.press(_parked(code or INTERRUPTED))
+        stop_request.set(_parked(code or INTERRUPTED))
         work.forestall()
         try:
             log.info("Stopping after the requests under way. Interrupt again to stop at once.")
             interruption.wait(work)
-        except BaseException:  # it goes through, and the brake is pressed again
+        except BaseException:  # it goes through, and the stop_request is pressed again
             log.warning("Answers under way are lost, and may be billed. All others are kept.")
             raise
         if code is None and work.error is None:

@@ -7,14 +7,14 @@ from .protection import Protection
 PROTECTIONS = (
     Protection(
         "a run with a wrong clock does not forget a pause",
-        "        if self.first_learned_at <= now:\n",
-        "        if False:\n",
+        "return replace(self, at=self.first_at) if self.first_at <= now else self",
+        "return self",
         "tests/paid/test_one_limit.py::test_a_run_with_a_wrong_clock_forgets_no_pause",
     ),
     Protection(
         "a pause is measured by a clock that nobody sets",
-        "return lesson.paused_until - now if left is None else left",
-        "return lesson.paused_until - now",
+        "return refusal.paused_until - now if left is None else left",
+        "return refusal.paused_until - now",
         "tests/paid/test_one_limit.py::"
         "test_until_the_machine_restarts_no_wrong_clock_changes_a_pause",
     ),
@@ -232,8 +232,8 @@ PROTECTIONS = (
     ),
     Protection(
         "what a refusal taught outlives the run",
-        "            slots=max(1, lesson.slots) if lesson else None,\n"
-        "            paused_until=clock + pause if lesson else None,\n",
+        "            slots=max(1, refusal.slots) if refusal else None,\n"
+        "            paused_until=clock + pause if refusal else None,\n",
         "",
         "tests/paid/test_resume.py::test_slots_and_pause_are_those_that_were_learned",
     ),

@@ -182,8 +182,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a signal stops a purchase even while its thread starts",
-        "    work = Work(lambda: context.run(_run, buying(brake)))\n",
-        "    work = Work(lambda: context.run(_run, buying(brake)))\n    work.begin()\n",
+        "    work = Work(lambda: context.run(_run, buying(stop_request)))\n",
+        "    work = Work(lambda: context.run(_run, buying(stop_request)))\n    work.begin()\n",
         "tests/paid/test_runner.py::test_a_signal_while_the_thread_starts_stops_the_purchase",
     ),
     Protection(
@@ -302,7 +302,7 @@ PROTECTIONS = (
     ),
     Protection(
         "until one answer is understood calls go one at a time",
-        "while not (self.bought.understood or self.parked) and",
+        "while not (self.progress.understood or self.parked) and",
         "while False and",
         "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
@@ -310,7 +310,7 @@ PROTECTIONS = (
         "what was bought since the estimate is not bought again",
         "if digest not in answered and lost",
         "if lost",
-        "tests/paid/test_purchase_orders.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
+        "tests/paid/test_purchase_calls_to_buy.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
     ),
     Protection(
         "money in the ledger is an amount or an error",

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
-from pipeline.paid.bought import Order
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.pool import Pool
+from pipeline.paid.run_progress import CallToBuy
 from pipeline.purchases import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop
@@ -122,19 +122,19 @@ def _failure(error: str) -> bytes:
     return json.dumps({"success": False, "error": error, "message": ""}).encode()
 
 
-def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
+def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
     """Yield what is still to be bought, as a purchase does."""
     for row, text in enumerate(dict.fromkeys(texts)):
         digest = text_digest(text)
         losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
         if losses > 0 and not job.owned("cpv", [digest]):
-            yield Order(Call("cpv", text), losses, row)
+            yield CallToBuy(Call("cpv", text), losses, row)
 
 
 def buy(
     server: ModelServer,
     job: Job,
-    wanted: list[Order],
+    wanted: list[CallToBuy],
     *,
     workers: int = 1,
     stop_after: float | None = None,
@@ -170,12 +170,12 @@ def buy(
         return runner.run(main())
 
 
-def in_all_systems(count: int) -> list[Order]:
+def in_all_systems(count: int) -> list[CallToBuy]:
     """Return the calls of so many rows, row by row."""
     return [
-        Order(Call(system, f"text {row}"), 2, row) for row in range(count) for system in SYSTEMS
+        CallToBuy(Call(system, f"text {row}"), 2, row) for row in range(count) for system in SYSTEMS
     ]
 
 
-def numbered(count: int) -> list[Order]:
-    return [Order(Call("cpv", f"text {number}"), 2, number) for number in range(count)]
+def numbered(count: int) -> list[CallToBuy]:
+    return [CallToBuy(Call("cpv", f"text {number}"), 2, number) for number in range(count)]

@@ -9,12 +9,12 @@ import sys
 import pytest
 
 from pipeline.interruption import Interruption
-from pipeline.paid.runner import Brake, buy_in_thread
+from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.purchases import Parked
 
 
 def loop_of_a_purchase() -> str:
-    async def buying(brake: Brake) -> Parked | None:
+    async def buying(stop_request: StopRequest) -> Parked | None:
         return Parked(0, type(asyncio.get_running_loop()).__module__, "")
 
     parked = buy_in_thread(buying, Interruption())

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipeline.files.directories import machine_folder
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import CallOpen, Journal, KeyUsage, Ledger, Restraint, key_usage
+from pipeline.paid.ledger import CallOpen, Journal, KeyUsage, Ledger, RateRefusal, key_usage
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from pipeline.rate import Rate
@@ -117,7 +117,7 @@ def test_another_ledger_knows_what_a_refusal_taught(
 ) -> None:
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
         journal = Journal(first.open_job("tenders"), FINGERPRINT, None, usage)
-        finish(journal, send(journal), FREE, Restraint(7, 3_600.0))
+        finish(journal, send(journal), FREE, RateRefusal(7, 3_600.0))
     with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
         assert waits(second, usage)[1] == pytest.approx(3_600, abs=1)
 
@@ -129,7 +129,7 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
         journal = Journal(first.open_job("tenders"), FINGERPRINT, None, usage)
         buy(journal)
-        finish(journal, send(journal), FREE, Restraint(7, 90.0))
+        finish(journal, send(journal), FREE, RateRefusal(7, 90.0))
         clock.now -= DAY
         held, pause = waits(first, usage)
         assert held == pytest.approx([RATE.hold] * 2, abs=0.1)
@@ -149,7 +149,7 @@ def refused(path: Path, clock: Clock, usage: KeyUsage) -> Ledger:
     """Return a ledger whose service asked for a pause of two hours."""
     ledger = Ledger(path, BASE_URL, clock)
     journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, usage)
-    finish(journal, send(journal), FREE, Restraint(7, 2 * HOUR))
+    finish(journal, send(journal), FREE, RateRefusal(7, 2 * HOUR))
     return ledger
 
 
@@ -253,7 +253,7 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
                 finish(journal, number, end)
             if lesson:
                 clock.now, pause, slots = lesson
-                finish(journal, send(journal), FREE, Restraint(slots, pause))
+                finish(journal, send(journal), FREE, RateRefusal(slots, pause))
             held, paused = waits(ledger, usage)
     shutil.rmtree(folder)
     assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)

@@ -83,7 +83,7 @@ def test_the_table_so_far_has_every_row_and_its_money(
     assert set(found) == {"ok", "pending"}
     assert found["ok"] == len(service.asked)
     assert costs(partial) == service.charged > 0
-    # Bought row by row, so that the rows before the last one begun are whole.
+    # RunProgress row by row, so that the rows before the last one begun are whole.
     ended = [row["cpv_status"] == row["psc_status"] == "ok" for row in rows(partial)]
     assert ended == sorted(ended, reverse=True)
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.money import ZERO, total
-from pipeline.paid.bought import Order
 from pipeline.paid.ledger import Call, Job, Ledger, text_digest
 from pipeline.paid.pool import TRIES
+from pipeline.paid.run_progress import CallToBuy
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import OUTCOMES, PRICE, ModelServer, buy, numbered, orders
 
@@ -61,7 +61,7 @@ def test_the_money_adds_up_and_no_received_answer_is_bought_again(
 @pytest.mark.parametrize(("most", "sent"), [(1, 1), (2, 2)])
 def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent: int) -> None:
     server = ModelServer(["detailed", "lost", "lost", "lost"])
-    wanted = [Order(Call("cpv", "first"), most, 0), Order(Call("cpv", "lost"), most, 1)]
+    wanted = [CallToBuy(Call("cpv", "first"), most, 0), CallToBuy(Call("cpv", "lost"), most, 1)]
     assert buy(server, job, wanted).parked is None
     assert len(server.asked) == 1 + sent
 

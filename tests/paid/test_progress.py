@@ -15,7 +15,6 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.paid import pool as pool_module
-from pipeline.paid.bought import Bought, Order
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
@@ -23,6 +22,7 @@ from pipeline.paid.ledger import Call, Job, Journal
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool
 from pipeline.paid.progress import shown_while
+from pipeline.paid.run_progress import CallToBuy, RunProgress
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
@@ -119,8 +119,8 @@ def test_the_rows_without_a_call_left_are_counted(job: Job) -> None:
 
 
 def test_a_row_counts_when_it_and_all_rows_before_it_have_no_call_left() -> None:
-    bought = Bought()
-    first, second, third = (Order(Call("cpv", str(row)), 1, row) for row in (2, 2, 7))
+    bought = RunProgress()
+    first, second, third = (CallToBuy(Call("cpv", str(row)), 1, row) for row in (2, 2, 7))
     assert bought.rows == 0
     bought.begin(first)
     assert bought.rows == 2  # the rows before it have no call to buy

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger import Journal, Ledger, Restraint
+from pipeline.paid.ledger import Journal, Ledger, RateRefusal
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
@@ -37,11 +37,11 @@ def clock() -> Clock:
     return clock
 
 
-def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
+def learned(path: Path, clock: Clock, refusal: RateRefusal) -> Ledger:
     """Return a ledger in which a refusal is written down, at a time."""
     ledger = Ledger(path, BASE_URL, clock)
     journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
-    finish(journal, send(journal), FREE, restraint)
+    finish(journal, send(journal), FREE, refusal)
     return ledger
 
 
@@ -57,7 +57,7 @@ def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None
 def test_slots_and_pause_are_those_that_were_learned(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 3_600.0))
+    ledger = learned(tmp_path / "ledger.db", clock, RateRefusal(75, 3_600.0))
     slots, left = of_next_run(ledger, lambda it: (it.slots, it.pause_left), AUTHENTICATED)
     assert slots == 75
     assert 3_590 < left <= 3_600
@@ -70,7 +70,7 @@ def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.now -= 3_600
-    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 3_600 - 5 * 60.06 - 10))
+    ledger = learned(tmp_path / "ledger.db", clock, RateRefusal(75, 3_600 - 5 * 60.06 - 10))
     slots, left = of_next_run(ledger, lambda it: (it.slots, it.pause_left), AUTHENTICATED)
     assert (slots, left) == (85, 0)
     assert "nothing is sent" not in caplog.text
@@ -79,7 +79,7 @@ def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
 
 def test_a_clock_that_was_set_back_makes_no_pause_longer(tmp_path: Path, clock: Clock) -> None:
     clock.now += 10 * 365 * 86_400
-    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 60.0))
+    ledger = learned(tmp_path / "ledger.db", clock, RateRefusal(75, 60.0))
     assert of_next_run(ledger, lambda it: it.pause_left, AUTHENTICATED) <= 60
     ledger.close()
 
@@ -95,10 +95,10 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
                 Ledger(user.service.ledger, user.service.base_url),
             )
             refused = time.monotonic() + 20
-            while learning.lesson(fingerprint) is None and time.monotonic() < refused:
+            while learning.last_refusal(fingerprint) is None and time.monotonic() < refused:
                 time.sleep(0.01)  # until the real process has been refused
             process.kill()
-            assert learning.lesson(fingerprint) is not None
+            assert learning.last_refusal(fingerprint) is not None
         learning.close()
         summary = user.but(max_duration="0.3s").run()
     assert summary.parked is not None
@@ -127,7 +127,7 @@ def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
     user.write(["one", "two", "three"])
     ledger = Ledger(user.service.ledger, user.service.base_url)
     journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
-    finish(journal, send(journal), FREE, Restraint(75, DAY))
+    finish(journal, send(journal), FREE, RateRefusal(75, DAY))
     ledger.close()
     return user
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.interruption import Interruption, Work
-from pipeline.paid.runner import Brake, buy_in_thread
+from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.purchases import Parked
 
 
@@ -20,7 +20,7 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
 ) -> None:
     ended: list[str] = []
 
-    async def buying(brake: Brake) -> Parked | None:
+    async def buying(stop_request: StopRequest) -> Parked | None:
         stopping = asyncio.Event()
 
         def interrupt(why: Parked) -> None:
@@ -28,7 +28,7 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
             stopping.set()
 
         pool: Any = SimpleNamespace(interrupt=interrupt)
-        with brake.watching(pool, None):
+        with stop_request.watching(pool, None):
             await stopping.wait()
         return None
 

@@ -13,11 +13,11 @@ from pipeline.paid.ledger.calls import (
     text_digests,
 )
 from pipeline.paid.ledger.job import CallCount, Counting, Job
-from pipeline.paid.ledger.journal import Journal, Restraint
-from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, PastAttempt
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.key_usage import KeyUsage, PastAttempt, RateRefusal
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.locks import Lock, buyer_lock, job_lock, ledger_lock
-from pipeline.paid.ledger.mark import Mark, OutputMark
+from pipeline.paid.ledger.mark import LedgerReference, OutputReference
 from pipeline.paid.ledger.totals import Tally
 
 __all__ = [
@@ -33,15 +33,14 @@ __all__ = [
     "Journal",
     "KeyUsage",
     "Ledger",
-    "Lesson",
+    "LedgerReference",
     "Lock",
-    "Mark",
-    "OutputMark",
+    "OutputReference",
     "Owned",
     "PassingState",
     "PastAttempt",
     "Prices",
-    "Restraint",
+    "RateRefusal",
     "Tally",
     "buyer_lock",
     "job_lock",

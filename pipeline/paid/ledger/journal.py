@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from io import FileIO
@@ -28,7 +29,7 @@ from pipeline.paid.ledger.calls import (
     packed,
 )
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
+from pipeline.paid.ledger.key_usage import KeyUsage, Note, RateRefusal
 from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
@@ -36,7 +37,7 @@ from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.quoting import how_many
 from pipeline.wording import RUN_AGAIN, marked, option
 
-__all__ = ["Journal", "Restraint", "is_of_the_disk"]
+__all__ = ["Journal", "is_of_the_disk"]
 
 
 PATIENCE_S, PAUSE_S = 10.0, 1.0
@@ -103,19 +104,12 @@ class _Sent(_Waiting, frozen=True):
     reserved_usd: Decimal
 
 
-class Restraint(msgspec.Struct, frozen=True):
-    """How many slots a refusal leaves in use, and for how many seconds nothing is sent."""
-
-    slots: int
-    pause: float
-
-
 class _Ended(_Waiting, frozen=True):
     """The end of an attempt."""
 
     attempt: int
     end: AttemptEnd
-    restraint: Restraint | None
+    refusal: RateRefusal | None
 
 
 class Journal:
@@ -198,7 +192,7 @@ class Journal:
         return await done
 
     def ended(
-        self, attempt: int, end: AttemptEnd, restraint: Restraint | None = None
+        self, attempt: int, end: AttemptEnd, refusal: RateRefusal | None = None
     ) -> asyncio.Future[None]:
         """Record how an attempt ended, once, and what the throttle learned from it.
 
@@ -208,7 +202,7 @@ class Journal:
             find the attempt.
         """
         done = asyncio.get_running_loop().create_future()
-        self._write(_Ended(done, attempt, end, restraint))
+        self._write(_Ended(done, attempt, end, refusal))
         return done
 
     def _write(self, one: _Waiting) -> None:
@@ -248,7 +242,7 @@ class Journal:
         if not ends and not sent:
             return [refusal] * len(group)
         now = self._job.now()
-        lesson = _lesson(ends, now)
+        last_refusal = _last_refusal(ends, now)
         with database.transaction(wherever=True) as connection:
             if sent and (refusal := self._other_buyer(connection)):
                 sent = []
@@ -256,13 +250,13 @@ class Journal:
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
-            self._learn(connection, lesson)
+            self._learn(connection, last_refusal)
         if sent:
             self._last = numbers[-1]
             self._high_water.note(self._last, now)
         if self._usage:
             notes = [Note(number, now, "sent") for number in numbers]
-            self._usage.note([*notes, *_notes(ends, now)], lesson)
+            self._usage.note([*notes, *_notes(ends, now)], last_refusal)
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
 
@@ -309,11 +303,11 @@ class Journal:
         ]
         connection.executemany(INSERT, rows)
 
-    def _learn(self, connection: sqlite3.Connection, lesson: Lesson | None) -> None:
-        if lesson is not None:
-            values = (lesson.slots, lesson.paused_until, lesson.learned_at)
-            address = address_of(self._job.base_url)
-            connection.execute(LEARN, (address, self._key_fingerprint, *values))
+    def _learn(self, connection: sqlite3.Connection, refusal: RateRefusal | None) -> None:
+        if refusal is not None:
+            key = address_of(self._job.base_url), self._key_fingerprint
+            values = refusal.slots, refusal.paused_until, refusal.at
+            connection.execute(LEARN, (*key, *values))
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
@@ -418,12 +412,10 @@ def _notes(ends: Sequence[_Ended], now: float) -> Iterator[Note]:
         yield Note(one.attempt, now, None if unsent else one.end.state)
 
 
-def _lesson(ends: Sequence[_Ended], now: float) -> Lesson | None:
-    """Return what the last refusal among some ends taught, if there is one."""
-    for one in reversed(ends):
-        if one.restraint is not None:
-            return Lesson(one.restraint.slots, now + one.restraint.pause, now, now)
-    return None
+def _last_refusal(ends: Sequence[_Ended], now: float) -> RateRefusal | None:
+    """Return the last refusal for the rate limit among some ends, if there is one."""
+    refusals = [one.refusal for one in ends if one.refusal is not None]
+    return replace(refusals[-1], at=now, first_at=now) if refusals else None
 
 
 def _storable(error: str | None) -> str | None:

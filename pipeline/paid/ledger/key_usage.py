@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.calls import State
 from pipeline.paid.ledger.schema import address_of
 
-__all__ = ["KeyUsage", "Lesson", "Note", "PastAttempt"]
+__all__ = ["KeyUsage", "Note", "PastAttempt", "RateRefusal"]
 
 PATIENCE_S = 10.0
 
@@ -32,7 +32,7 @@ SCHEMA = (
     "until REAL, first_learned_at REAL)",
 )
 READ = "SELECT sent_at, settled_at, state, number FROM attempts"
-LESSON = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
+REFUSAL = "SELECT slots, paused_until - learned_at, learned_at, first_learned_at FROM lesson"
 LEARN = "INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)"
 PAUSE = "INSERT OR REPLACE INTO pause VALUES (1, ?, ?, ?)"
 PAUSED = "SELECT boot, until, first_learned_at FROM pause"
@@ -79,38 +79,38 @@ class PastAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What a refusal for the rate limit taught; times are seconds since 1970.
+class RateRefusal:
+    """A refusal for the rate limit; times are seconds since 1970.
 
     Attributes:
-        slots: how many of the limit's slots remained in use.
-        paused_until: until when nothing was to be sent.
-        learned_at: when it was recorded.
-        first_learned_at: the same by the clock at that moment, which may have been wrong. It
-            identifies the lesson, so that the same one in a ledger does not count as new.
+        slots: how many of the limit's slots remain in use.
+        pause: for how many seconds from then on nothing is to be sent.
+        at: when it was recorded.
+        first_at: the same by the clock at that moment, which may have been wrong. It identifies
+            the refusal, so that the same one in a ledger does not count as new.
     """
 
     slots: int
-    paused_until: float
-    learned_at: float
-    first_learned_at: float
+    pause: float
+    at: float = 0.0
+    first_at: float = 0.0
 
-    def by_clock(self, now: float) -> Lesson:
+    @property
+    def paused_until(self) -> float:
+        """Until when nothing is to be sent."""
+        return self.at + self.pause
+
+    def by_clock(self, now: float) -> RateRefusal:
         """Return it with times that are possible now.
 
-        A lesson from the future begins now, once: the clock was ahead then, or is behind now. If it
-        was behind, the lesson's own times count again as soon as they are past.
+        One from the future begins now, once: the clock was ahead then, or is behind now. If it was
+        behind, the refusal's own times count again as soon as they are past.
         """
-        pause = self.paused_until - self.learned_at
-        if self.learned_at > now:
-            return replace(self, paused_until=now + pause, learned_at=now)
-        if self.paused_until <= now < self.first_learned_at:  # it does not begin once more
-            return replace(self, paused_until=self.learned_at)
-        if self.first_learned_at <= now:
-            return replace(
-                self, paused_until=self.first_learned_at + pause, learned_at=self.first_learned_at
-            )
-        return self
+        if self.at > now:
+            return replace(self, at=now)
+        if self.paused_until <= now < self.first_at:  # it does not begin once more
+            return replace(self, pause=0.0)
+        return replace(self, at=self.first_at) if self.first_at <= now else self
 
 
 class Note(NamedTuple):
@@ -159,22 +159,23 @@ class KeyUsage:
         rows = self._rows(READ)
         return [PastAttempt(*row) for row in rows if _are_numbers(row[0], row[1] or 0.0, row[3])]
 
-    def lesson(self) -> Lesson | None:
-        """Return what the last refusal taught; None without one."""
-        return next((Lesson(*row) for row in self._rows(LESSON) if _are_numbers(*row)), None)
+    def last_refusal(self) -> RateRefusal | None:
+        """Return the last refusal; None without one."""
+        rows = (RateRefusal(*row) for row in self._rows(REFUSAL) if _are_numbers(*row))
+        return next(rows, None)
 
-    def pause_left(self, lesson: Lesson) -> float | None:
-        """Return the rest of a lesson's pause in seconds, which may be negative; None: unknown.
+    def pause_left(self, refusal: RateRefusal) -> float | None:
+        """Return the rest of a refusal's pause in seconds, which may be negative; None: unknown.
 
         It is measured by a clock that nobody sets, and known until the machine is restarted.
         """
         boot, now = boot_clock()
         for of_boot, until, first_learned_at in self._rows(PAUSED):
-            if boot and (of_boot, first_learned_at) == (boot, lesson.first_learned_at):
+            if boot and (of_boot, first_learned_at) == (boot, refusal.first_at):
                 return float(until) - now
         return None
 
-    def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None) -> None:
+    def replace(self, attempts: Iterable[PastAttempt], refusal: RateRefusal | None) -> None:
         """Replace everything in the file."""
         if (connection := self._connection) is None:
             return
@@ -182,11 +183,11 @@ class KeyUsage:
             connection.execute("DELETE FROM attempts")
             rows = ((one.number, one.sent_at, one.settled_at, one.state) for one in attempts)
             connection.executemany(NOTE, rows)
-            if lesson is not None:
-                connection.execute(LEARN, astuple(lesson))
+            if refusal is not None:
+                connection.execute(LEARN, _columns(refusal))
 
-    def note(self, notes: Sequence[Note], lesson: Lesson | None) -> None:
-        """Record what happened to attempts, and what a refusal taught, if any.
+    def note(self, notes: Sequence[Note], refusal: RateRefusal | None) -> None:
+        """Record what happened to attempts, and a refusal, if there is one.
 
         Only one note of an attempt may be among them.
         """
@@ -199,11 +200,10 @@ class KeyUsage:
             connection.executemany(END, [(one.at, one.state, one.number) for one in ended])
             unsent = [(one.number,) for one in notes if one.state is None]
             connection.executemany(FORGET, unsent)
-            if lesson is not None:
-                connection.execute(LEARN, astuple(lesson))
+            if refusal is not None:
+                connection.execute(LEARN, _columns(refusal))
                 boot, now = boot_clock()
-                until = now + lesson.paused_until - lesson.learned_at
-                connection.execute(PAUSE, (boot, until, lesson.first_learned_at))
+                connection.execute(PAUSE, (boot, now + refusal.pause, refusal.first_at))
             self._notes += len(notes)
             if self._notes > NOTES_BETWEEN_CLEANINGS:
                 self._notes = 0
@@ -238,6 +238,10 @@ class KeyUsage:
                 f"Make {machine_folder() / 'limits'} writable, or delete its contents."
             )
             self.close()
+
+
+def _columns(refusal: RateRefusal) -> tuple[float, ...]:
+    return refusal.slots, refusal.paused_until, refusal.at, refusal.first_at
 
 
 def _are_numbers(*values: object) -> bool:

@@ -16,8 +16,8 @@ from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
-from pipeline.paid.ledger.mark import HighWaterMark, Mark, OutputMark
+from pipeline.paid.ledger.key_usage import PastAttempt, RateRefusal
+from pipeline.paid.ledger.mark import HighWaterMark, LedgerReference, OutputReference
 from pipeline.paid.ledger.room import (
     check_room,
     place_of_spare,
@@ -72,7 +72,7 @@ SPENT_SINCE = f"""
     WHERE {AT_ADDRESS} GROUP BY state, cost_usd, reserved_usd
 """  # noqa: S608 - a constant
 
-LESSON = "SELECT slots, paused_until, learned_at FROM lessons WHERE endpoint = ? AND account = ?"
+REFUSAL = "SELECT slots, paused_until, learned_at FROM lessons WHERE endpoint = ? AND account = ?"
 
 RECOVER = f"""
     UPDATE attempts SET state = 'unconfirmed', error = ?, settled_at = ?
@@ -131,11 +131,11 @@ class Ledger:
         """Make the file for answers that cannot be written; only the one buyer may do this."""
         return spare_file(self._database.path, self._spare, workers)
 
-    def mark(self) -> Mark | None:
+    def mark(self) -> LedgerReference | None:
         """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
-        return Mark.of(self._database)
+        return LedgerReference.of(self._database)
 
-    def check_marks(self, marks: Sequence[OutputMark], price: Decimal) -> None:
+    def check_marks(self, marks: Sequence[OutputReference], price: Decimal) -> None:
         """Check that this is the ledger that was used before, and no older copy.
 
         Args:
@@ -204,7 +204,7 @@ class Ledger:
         return key_fingerprint, key_fingerprint, since, *at_address(self.base_url)
 
     def recover(self, key_fingerprint: str) -> int:
-        """Mark the attempts that a crash left as sent as unconfirmed; return how many.
+        """LedgerReference the attempts that a crash left as sent as unconfirmed; return how many.
 
         Those whose end is in the spare file get that end.
 
@@ -217,9 +217,9 @@ class Ledger:
             values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount
 
-    def lesson(self, key_fingerprint: str) -> Lesson | None:
-        """Return what the last refusal for the rate limit taught; None without a refusal."""
-        found = list(self._database.rows(LESSON, address_of(self.base_url), key_fingerprint))
+    def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
+        """Return the last refusal for the rate limit; None without one."""
+        found = list(self._database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
         if not found:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):
@@ -229,7 +229,7 @@ class Ledger:
                 f"Restore the ledger from a good copy, or name another: {LEDGER}.",
             )
         slots, paused_until, learned_at = found[0]
-        return Lesson(slots, paused_until, learned_at, first_learned_at=learned_at)
+        return RateRefusal(slots, paused_until - learned_at, learned_at, first_at=learned_at)
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
         return Job(self._database, self.base_url, number, opened_at, self.now, counting, rows_of)

@@ -23,7 +23,7 @@ from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import how_many, readable
 from pipeline.wording import LEDGER, beside
 
-__all__ = ["HighWaterMark", "Mark", "Missing", "OutputMark"]
+__all__ = ["HighWaterMark", "LedgerReference", "Missing", "OutputReference"]
 
 LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""
@@ -41,7 +41,7 @@ HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LedgerReference:
     """The last attempt in a ledger at some moment; attempts are never deleted.
 
     Attributes:
@@ -59,7 +59,7 @@ class Mark:
         return {PARKED: {base_url: {"service": base_url, "ledger": asdict(self)}}}
 
     @classmethod
-    def of(cls, ledger: Database | Snapshot) -> Mark | None:
+    def of(cls, ledger: Database | Snapshot) -> LedgerReference | None:
         """Return the mark of a ledger; None if it has no attempts, or is damaged."""
         for number, sent_at in ledger.rows(LAST):
             path = str(ledger.path.resolve())
@@ -67,7 +67,7 @@ class Mark:
         return None
 
     @classmethod
-    def read(cls, found: object) -> Mark | None:
+    def read(cls, found: object) -> LedgerReference | None:
         """Return a mark as JSON has it; None if it is not valid."""
         match found:
             case {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)}:
@@ -91,8 +91,8 @@ class Missing:
         file: what has the mark; without it, the copy is taken for the ledger.
     """
 
-    mark: Mark
-    last: Mark
+    mark: LedgerReference
+    last: LedgerReference
     file: Path
 
     @property
@@ -116,7 +116,7 @@ class Missing:
             f"newer one: rm {quote(str(self.file))}"
         )
 
-    def error(self, price: Decimal, outputs: Sequence[OutputMark]) -> LedgerError:
+    def error(self, price: Decimal, outputs: Sequence[OutputReference]) -> LedgerError:
         """Return the error of a run that would buy again.
 
         Args:
@@ -158,7 +158,7 @@ class HighWaterMark:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-                json.dump(asdict(Mark(self._path, attempt, sent_at)), file)
+                json.dump(asdict(LedgerReference(self._path, attempt, sent_at)), file)
                 file.write(" " * ROOM)
 
     def missing(self) -> Missing | None:
@@ -167,10 +167,10 @@ class HighWaterMark:
         Raises:
             LedgerError: the ledger cannot be read.
         """
-        mark, place, last = None, self._place(), Mark.of(self._ledger)
+        mark, place, last = None, self._place(), LedgerReference.of(self._ledger)
         if place is not None:
             with suppress(OSError, ValueError):  # there is none, or only a part of it
-                mark = Mark.read(json.loads(place.read_bytes()))
+                mark = LedgerReference.read(json.loads(place.read_bytes()))
         if mark is None or place is None or last is None or mark.is_in(self._ledger):
             return None
         with Snapshot(self._ledger.path) as now:  # a run may have written it since it was opened
@@ -188,7 +188,7 @@ class HighWaterMark:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputMark:
+class OutputReference:
     """A mark in the manifest of an output.
 
     Attributes:
@@ -196,13 +196,13 @@ class OutputMark:
         output: the output.
     """
 
-    mark: Mark
+    mark: LedgerReference
     output: AnyPath
 
     @classmethod
     def in_manifests(
         cls, manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: str
-    ) -> list[OutputMark]:
+    ) -> list[OutputReference]:
         """Return the marks in the manifests of outputs that were bought from a service."""
         return [
             cls(mark, path)
@@ -246,10 +246,10 @@ def _parked(found: object, base_url: str) -> tuple[object, ...]:
     return (found, found.get(base_url)) if isinstance(found, Mapping) else ()
 
 
-def _mark_in(manifest: object, base_url: str) -> Mark | None:
+def _mark_in(manifest: object, base_url: str) -> LedgerReference | None:
     match manifest:
         case {"service": str(service), "ledger": found} if service == base_url:
-            return Mark.read(found)
+            return LedgerReference.read(found)
     return None
 
 

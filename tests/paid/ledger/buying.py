@@ -16,7 +16,7 @@ from pipeline.paid.ledger import (
     CallOpen,
     Job,
     Journal,
-    Restraint,
+    RateRefusal,
     maintenance,
     text_digest,
 )
@@ -53,10 +53,10 @@ def send(journal: Journal, call: Call = ROAD) -> int:
 
 
 def finish(
-    journal: Journal, attempt: int, how: AttemptEnd, restraint: Restraint | None = None
+    journal: Journal, attempt: int, how: AttemptEnd, refusal: RateRefusal | None = None
 ) -> None:
     async def main() -> None:
-        await journal.ended(attempt, how, restraint)
+        await journal.ended(attempt, how, refusal)
 
     asyncio.run(main())
 

@@ -13,9 +13,8 @@ from pipeline.paid.ledger import (
     Journal,
     KeyUsage,
     Ledger,
-    Lesson,
     Prices,
-    Restraint,
+    RateRefusal,
     buyer_lock,
     job_lock,
     ledger_lock,
@@ -60,7 +59,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
         journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
         buy(journal)
         buy(journal, LOST)
-        finish(journal, send(journal), FREE, Restraint(3, 20.0))
+        finish(journal, send(journal), FREE, RateRefusal(3, 20.0))
     with closing(Ledger(path, large, clock)) as other:
         job = other.open_job("tenders")
         assert (job.owned("cpv", [ROAD_DIGEST]), other.prices()) == ({}, None)
@@ -68,12 +67,12 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
         assert len(other.attempts_since(FINGERPRINT, 0)) == 3
         spent = other.spent_since(FINGERPRINT, 0)
         assert (spent.confirmed, spent.at_risk) == (PRICE, RESERVED)
-        assert other.lesson(FINGERPRINT) == Lesson(3, 1_020.0, 1_000.0, 1_000.0)
+        assert other.last_refusal(FINGERPRINT) == RateRefusal(3, 20.0, 1_000.0, 1_000.0)
     for neighbour in neighbours:
         with closing(Ledger(path, neighbour, clock)) as stranger:
             assert stranger.attempts_since(FINGERPRINT, 0) == []
             assert stranger.spent_since(FINGERPRINT, 0).attempts == 0
-            assert stranger.lesson(FINGERPRINT) is None
+            assert stranger.last_refusal(FINGERPRINT) is None
     with closing(Ledger(path, small, clock)) as again:
         assert again.open_job("tenders").owned("cpv", [ROAD_DIGEST])
         assert again.prices() == Prices(PRICE, PRICE)

@@ -13,11 +13,10 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Ledger,
-    Lesson,
     Owned,
     PastAttempt,
     Prices,
-    Restraint,
+    RateRefusal,
 )
 from pipeline.paid.ledger.calls import text_digest
 from tests.paid.ledger.buying import (
@@ -245,17 +244,17 @@ def test_money_comes_back_to_the_last_digit(ledger: Ledger, journal: Journal) ->
 def test_what_a_refusal_taught_is_kept_with_the_refusal(
     path: Path, ledger: Ledger, journal: Journal, clock: Clock
 ) -> None:
-    assert ledger.lesson(FINGERPRINT) is None
+    assert ledger.last_refusal(FINGERPRINT) is None
     attempt = send(journal)
-    finish(journal, attempt, FREE, Restraint(75, 60.0))
+    finish(journal, attempt, FREE, RateRefusal(75, 60.0))
     other = Ledger(path, BASE_URL)
-    assert other.lesson(FINGERPRINT) == Lesson(75, 1_060.0, 1_000.0, 1_000.0)
+    assert other.last_refusal(FINGERPRINT) == RateRefusal(75, 60.0, 1_000.0, 1_000.0)
     clock.now = 2_000.0
-    finish(journal, send(journal), FREE, Restraint(56, 7.5))
+    finish(journal, send(journal), FREE, RateRefusal(56, 7.5))
     buy(journal)
-    assert other.lesson(FINGERPRINT) == Lesson(56, 2_007.5, 2_000.0, 2_000.0)
-    assert other.lesson("key-2") is None
+    assert other.last_refusal(FINGERPRINT) == RateRefusal(56, 7.5, 2_000.0, 2_000.0)
+    assert other.last_refusal("key-2") is None
     other.close()
     rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.lesson(FINGERPRINT) is None
+    assert rehearsal.last_refusal(FINGERPRINT) is None
     rehearsal.close()

@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Journal, Ledger, Mark, OutputMark
+from pipeline.paid.ledger import Journal, Ledger, LedgerReference, OutputReference
 from tests.paid.ledger.buying import BASE_URL, PRICE, buy
 
 
-def marked(**changes: Any) -> OutputMark:
+def marked(**changes: Any) -> OutputReference:
     values = {"path": "/ledgers/l.db", "last_attempt": 1, "sent_at": 1_000.0} | changes
     manifest = {"service": BASE_URL, "ledger": values}
-    (mark,) = OutputMark.in_manifests([(Path("out.csv"), manifest)], BASE_URL)
+    (mark,) = OutputReference.in_manifests([(Path("out.csv"), manifest)], BASE_URL)
     return mark
 
 
 def test_a_note_of_a_parked_run_is_read_in_its_older_form_too() -> None:
-    mark = Mark("/ledgers/l.db", 1, 1_000.0)
+    mark = LedgerReference("/ledgers/l.db", 1, 1_000.0)
     note = mark.while_parked(BASE_URL)["parked"]
     for parked in (note, note[BASE_URL]):
         for base_url, found in ((BASE_URL, [mark]), ("http://other.example", [])):
-            marks = OutputMark.in_manifests([(Path("out.csv"), {"parked": parked})], base_url)
+            marks = OutputReference.in_manifests([(Path("out.csv"), {"parked": parked})], base_url)
             assert [each.mark for each in marks] == found
 
 

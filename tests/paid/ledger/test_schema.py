@@ -69,7 +69,7 @@ def test_a_ledger_of_version_1_is_brought_up_to_date_with_all_that_is_in_it(
         PastAttempt(902.0, 903.0, "answered"),
         PastAttempt(903.0, None, "sent"),
     ]
-    assert ledger.lesson(FINGERPRINT) is None
+    assert ledger.last_refusal(FINGERPRINT) is None
     settle(path, {1: Decimal("0.0001")})
     assert ledger.recover(FINGERPRINT) == 1
     ledger.close()

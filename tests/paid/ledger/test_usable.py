@@ -174,4 +174,4 @@ def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, colu
             )
             connection.execute(f"UPDATE lessons SET {column} = 'abc'")
         with pytest.raises(LedgerError, match="a record of a refusal that is not valid"):
-            ledger.lesson(FINGERPRINT)
+            ledger.last_refusal(FINGERPRINT)

@@ -12,10 +12,10 @@ from pipeline.answers import Match, System
 from pipeline.paid.ledger import Call
 from pipeline.paid.policy import Judgement
 
-__all__ = ["Bought", "Order"]
+__all__ = ["CallToBuy", "RunProgress"]
 
 
-class Order(msgspec.Struct, frozen=True):
+class CallToBuy(msgspec.Struct, frozen=True):
     """A call to buy at its first row, from 0.
 
     It is not sent again after ``losses`` lost answers in this run. ``candidates`` are what a
@@ -29,7 +29,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Bought:
+class RunProgress:
     """What a run has done so far.
 
     Attributes:
@@ -62,12 +62,12 @@ class Bought:
         """
         return min(self._reached, *self._open) if self._open else self._reached
 
-    def begin(self, order: Order) -> None:
+    def begin(self, order: CallToBuy) -> None:
         """Note that a call is begun."""
         self._reached = order.row
         self._open.append(order.row)
 
-    def end(self, order: Order) -> None:
+    def end(self, order: CallToBuy) -> None:
         """Note that a call has ended."""
         self._open.remove(order.row)
         self.calls += 1

@@ -13,7 +13,7 @@ import pytest
 from pipeline.decisions import NO_DECISIONS
 from pipeline.paid import purchase
 from pipeline.paid.ledger import Job, Ledger, text_digest
-from pipeline.paid.purchase import Noting
+from pipeline.paid.purchase import CallIndex
 from tests.paid.ledger.buying import BASE_URL
 
 
@@ -32,8 +32,8 @@ def test_a_call_is_noted_at_its_first_row(
     monkeypatch.setattr(purchase, "MOST_NOTED", 3)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
     batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]
-    read = Noting(job, ("cpv", "psc"), NO_DECISIONS)
-    assert [*read.noted(batches)] == batches
+    read = CallIndex(job, ("cpv", "psc"), NO_DECISIONS)
+    assert [*read.record(batches)] == batches
     assert read.rows == len(rows)
     first = {text_digest(text): rows.index(text) for text in rows if text}
     for system in ("cpv", "psc"):

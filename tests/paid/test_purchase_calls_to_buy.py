@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.paid.bought import Order
 from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.purchase import Orders
+from pipeline.paid.purchase import CallsToBuy
+from pipeline.paid.run_progress import CallToBuy
 from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
@@ -42,7 +42,7 @@ def batches(rows: Sequence[str] = ROWS) -> Iterable[Any]:
     return [SimpleNamespace(texts=rows[at : at + 4]) for at in range(0, len(rows), 4)]
 
 
-def ordered(orders: Orders) -> list[tuple[str, int, int]]:
+def ordered(orders: CallsToBuy) -> list[tuple[str, int, int]]:
     return [(each.call.text, each.row, each.losses) for each in orders.of(batches())]
 
 
@@ -61,7 +61,7 @@ def test_only_what_is_missing_is_looked_up_again(
     job: Job, journal: Journal, asked: list[bytes]
 ) -> None:
     noted(job, journal)
-    orders = Orders(job, ("cpv",))
+    orders = CallsToBuy(job, ("cpv",))
     orders.expect(job.calls().values())
     assert ordered(orders) == TO_BUY
     assert {*asked} == {text_digest(text) for text, _, _ in TO_BUY}
@@ -75,7 +75,7 @@ def test_it_is_the_same_with_more_calls_than_are_listed(
     noted(job, journal)
     counts = job.calls()
     assert (counts["cpv"].rows is None) == (most < len(TO_BUY))
-    orders = Orders(job, ("cpv",))
+    orders = CallsToBuy(job, ("cpv",))
     assert ordered(orders) == TO_BUY, "before it knows where they are"
     orders.expect(counts.values())
     assert ordered(orders) == TO_BUY
@@ -83,7 +83,7 @@ def test_it_is_the_same_with_more_calls_than_are_listed(
 
 def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
     noted(job, journal)
-    orders = Orders(job, ("cpv",))
+    orders = CallsToBuy(job, ("cpv",))
     orders.expect(job.calls().values())
     buy(journal, call=Call("cpv", "tunnel"))
     buy(journal, LOST, Call("cpv", "dam"))
@@ -95,7 +95,7 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
 ) -> None:
     noted(job, journal)
     job.note_rows([("psc", text_digest("road"), 0)])
-    orders = Orders(job, ("cpv", "psc"))
+    orders = CallsToBuy(job, ("cpv", "psc"))
     orders.expect(job.calls().values())
     found = [(each.call.system, each.row) for each in orders.of(batches())]
     assert found == [("psc", 0), *[("cpv", row) for _, row, _ in TO_BUY]]
@@ -103,9 +103,9 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
 
 def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
     note(job, "road", "bridge")
-    orders = Orders(job, ("cpv",))
+    orders = CallsToBuy(job, ("cpv",))
     orders.expect(job.calls().values())
-    assert [*orders.of(batches(["canal", "bridge"]))] == [Order(Call("cpv", "bridge"), 2, 1)]
+    assert [*orders.of(batches(["canal", "bridge"]))] == [CallToBuy(Call("cpv", "bridge"), 2, 1)]
 
 
 def test_what_failed_before_comes_last(
@@ -114,7 +114,7 @@ def test_what_failed_before_comes_last(
     noted(job, journal)
     buy(journal, FREE, Call("cpv", "bridge"))
     later = [("dam", 8, 1), ("bridge", 2, 2)]
-    assert sorted(ordered(Orders(job, ["cpv"]))[2:]) == sorted(later)
-    assert ordered(Orders(job, ["cpv"]))[:2] == TO_BUY[1:3]
+    assert sorted(ordered(CallsToBuy(job, ["cpv"]))[2:]) == sorted(later)
+    assert ordered(CallsToBuy(job, ["cpv"]))[:2] == TO_BUY[1:3]
     monkeypatch.setattr("pipeline.paid.purchase.MOST_LATER", 0)
-    assert ordered(Orders(job, ["cpv"])) == TO_BUY
+    assert ordered(CallsToBuy(job, ["cpv"])) == TO_BUY
