@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
-from pipeline.classification.columns import Columns, check_free, new_fields
+from pipeline.classification.columns import check_free, new_columns, new_fields
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
@@ -167,10 +167,9 @@ class Classifier:
         try:
             self._check_machine()
             pieces = text_batches(batches, self.settings)
-            made = Columns(self.settings)
             for piece, answers in classified(pieces, self.matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
-                yield appended(piece, made.of(answers), schema)
+                yield appended(piece, new_columns(self.settings, answers), schema)
         except PipelineError as error:
             raise shortened(error) from None
 
@@ -178,10 +177,10 @@ class Classifier:
         table = _table(data)
         text_columns_of(table.schema, self.settings)
         reader = ArrowReader(table, self.settings.text_columns, part=True)
-        fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
+        fields = pa.schema(new_fields(self.settings))
         new = pa.Table.from_batches(
             [
-                appended(ArrowBatch((), NO_COLUMNS), made.of(answers), fields)
+                appended(ArrowBatch((), NO_COLUMNS), new_columns(self.settings, answers), fields)
                 for _, answers in classified(reader.batches(), self.matcher, self.settings)
             ],
             schema=fields,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import asdict
@@ -28,7 +28,7 @@ from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
 from pipeline.quoting import listed
 from pipeline.settings import Settings
-from pipeline.tables import Cells, NewColumns
+from pipeline.tables import NewColumn
 from pipeline.tables.table import ARROW_USD
 from pipeline.wording import option
 
@@ -37,75 +37,14 @@ __all__ = [
     "COST",
     "MATCHES",
     "STATUS",
-    "Columns",
-    "PerAnswer",
     "check_free",
     "cost",
     "never_ok",
+    "new_columns",
     "new_fields",
     "review_under",
     "status",
 ]
-
-
-T = TypeVar("T")
-
-MOST_BYTES = 32 << 20
-"""The memory for the cached results and their answers, over all systems."""
-
-TRIAL_BYTES = 2 << 20
-"""Once the cache is this large, it is given up if hardly any row shares an answer."""
-
-RARELY = 0.02
-"""If fewer rows than this share the answer of an earlier row, the cache does not pay."""
-
-ANSWER_BYTES, MATCH_BYTES = 400, 250
-"""The memory of an answer with its result, and of each of its matches."""
-
-
-class PerAnswer(Generic[T]):
-    """A function of answers with a cache: rows that share an answer share a call.
-
-    The embedded engine makes a new answer for each row, while the ledger's matcher returns the same
-    one for all rows with a text. When the cache is full, all of it is dropped.
-
-    Args:
-        function: returns the result for an answer.
-        systems: how many systems have such an object of their own; they share the memory.
-    """
-
-    def __init__(self, function: Callable[[Answer | None], T], systems: int = 1) -> None:
-        self._function = function
-        self._most = MOST_BYTES // systems
-        self._trial = True
-        self._forget()
-
-    def __call__(self, answers: Sequence[Answer | None]) -> list[T]:
-        """Return the results for the answers of a batch."""
-        if not self._most:
-            return [*map(self._function, answers)]
-        known, new = self._known, self._new
-        results = [known.get(id(answer)) or new(answer) for answer in answers]
-        self._rows += len(answers)
-        if self._trial and self._bytes > TRIAL_BYTES:
-            self._trial = False
-            if self._rows - len(self._alive) < RARELY * self._rows:
-                self._most = 0
-        if self._bytes > self._most:
-            self._forget()
-        return results
-
-    def _new(self, answer: Answer | None) -> T:
-        self._known[id(answer)] = result = self._function(answer)
-        self._alive.append(answer)
-        matches = answer.matches if isinstance(answer, Matched) else ()
-        self._bytes += ANSWER_BYTES + MATCH_BYTES * len(matches)
-        return result
-
-    def _forget(self) -> None:
-        self._known: dict[int, T] = {}
-        self._alive: list[Answer | None] = []  # so that no other answer gets the same id
-        self._bytes = self._rows = 0
 
 
 CONFIDENCE, STATUS, COST = 2, 3, 4
@@ -114,9 +53,6 @@ CONFIDENCE, STATUS, COST = 2, 3, 4
 MATCHES = pa.list_(
     pa.struct([("code", pa.string()), ("title", pa.string()), ("confidence", pa.float64())])
 )
-
-FREE = Cells((ZERO,))
-"""The total cost of a row that was paid for in earlier rows or jobs, like most rows."""
 
 
 def new_fields(settings: Settings) -> list[pa.Field]:
@@ -204,23 +140,24 @@ def status(answer: Answer | None, under: float) -> str:
             return error.upper() if error in NOT_FAILED else error
 
 
-class Columns:
-    """Makes the columns of `new_fields` for one batch after the other.
-
-    The cells of an answer are made once for the rows that share it.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._fields = new_fields(settings)
-        self._cells: dict[System, PerAnswer[Cells]] = {}
-        for system in settings.systems:
-            made = partial(_cells, settings, review_under(settings, system))
-            self._cells[system] = PerAnswer(made, len(settings.systems))
-
-    def of(self, answers: BatchAnswers) -> NewColumns:
-        """Return the columns for the answers of a batch."""
-        groups = [cells(answers[system]) for system, cells in self._cells.items()]
-        return NewColumns.of(self._fields, [*groups, _totals(groups)])
+def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
+    """Return the columns of `new_fields` for the answers of a batch."""
+    columns: list[Sequence[Any]] = []
+    costs: list[Sequence[Decimal | None]] = []
+    width = 5 + (settings.top > 1) + settings.explain
+    for system in settings.systems:
+        under = review_under(settings, system)
+        # Rows with the same text share their answer.
+        distinct = {id(answer): answer for answer in answers[system]}
+        made = {key: _cells(settings, under, answer) for key, answer in distinct.items()}
+        rows = [made[id(answer)] for answer in answers[system]]
+        columns += zip(*rows, strict=True) if rows else [()] * width
+        costs.append(columns[COST - width])
+    columns.append([*map(_total, zip(*costs, strict=True))])
+    fields = new_fields(settings)
+    return [
+        NewColumn(field.name, field.type, each) for field, each in zip(fields, columns, strict=True)
+    ]
 
 
 def cost(answer: Answer | None) -> Decimal | None:
@@ -231,18 +168,11 @@ def cost(answer: Answer | None) -> Decimal | None:
     return ZERO if answer is None else answer.cost_usd
 
 
-def _totals(groups: Sequence[Sequence[Cells]]) -> list[Cells]:
-    costs = [[cells.values[COST] for cells in group] for group in groups]
-    if all(column.count(ZERO) == len(column) for column in costs):  # as in most batches
-        return [FREE] * len(costs[0])
-    return [*map(_total, zip(*costs, strict=True))]
+def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
+    return ZERO if costs.count(ZERO) == len(costs) else known_total(costs)
 
 
-def _total(costs: Sequence[Decimal | None]) -> Cells:
-    return FREE if costs.count(ZERO) == len(costs) else Cells((known_total(costs),))
-
-
-def _cells(settings: Settings, under: float, answer: Answer | None) -> Cells:
+def _cells(settings: Settings, under: float, answer: Answer | None) -> tuple[Any, ...]:
     matches = answer.matches if isinstance(answer, Matched) else None
     best: tuple[Any, ...] = (None, None, None)
     if matches:
@@ -254,4 +184,4 @@ def _cells(settings: Settings, under: float, answer: Answer | None) -> Cells:
         values = (*values, listed)
     if settings.explain:
         values = (*values, (answer.why or None) if isinstance(answer, Explained) else None)
-    return Cells(values)
+    return values

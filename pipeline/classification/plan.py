@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.cache import Cache
 from pipeline.classification.text_columns import have_words
 from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
-from pipeline.remembered import Remembered
 from pipeline.tables import Batch
 
 __all__ = ["Plan"]
@@ -76,7 +76,7 @@ class Plan:
             InputError: the table is ragged, undecodable or damaged.
         """
         rows = empty = wordless = 0
-        worded = Remembered(have_words)
+        worded = Cache(have_words)
         for batch in batches:
             rows += len(batch.texts)
             texts = [text for text in batch.texts if text]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System, answered
 from pipeline.bands import Band, band, bounded
-from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns, PerAnswer
+from pipeline.classification.columns import CONFIDENCE, COST, STATUS, new_columns
 from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
@@ -41,13 +41,11 @@ DIGITS = 6
 """Decimal places of a sum; without rounding, .5 + .3 is less than .8."""
 
 
-def roll_ups(settings: Settings) -> Mapping[System, PerAnswer[Answer | None]]:
+def roll_ups(settings: Settings) -> Mapping[System, Change]:
     """Return what rolls up the answers of each system; nothing unless the settings ask for it."""
-    systems = settings.systems
     if settings.roll_up is None:
         return {}
-    rolls = {system: RollUp(load(system), settings.roll_up) for system in systems}
-    return {system: PerAnswer(roll.answer, len(systems)) for system, roll in rolls.items()}
+    return {each: RollUp(load(each), settings.roll_up).answer for each in settings.systems}
 
 
 class RollUp:
@@ -102,14 +100,14 @@ class RollUp:
         return tuple(each for each in line if self._table.titles[each])
 
 
-def translations(settings: Settings) -> Mapping[System, PerAnswer[Answer | None]]:
+def translations(settings: Settings) -> Mapping[System, Change]:
     """Return what translates the titles of CPV codes; nothing if the settings want English ones.
 
     The other systems have English titles only.
     """
     if settings.language == "en" or "cpv" not in settings.systems:
         return {}
-    return {"cpv": PerAnswer(partial(_translated, titles_in(settings.language)))}
+    return {"cpv": partial(_translated, titles_in(settings.language))}
 
 
 def _translated(titles: Mapping[str, str], answer: Answer | None) -> Answer | None:
@@ -125,6 +123,9 @@ def _titled(titles: Mapping[str, str], match: Match) -> Match:
 
 Observe: TypeAlias = Callable[[Batch, BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""
+
+Change: TypeAlias = Callable[[Answer | None], Answer | None]
+"""Returns another answer for an answer, or the same."""
 
 Table = TypeVar("Table", bound=Batch)
 
@@ -228,9 +229,8 @@ def write(
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
     tally = Tally.of(settings.systems)
-    made = Columns(settings)
     for batch, answers in classified(batches, matcher, settings, decisions):
-        columns = made.of(answers)
+        columns = new_columns(settings, answers)
         writer.write(batch, columns)
         tally.add(columns)
         observe(batch, answers)
@@ -250,5 +250,14 @@ def classified(
         if decisions:
             answers = decided(decisions, batch.texts, answers)
         for change in changes:
-            answers = {**answers, **{of: each(answers[of]) for of, each in change.items()}}
+            answers = {
+                **answers,
+                **{of: _changed(each, answers[of]) for of, each in change.items()},
+            }
         yield batch, answers
+
+
+def _changed(change: Change, answers: Sequence[Answer | None]) -> list[Answer | None]:
+    """Change the answers of a batch; rows with the same text share theirs."""
+    made = {key: change(each) for key, each in {id(each): each for each in answers}.items()}
+    return [made[id(each)] for each in answers]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
+from pipeline.cache import Cache
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
     Answered,
@@ -21,18 +22,17 @@ from pipeline.paid.client.outcomes import (
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger import Cost, Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
-from pipeline.remembered import Remembered
 
 __all__ = ["LedgerMatcher"]
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
 """Errors that say nothing about the text: the run stopped before its call."""
 
-KEPT_BYTES = 32 << 20
-"""How much memory the answers that a pass keeps may take: about 12,000 answers of ten matches."""
+MOST_BYTES = 32 << 20
+"""The memory for the answers that a pass read last: about 12,000 answers of ten matches."""
 
-ANSWER_BYTES, MATCH_BYTES = 400, 200
-"""What an answer and each of its matches take in memory beside the characters of the response."""
+ANSWER_BYTES, MATCH_BYTES = 500, 200
+"""What an answer and each of its matches take in memory beside their texts."""
 
 
 class LedgerMatcher:
@@ -56,13 +56,21 @@ class LedgerMatcher:
 
         An answer is read once for all rows with its text, unless they are very far apart.
         """
-        kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
+        costs: dict[System, Mapping[bytes, Cost]] = {}  # of the answers read for a batch
+        share = MOST_BYTES // len(self._systems)
+        answers_of = {
+            system: Cache(partial(self._read, system, costs), share, _size)
+            for system in self._systems
+        }
+        digests_of = Cache(text_digests)
         first = 0
-        remembered = Remembered(text_digests)
         for texts in batches:
-            both = zip(texts, remembered(texts), strict=True)
+            both = zip(texts, digests_of(texts), strict=True)
             digests = [digest if text else b"" for text, digest in both]
-            yield {system: self._answers(system, digests, first, kept[system]) for system in kept}
+            yield {
+                system: _with_costs(cached(digests), digests, first, costs.pop(system, {}))
+                for system, cached in answers_of.items()
+            }
             first += len(texts)
 
     def prices(
@@ -87,47 +95,21 @@ class LedgerMatcher:
             for row, digest in enumerate(digests, start=first)
         ]
 
-    def _answers(
-        self, system: System, digests: Sequence[bytes], first: int, kept: _Kept
-    ) -> list[Answer | None]:
-        """Return the answers of rows, with what a call cost in its first row.
-
-        The digest of a row without text is b"".
-        """
-        kept.age()
-        recent, older = kept.recent, kept.older
-        answers = [recent.get(digest) or older.get(digest) for digest in digests]
-        unread: dict[bytes, int] = {}  # with the first place of each
-        for place, (digest, answer) in enumerate(zip(digests, answers, strict=True)):
-            if answer is None and digest:
-                unread.setdefault(digest, place)
-        if not unread:
-            return answers
-        new, costs = self._read(system, [*unread], kept)
-        pairs = zip(digests, answers, strict=True)
-        answers = [new.get(digest) or answer for digest, answer in pairs]
-        for digest, (row, usd) in costs.items():
-            place = unread[digest]  # only rows whose answer was read can be first rows
-            if row == first + place:
-                answers[place] = replace(new[digest], cost_usd=usd)
-        return answers
-
     def _read(
-        self, system: System, digests: Sequence[bytes], kept: _Kept
-    ) -> tuple[Mapping[bytes, Answer], Mapping[bytes, Cost]]:
-        """Read the answers of calls from the ledger, without costs, and keep them.
+        self, system: System, costs: dict[System, Mapping[bytes, Cost]], digests: Sequence[bytes]
+    ) -> list[Answer | None]:
+        """Read the answers of calls from the ledger; b"" is for rows without text.
 
-        Returns:
-            The answers, and what the job paid for them.
+        What the job paid for them goes to ``costs``.
         """
-        owned, costs = self._job.found(system, digests)
+        calls = [digest for digest in digests if digest]
+        owned, costs[system] = self._job.found(system, calls)
         answers: dict[bytes, Answer] = {
             digest: _lasting(*response) for digest, response in owned.items()
         }
-        if open_calls := [digest for digest in digests if digest not in owned]:
+        if open_calls := [digest for digest in calls if digest not in owned]:
             answers |= self._unanswered(system, open_calls)
-        kept.add(answers, sum([len(body) for _, body in owned.values()]))
-        return answers, costs
+        return [answers.get(digest) for digest in digests]
 
     def _unanswered(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Answer]:
         """Say why calls have no answer: an error of this job, or answers lost in any."""
@@ -140,24 +122,25 @@ class LedgerMatcher:
         }
 
 
-@dataclass(slots=True)
-class _Kept:
-    """The answers of one system that were read last, in two halves; the older one is dropped."""
+def _with_costs(
+    answers: list[Answer | None],
+    digests: Sequence[bytes],
+    first: int,
+    costs: Mapping[bytes, Cost],
+) -> list[Answer | None]:
+    """Return the answers of a batch with the cost of each call in its first row."""
+    for digest, (row, usd) in costs.items():
+        place = -1 if row is None else row - first  # < 0 for an answer that is read once more
+        if 0 <= place < len(digests) and digests[place] == digest and (answer := answers[place]):
+            answers[place] = replace(answer, cost_usd=usd)
+    return answers
 
-    allowed: int
-    recent: dict[bytes, Answer] = field(default_factory=dict)
-    older: dict[bytes, Answer] = field(default_factory=dict)
-    recent_bytes: int = 0
 
-    def add(self, answers: Mapping[bytes, Answer], body_bytes: int) -> None:
-        self.recent |= answers
-        matches = sum([len(one.matches) for one in answers.values() if isinstance(one, Matched)])
-        self.recent_bytes += ANSWER_BYTES * len(answers) + MATCH_BYTES * matches + body_bytes
-
-    def age(self) -> None:
-        """Start a new half if the recent one is full."""
-        if self.recent_bytes > self.allowed / 2:
-            self.recent, self.older, self.recent_bytes = {}, self.recent, 0
+def _size(_digest: bytes, answer: Answer | None) -> int:
+    if not isinstance(answer, Matched):
+        return ANSWER_BYTES
+    texts = sum(len(each.code) + len(each.title) for each in answer.matches)
+    return ANSWER_BYTES + MATCH_BYTES * len(answer.matches) + texts
 
 
 def _lasting(status: int, body: bytes) -> Answer:

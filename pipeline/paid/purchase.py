@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.cache import Cache
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
@@ -46,7 +47,6 @@ from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Paid, Parked
-from pipeline.remembered import Remembered
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
@@ -86,7 +86,7 @@ class CallIndex:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
         noted = set[bytes]()  # texts need not be noted twice, except to save memory
-        digests = Remembered(text_digests)
+        digests = Cache(text_digests)
         first_rows: dict[bytes, int] = {}
         self.rows = 0
         for batch in batches:

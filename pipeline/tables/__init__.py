@@ -32,9 +32,7 @@ from pipeline.tables.streams import (
 )
 from pipeline.tables.table import (
     Batch,
-    Cells,
     NewColumn,
-    NewColumns,
     Reader,
     Writer,
     check_unchanged,
@@ -48,9 +46,7 @@ __all__ = [
     "ArrowReader",
     "ArrowWriter",
     "Batch",
-    "Cells",
     "NewColumn",
-    "NewColumns",
     "Reader",
     "Writer",
     "archived",

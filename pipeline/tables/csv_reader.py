@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from pipeline.cache import Cache
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions
 from pipeline.quoting import LONGEST, how_many, quoted
-from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records, utf_16
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
@@ -134,7 +134,7 @@ class CsvReader(FileReader):
             if any("\0" in name for name in names):
                 error.hint = utf_16("be" if names[0][:1] == "\0" else "le")
             raise
-        self._collapsed = Remembered(collapsed)
+        self._collapsed = Cache(collapsed)
         if self.dialect.unnamed:
             log.warning("%s: %s", path, UNNAMED)
 

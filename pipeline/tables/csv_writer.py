@@ -7,27 +7,22 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from decimal import Decimal
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from pipeline.cache import Cache
 from pipeline.file_options import CsvOptions
 from pipeline.money import ZERO
-from pipeline.remembered import MOST_BYTES, Remembered
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.streams import open_output
-from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns, Reader
+from pipeline.tables.table import Batch, NewColumn, Reader
 
 __all__ = ["CsvWriter", "check", "open_reader", "open_writer"]
-
-CELLS_BYTES = 600
-"""What the cells that rows may share take in memory beside their text."""
-
 
 TAB_SUFFIXES = (".tsv", ".tab")
 
@@ -75,9 +70,7 @@ class CsvWriter:
     ) -> None:
         self.replaced_characters = 0
         self._dialect = dialect
-        self._known = Remembered(partial(map, cell))
-        self._formatted: dict[Cells, str] = {}
-        self._formatted_bytes = 0
+        self._known = Cache(partial(map, cell))
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
@@ -90,12 +83,8 @@ class CsvWriter:
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns followed by the new ones."""
-        if isinstance(columns, NewColumns):
-            groups = map(self._joined, columns.groups)
-            new = [*map(self._dialect.delimiter.join, zip(*groups, strict=True))]
-        else:
-            values = (column.values for column in columns)
-            new = self._records(zip(*map(self._texts, values), strict=True))
+        values = (column.values for column in columns)
+        new = self._records(zip(*map(self._texts, values), strict=True))
         if isinstance(batch, CsvBatch):
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
@@ -110,22 +99,6 @@ class CsvWriter:
     def abort(self) -> None:
         """Close the file."""
         self._closing.close()
-
-    def _joined(self, group: Sequence[Cells]) -> list[str]:
-        """Format the cells of adjacent columns, those that rows share once."""
-        formatted = self._formatted
-        if new := [*{*group}.difference(formatted)]:
-            columns = zip(*[cells.values for cells in new], strict=True)
-            # Before an empty last field, a single empty cell needs no quotes.
-            rows = zip(*map(self._texts, columns), repeat(""), strict=False)
-            records = [record[:-1] for record in self._records(rows)]
-            formatted.update(zip(new, records, strict=True))
-            self._formatted_bytes += sum(map(len, records)) + CELLS_BYTES * len(new)
-        found = [formatted[cells] for cells in group]
-        if self._formatted_bytes > MOST_BYTES:
-            formatted.clear()
-            self._formatted_bytes = 0
-        return found
 
     def _texts(self, values: Sequence[Any]) -> list[str]:
         """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""

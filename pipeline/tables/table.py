@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import msgspec
 import pyarrow as pa
 
 from pipeline.errors import InputChangedError
@@ -18,9 +17,7 @@ __all__ = [
     "BATCH_CHARS",
     "BATCH_ROWS",
     "Batch",
-    "Cells",
     "NewColumn",
-    "NewColumns",
     "Reader",
     "Writer",
     "check_unchanged",
@@ -66,39 +63,6 @@ class NewColumn:
     name: str
     type: pa.DataType
     values: Sequence[Any]
-
-
-class Cells(msgspec.Struct, frozen=True, eq=False):
-    """The values of a row in some adjacent new columns.
-
-    Rows may share them. They are equal only to themselves, so that a writer finds quickly what it
-    made of them before.
-    """
-
-    values: tuple[Any, ...]
-
-
-class NewColumns(tuple[NewColumn, ...]):
-    """All new columns of a batch, which are also groups of adjacent columns.
-
-    Attributes:
-        groups: for each group, the cells of each row.
-    """
-
-    groups: Sequence[Sequence[Cells]]
-
-    @classmethod
-    def of(cls, fields: Sequence[pa.Field], groups: Sequence[Sequence[Cells]]) -> NewColumns:
-        """Return the columns of some groups.
-
-        A group has the cells of each row.
-        """
-        rows = ((cells.values for cells in group) for group in groups)
-        values = [column for group in rows for column in zip(*group, strict=True)]
-        both = zip(fields, values or [()] * len(fields), strict=True)
-        columns = cls(NewColumn(field.name, field.type, column) for field, column in both)
-        columns.groups = groups
-        return columns
 
 
 class Reader(Protocol):

@@ -219,8 +219,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a call's cost stands in one row alone",
-        "            if row == first + place:\n",
-        "            if True:\n",
+        "place = -1 if row is None else row - first",
+        "place = digests.index(digest)",
         "tests/paid/test_matcher.py::test_dropped_answers_are_read_again_without_their_cost",
     ),
     # The limit.

@@ -21,7 +21,7 @@ def test_only_the_titles_of_cpv_codes_change() -> None:
         None,
     )
     changed = translations(Settings(systems=("cpv", "psc"), language="de"))
-    first, *others = changed["cpv"](answers)
+    first, *others = map(changed["cpv"], answers)
     assert isinstance(first, Explained)
     assert [match.title for match in first.matches] == ["Straßenarbeiten", "Odd", "Bauarbeiten"]
     assert [match.code for match in first.matches] == ["45233140", "99999999", "45000000-7"]

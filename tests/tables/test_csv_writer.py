@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions
-from pipeline.money import ZERO
 from pipeline.tables import (
     ArrowReader,
-    Cells,
-    NewColumns,
     open_reader,
     open_writer,
     read_table,
@@ -192,31 +189,6 @@ def test_equal_numbers_are_written_with_their_own_signs(tmp_path: Path) -> None:
     rows = [[0.0], [-0.0]]
     rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", rows, fields=fields)
     assert (tmp_path / "out.csv").read_bytes() == b"a,b\n1,0.0\n1,-0.0\n"
-
-
-@pytest.mark.parametrize("most_bytes", [0, 1 << 20])
-@pytest.mark.parametrize("options", [CsvOptions(), CsvOptions(quote_escape="backslash")])
-def test_cells_that_rows_share_are_written_like_others(
-    tmp_path: Path, options: CsvOptions, most_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_writer.MOST_BYTES", most_bytes)
-    (tmp_path / "in.csv").write_bytes(b"a,b\n" + b"1,2\n" * 4)
-    shared = Cells(('=1, "x"\\', None))
-    pairs = [shared, Cells(("", 0.5)), shared, Cells((None, None))]
-    totals = [Cells((None,)), Cells((ZERO,)), Cells((Decimal("1E-7"),)), Cells((None,))]
-    fields = [pa.field(name, pa.string()) for name in "cde"]
-    grouped = NewColumns.of(fields, [pairs, totals])
-    written = []
-    for columns in (grouped, list(grouped)):
-        reader = open_reader(tmp_path / "in.csv", (), options)
-        writer = open_writer(tmp_path / "out.csv", "out.csv", "csv", reader, fields)
-        for batch in reader.batches():
-            writer.write(batch, columns)
-            writer.write(batch, columns)
-        writer.close({})
-        written.append((tmp_path / "out.csv").read_bytes())
-    assert written[0] == written[1]
-    assert written[0].splitlines()[2:5:2] == [b"1,2,,0.5,0", b"1,2,,,"]
 
 
 def test_values_of_parquet_become_text(tmp_path: Path) -> None:

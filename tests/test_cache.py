@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.remembered import ENTRY_BYTES, Remembered
+from pipeline.cache import ENTRY_BYTES, Cache
 
 
 class Lengths:
@@ -18,7 +18,7 @@ class Lengths:
 
 def test_a_function_is_called_once_for_each_text() -> None:
     function = Lengths()
-    lengths = Remembered(function)
+    lengths = Cache(function)
     assert lengths(["a", "bb", "a", ""]) == [1, 2, 1, 0]
     assert lengths(["bb", "ccc", "a"]) == [2, 3, 1]
     assert lengths([]) == []
@@ -27,9 +27,16 @@ def test_a_function_is_called_once_for_each_text() -> None:
 
 def test_what_is_remembered_stays_within_its_memory() -> None:
     function = Lengths()
-    lengths = Remembered(function, most_bytes=10 * (3 + ENTRY_BYTES))
+    lengths = Cache(function, most_bytes=10 * (3 + ENTRY_BYTES))
     for number in range(12):
         assert lengths([f"{number:03}"]) == [3]
     assert lengths(["011", "000"]) == [3, 3]
     assert function.asked.count("000") == 2
     assert function.asked.count("011") == 1
+
+
+def test_the_memory_of_results_counts() -> None:
+    function = Lengths()
+    lengths = Cache(function, most_bytes=10, size=lambda _, length: length * 10)
+    assert [lengths([text]) for text in ("a", "a", "bb", "a")] == [[1], [1], [2], [1]]
+    assert function.asked == ["a", "bb", "a"]
