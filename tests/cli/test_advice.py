@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
+from pipeline import wording
 from pipeline.cli.app import COMMANDS, app
 from pipeline.paid.ledger import Ledger
+from pipeline.wording import Words
 from tests.cli.conftest import Capture, Command
 
 ROOT = Path(__file__).parents[2] / "pipeline"
@@ -21,10 +23,13 @@ WORD = r"[\w.]+\.\w+|https?://\S+|--?[a-z][a-z-]*|[a-z][a-z-]*|[A-Z_]+(?:\.\.\.)
 ADVICE = re.compile(rf"tender-pipeline ([a-z][a-z-]*)((?: (?:{WORD}))*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
+WORDED = ("beside", "both", "csv_option", "excel_option", "option", "read_as", "written_as")
+"""The functions that write a part of a text for the command line and for Python."""
+
 PROSE = {"and", "has", "made", "model", "needs", "or", "with", "writes"}
 """Words that follow the name of the tool, or of a command, in sentences."""
 
-BEFORE = {"--dry-run": "plan"}
+GONE = {"--back-off", "--dry-run", "--endpoint-url", "--preset"}
 """Options that there are not, for which a message names what to use."""
 
 
@@ -39,6 +44,8 @@ def rendered(node: ast.AST) -> str:
             return rendered(call)
         case ast.Call(func=ast.Name(id="command"), args=words):
             return " ".join(["tender-pipeline", *map(rendered, words)])
+        case ast.Call(func=ast.Name(id=name), args=words) if name in WORDED:
+            return str(Words(getattr(wording, name)(*map(rendered, words))))
     return "{}"
 
 
@@ -111,7 +118,7 @@ def test_a_command_or_an_option_that_is_not_there_is_found(
 
 
 def test_every_option_that_a_text_names_exists() -> None:
-    known = {*options(app), *BEFORE, "--help", "--version"}
+    known = {*options(app), *GONE, "--help", "--version"}
     named = {(option, text) for text in texts() for option in OPTION.findall(text)}
     assert len(named) > 300
     assert {(option, text) for option, text in named if option not in known} == set()
