@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import limits, network, pages, purchases, service, tables
+from . import language_models, limits, network, pages, purchases, service, tables
 from .protection import Protection
 
 __all__ = ["PROTECTIONS", "Protection"]
@@ -14,4 +14,5 @@ PROTECTIONS = (
     *network.PROTECTIONS,
     *service.PROTECTIONS,
     *pages.PROTECTIONS,
+    *language_models.PROTECTIONS,
 )
