@@ -63,7 +63,7 @@ PROTECTIONS = (
         "a call of a language model reserves what it may cost",
         "            service.typical_prices[1],\n",
         "",
-        "tests/paid/test_language_models.py::test_a_cap_holds_and_the_job_continues",
+        "tests/paid/test_language_models.py::test_a_cap_below_what_one_call_may_cost_sends_nothing",
     ),
     Protection(
         "a call for which nothing was sent does not show that the key is right",

@@ -155,6 +155,14 @@ def test_a_cap_holds_and_the_job_continues(tmp_path: Path) -> None:
     assert user.row_costs() == server.charged
 
 
+def test_a_cap_below_what_one_call_may_cost_sends_nothing(tmp_path: Path) -> None:
+    server = ChatServer(KEY)
+    with chatting(tmp_path, server, max_cost="0.0005") as user:
+        parked = user.run().parked
+    assert parked is not None and parked.exit_code == 5
+    assert not server.asked
+
+
 def test_a_model_that_is_too_dear_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
     server = ChatServer(KEY)
     with pytest.raises(SettingsError, match=r"may cost 0\.0189 USD"):
