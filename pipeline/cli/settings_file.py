@@ -209,6 +209,9 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
     if address and (key_file := in_file("api_key_file")):
         says = f"names the file of the API key, {str(key_file)!r}"
         yield says, f"Send its content to {canonical(address, chat)}?", "--api-key-file"
+    if prices := in_file("token_prices"):
+        says = f"says that tokens cost {str(prices)!r}"
+        yield says, "Count costs, and keep limits, with these prices?", "--token-prices"
     for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
         path = in_file(name)
         if path and not _is_inside(path):

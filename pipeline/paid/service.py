@@ -106,7 +106,7 @@ class PaidService:
     on_unconfirmed: Literal["retry", "hold"]
     language_model: str | None
     token_prices: TokenPrices | None
-    request_fields: Mapping[str, Any] | None
+    request_fields: Mapping[str, Any] | None = field(hash=False)
 
     def __init__(
         self,
