@@ -8,6 +8,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from benchmarks.accepted import Row, line, read, through
+from benchmarks.choosing import Answer
+from benchmarks.choosing import line as choices
 from benchmarks.comparison import OURS, Turn, order, page, picture, results
 
 
@@ -75,3 +77,16 @@ def test_unjudged_codes_are_left_out_of_the_shares_and_empty_texts_counted_apart
     assert (
         " ".join(line("cpv", rows).split()) == f"cpv 5 {shares} 0.00 0.00 0.00 0.000 0.50 1.00 1.00"
     )
+
+
+def test_choices_are_counted_beside_the_engines_codes() -> None:
+    answers = [
+        *[Answer("accepted", "accepted", "ok")] * 2,
+        Answer("wrong", "accepted", "ok"),
+        Answer("unjudged", "unjudged", "ok"),
+        Answer("wrong", None, "no_match"),
+        Answer("accepted", None, "no_match"),
+        Answer("general", None, "MALFORMED_RESPONSE"),
+    ]
+    found = " ".join(choices("cpv", answers).split())
+    assert found == "cpv 7 0.50 0.50 0.29 0.50 0.14"
