@@ -7,7 +7,6 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from email.message import Message
-from functools import cache, lru_cache
 from json import JSONDecodeError
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 from urllib.parse import parse_qsl, unquote
@@ -61,7 +60,7 @@ LONGEST_TYPE = 256
 
 def key_of(request: Request) -> str | None:
     """Return the API key of a request; several headers make one key, which is unknown."""
-    keys = _values(request, b"x-api-key")
+    keys = request.headers.getlist("X-API-Key")
     return ",".join(keys) if keys else None
 
 
@@ -71,7 +70,7 @@ def cookie_of(request: Request, name: str) -> str:
     Some versions of Python take seconds to unquote the cookies of a large request, as
     `request.cookies` does.
     """
-    for pair in ";".join(_values(request, b"cookie")).split(";"):
+    for pair in ";".join(request.headers.getlist("Cookie")).split(";"):
         key, _, value = pair.strip().partition("=")
         if key == name:
             return value
@@ -129,16 +128,8 @@ async def _read_at_most(request: Request, size: int) -> bytes | None:
     return bytes(body)
 
 
-def _values(request: Request, name: bytes) -> list[str]:
-    """Return the values of a header, whose name is in lower case.
-
-    It takes a third of the time of `Headers.getlist`, which decodes every header of the request.
-    """
-    return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]
-
-
 def _check_media_type(request: Request) -> None:
-    stated = _values(request, b"content-type")
+    stated = request.headers.getlist("Content-Type")
     if stated == [JSON]:
         return
     header = Message()
@@ -151,7 +142,7 @@ def _check_media_type(request: Request) -> None:
 
 
 def _check_coding(request: Request) -> None:
-    coding = ",".join(_values(request, b"content-encoding")).strip().lower()
+    coding = ",".join(request.headers.getlist("Content-Encoding")).strip().lower()
     if coding not in ("", "identity"):
         refusal = ValidationError("The body is compressed. Send it uncompressed.", 415)
         refusal.headers["Accept-Encoding"] = "identity"
@@ -163,7 +154,7 @@ def _check_length(request: Request) -> None:
 
     The HTTP server refuses lengths that are not numbers; without a length, the bytes are counted.
     """
-    stated = _values(request, b"content-length")
+    stated = request.headers.getlist("Content-Length")
     if stated and stated[0].isdecimal() and float(stated[0]) > MAX_BODY:
         raise _too_large()
 
@@ -222,9 +213,6 @@ MAX_CHARACTERS = 20_000
 
 SUCCESS = "API call was successful"
 
-KNOWN_TEXTS = 20_000
-"""How many codes with their titles are known as JSON: most answers repeat those of others."""
-
 EXAMPLE = 'Send {"description": "..."}.'
 
 
@@ -275,34 +263,15 @@ def success(
         metadata == "mixed" and crc32(description.encode()) % 2 == 0
     )
     items = [
-        f"{_code_and_title(match.code, match.title)}{float(match.confidence)!r}{rest}"
-        for match, rest in zip(matches, _type_and_costs(system, price, detailed), strict=True)
+        {
+            "code": match.code,
+            "title": match.title,
+            "confidence": float(match.confidence),
+            "codeType": system,
+            **({"cost": share} if detailed else {}),
+        }
+        for match, share in zip(matches, price.shares, strict=True)
     ]
-    head = f'{{"success": true, "message": "{SUCCESS}", "data": ['
-    return f'{head}{", ".join(items)}], "metadata": {_metadata(price, detailed)}}}'.encode()
-
-
-def failure(error: str, message: str) -> bytes:
-    """Write the response to a call that failed."""
-    return _json({"success": False, "error": error, "message": message}).encode()
-
-
-@lru_cache(KNOWN_TEXTS)
-def _code_and_title(code: str, title: str) -> str:
-    """Return the beginning of a match, up to its confidence."""
-    written = f'"code": {_json(code)}, "title": {_json(title)}'
-    return f'{{{written}, "confidence": '
-
-
-@cache  # there are a few hundred prices
-def _type_and_costs(system: System, price: Price, detailed: bool) -> tuple[str, ...]:
-    """Return the end of each match, after its confidence."""
-    costs = [f', "cost": {share}' if detailed else "" for share in price.shares]
-    return tuple(f', "codeType": "{system}"{cost}}}' for cost in costs)
-
-
-@cache
-def _metadata(price: Price, detailed: bool) -> str:
     breakdown = {
         "apiCost": price.base,
         "markupPercentage": MARKUP_PERCENTAGE,
@@ -311,12 +280,17 @@ def _metadata(price: Price, detailed: bool) -> str:
         "currency": "USD",
     }
     cost = {"costBreakdown": breakdown} if detailed else {"cost": {"apiCost": price.final}}
-    return _json(cost)
+    return _json({"success": True, "message": SUCCESS, "data": items, "metadata": cost})
 
 
-def _json(content: object) -> str:
+def failure(error: str, message: str) -> bytes:
+    """Write the response to a call that failed."""
+    return _json({"success": False, "error": error, "message": message})
+
+
+def _json(content: object) -> bytes:
     """Write JSON; a decimal keeps all its digits."""
-    return str(WRITER.encode(content))
+    return str(WRITER.encode(content)).encode()
 
 
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -30,29 +29,16 @@ class Batches(Generic[Item, Result]):
     Items that arrive during a batch go into the next one. So a single caller never waits, and many
     callers share the costs that do not grow with the number of items.
 
-    Callers that ask again as soon as they are answered would split into two groups that take turns,
-    and each batch would have half of them. So the next batch waits until as many further items have
-    arrived as were just answered, but not for long: a caller may not ask again.
-
     Args:
         work: takes items and returns their results, in the same order.
         most: the maximum size of a batch.
-        pause: how long the next batch waits for them at most, as a share of the time of the last.
     """
 
-    def __init__(
-        self,
-        work: Callable[[Sequence[Item]], Sequence[Result]],
-        most: int,
-        pause: float = 0.0,
-    ) -> None:
+    def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]], most: int) -> None:
         self._work = work
         self._most = most
-        self._pause = pause
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._working: asyncio.Task[None] | None = None
-        self._expected, self._until = 0, 0.0
-        self._all_there = asyncio.Event()
 
     async def result(self, item: Item) -> Result:
         """Return the result of an item, or raise the error of its batch."""
@@ -60,15 +46,10 @@ class Batches(Generic[Item, Result]):
         self._waiting.append((item, future))
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off())
-        elif len(self._waiting) >= self._expected:
-            self._all_there.set()
         return await future
 
     async def _work_off(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._waiting:
-            await self._for_others(self._until - loop.time())
-            started = loop.time()
             count = min(self._most, len(self._waiting))
             items, futures = zip(*(self._waiting.popleft() for _ in range(count)), strict=True)
             try:
@@ -80,17 +61,6 @@ class Batches(Generic[Item, Result]):
                 for future in futures:
                     if not future.done():
                         future.set_exception(error)
-            self._expected = min(self._most, len(self._waiting) + count)
-            self._until = loop.time() + self._pause * (loop.time() - started)
-
-    async def _for_others(self, seconds: float) -> None:
-        """Wait until as many items are there as expected, but no longer than some seconds."""
-        if seconds <= 0 or len(self._waiting) >= self._expected:
-            return
-        self._all_there = asyncio.Event()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._all_there.wait()
 
 
 Question: TypeAlias = tuple[System, str]
@@ -106,10 +76,6 @@ lists.
 
 MOST_TEXTS = 256
 """Calls scored together. In the mix, 256 took 0.54 times the processor time a call of 64."""
-
-PAUSE = 1.0
-"""See `Batches`. Measured with the mix, interleaved, n 6 to 8, against a fixed pause of .2: with 64
-clients, an answer took 11 % less processor time (with .5, 7 % less), with 8 clients 17 % less."""
 
 MOST_CHARGES = 500
 """Requests whose charges are committed together."""
@@ -166,7 +132,7 @@ class Calls:
         self._accounts = accounts
         self._key_limit = SlidingWindow(key_rate)
         self._demo_limit = SlidingWindow(demo_rate)
-        self._matching = Batches(Matching(matchers).answers, MOST_TEXTS, PAUSE)
+        self._matching = Batches(Matching(matchers).answers, MOST_TEXTS)
         self._charging = Batches(accounts.statement.charge, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.service.matching.calls import Batches
-from tests.paid.client.virtual_time import MovedLoop, pass_time
+from tests.paid.client.virtual_time import MovedLoop
 
 pytestmark = pytest.mark.anyio
 
@@ -90,54 +90,3 @@ async def test_nobody_waits_for_ever_when_there_are_too_few_results() -> None:
     assert first == 1
     assert isinstance(second, ValueError)
     assert await batches.result(5) == 5
-
-
-async def test_callers_that_ask_again_at_once_join_the_batch_of_those_that_waited() -> None:
-    work = Doubling()
-    batches = Batches(work, most=100, pause=0.5)
-
-    async def asks_twice() -> None:
-        await batches.result(1)
-        await batches.result(3)
-
-    twice = asyncio.create_task(asks_twice())
-    while not work.batches:
-        await asyncio.sleep(0.001)
-    more = await _waiting(batches, [2])
-    await pass_time(1_000)  # so the pause is long
-    work.let.set()
-    await asyncio.gather(twice, *more)
-    assert work.batches == [(1,), (2, 3)]
-
-
-async def test_a_batch_waits_for_those_just_answered_and_no_longer() -> None:
-    work = Doubling()
-    work.let.set()
-    batches = Batches(work, most=100, pause=1_000_000.0)
-
-    async def asks_twice(item: int, later: float) -> None:
-        await batches.result(item)
-        await asyncio.sleep(later)
-        await batches.result(item + 2)
-
-    async with asyncio.timeout(10):
-        await asyncio.gather(asks_twice(1, 0.0), asks_twice(2, 0.05))
-    assert work.batches == [(1, 2), (3, 4)]
-
-
-async def test_a_caller_that_asks_one_thing_after_another_never_waits_for_others() -> None:
-    work = Doubling()
-    work.let.set()
-    batches = Batches(work, most=100, pause=1_000_000.0)
-    async with asyncio.timeout(10):
-        assert [await batches.result(item) for item in (1, 2, 3)] == [2, 4, 6]
-
-
-async def test_a_caller_that_does_not_ask_again_is_not_waited_for_long() -> None:
-    work = Doubling()
-    work.let.set()
-    batches = Batches(work, most=100, pause=0.5)
-    tasks = await _waiting(batches, [1, 2])
-    await asyncio.gather(*tasks)
-    async with asyncio.timeout(10):
-        assert await batches.result(3) == 6
