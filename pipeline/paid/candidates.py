@@ -9,8 +9,8 @@ from itertools import islice
 from msgspec.structs import replace
 
 from pipeline.answers import Matched, System
+from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.chat_responses import LETTERS
-from pipeline.paid.run_progress import CallToBuy
 
 __all__ = ["with_candidates"]
 

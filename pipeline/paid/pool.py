@@ -6,7 +6,9 @@ import asyncio
 import logging
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -16,18 +18,18 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.money import ZERO
 from pipeline.paid import parking
+from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.outcomes import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.paid.ledger import Call, Journal, RateRefusal
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import Judgement, judge
-from pipeline.paid.run_progress import CallToBuy, RunProgress
 from pipeline.purchases import Parked
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool"]
+__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool", "RunProgress"]
 
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
@@ -67,6 +69,71 @@ class BackOffs:
         if not self._ends:
             return None
         return max(0.0, min(self._ends) - asyncio.get_running_loop().time())
+
+
+@dataclass(slots=True)
+class RunProgress:
+    """What a run has done so far.
+
+    Attributes:
+        calls: calls that have ended.
+        understood: whether a call was answered.
+        is_address_right: whether the base URL is known to be right: a call was answered, now or in
+            an earlier run.
+        refusals: attempts refused for the rate limit.
+        failures: how many of the latest attempts in a row failed for another reason, or were
+            answered in a way that cannot be read.
+        failures_of: the same for the attempts of each system alone.
+        detail: the error message of the last of these, without a full stop.
+    """
+
+    calls: int = 0
+    understood: bool = False
+    is_address_right: bool = False
+    refusals: int = 0
+    failures: int = 0
+    failures_of: Counter[System] = field(default_factory=Counter)
+    detail: str = ""
+    _reached: float = 0
+    _open: list[int] = field(default_factory=list)
+
+    @property
+    def rows(self) -> float:
+        """How many rows, from the first, have no call left to buy; infinite if none has one.
+
+        Calls that are bought last because they failed before do not count until then.
+        """
+        return min(self._reached, *self._open) if self._open else self._reached
+
+    def begin(self, order: CallToBuy) -> None:
+        """Note that a call is begun."""
+        self._reached = order.row
+        self._open.append(order.row)
+
+    def end(self, order: CallToBuy) -> None:
+        """Note that a call has ended."""
+        self._open.remove(order.row)
+        self.calls += 1
+
+    def count(self, system: System, judgement: Judgement) -> None:
+        """Count an attempt that has ended; that one text is too long says nothing about others."""
+        if judgement.is_of_its_text(self.is_address_right):
+            return
+        limited = judgement.next == "limited"
+        understood = judgement.is_understood and (
+            self.is_address_right or not judgement.is_of_the_address
+        )
+        self.refusals += limited
+        failed = not understood and not limited
+        self.failures = self.failures + 1 if failed else 0
+        self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
+        self.detail = judgement.detail.rstrip(".") if self.failures else ""
+        if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
+            self.understood = self.is_address_right = True
+
+    def all_begun(self) -> None:
+        """Note that there are no more calls to begin."""
+        self._reached = math.inf
 
 
 TRIES = 5

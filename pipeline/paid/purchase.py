@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from decimal import Decimal
@@ -14,17 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pipeline.answers import System
-from pipeline.cache import Cache
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, times, total
+from pipeline.paid.calls_to_buy import CallIndex, CallsToBuy, CallToBuy
 from pipeline.paid.candidates import with_candidates
 from pipeline.paid.ledger import (
-    Call,
-    CallCount,
     Job,
     Journal,
     Ledger,
@@ -33,8 +29,6 @@ from pipeline.paid.ledger import (
     buyer_lock,
     job_lock,
     ledger_lock,
-    text_digest,
-    text_digests,
 )
 from pipeline.paid.limits import dearest, over
 from pipeline.paid.matcher import LedgerMatcher
@@ -42,7 +36,6 @@ from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.progress import shown_while
 from pipeline.paid.resume import EarlierRuns, shared_usage
-from pipeline.paid.run_progress import CallToBuy
 from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
@@ -50,158 +43,7 @@ from pipeline.purchases import Estimate, Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
-__all__ = ["CallIndex", "CallsToBuy", "PaidPurchase", "close_finished", "spent_on"]
-
-
-NOTED_AT_ONCE = 10_000
-"""Calls noted in one transaction, for which other processes' writes wait."""
-
-MOST_WAITING = 50_000
-"""Calls that wait to be noted in the order of their digests. With fewer, each of them would change
-a page of its own in the ledger: for a million calls, that takes more than twice as long."""
-
-MOST_NOTED = 100_000
-"""How many digests to keep in memory, in about 10 MB."""
-
-
-class CallIndex:
-    """Notes the calls of one job's table.
-
-    Args:
-        job: the job.
-        systems: the systems to ask for.
-        decisions: what people decided; it needs no answer.
-
-    Attributes:
-        rows: how many rows the table has, once all of it is noted.
-    """
-
-    def __init__(self, job: Job, systems: Sequence[System], decisions: Decisions) -> None:
-        self.rows = 0
-        self._job = job
-        self._systems = systems
-        self._decisions = decisions
-
-    def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield a table's batches, and note the first row of every distinct call in them."""
-        self._job.forget_rows()  # the table may have changed since an earlier run
-        noted = set[bytes]()  # texts need not be noted twice, except to save memory
-        digests = Cache(text_digests)
-        first_rows: dict[bytes, int] = {}
-        self.rows = 0
-        for batch in batches:
-            both = zip(batch.texts, digests(batch.texts), strict=True)
-            for row, (text, digest) in enumerate(both, start=self.rows):
-                if text and digest not in noted:
-                    first_rows.setdefault(digest, row)
-            self.rows += len(batch.texts)
-            if len(first_rows) > MOST_WAITING:
-                self._note(first_rows, noted)
-            yield batch
-        self._note(first_rows, noted)
-
-    def _note(self, first_rows: dict[bytes, int], noted: set[bytes]) -> None:
-        """Note the first rows of calls, and move their digests to those that are noted."""
-        for system in self._systems:
-            calls = sorted(self._needed(system, first_rows))
-            for start in range(0, len(calls), NOTED_AT_ONCE):
-                self._job.note_rows(
-                    (system, digest, row) for digest, row in calls[start : start + NOTED_AT_ONCE]
-                )
-        if len(noted) > MOST_NOTED:
-            noted.clear()
-        noted |= first_rows.keys()
-        first_rows.clear()
-
-    def _needed(
-        self, system: System, first_rows: Mapping[bytes, int]
-    ) -> Iterable[tuple[bytes, int]]:
-        """Return the calls to note: what people decided only if an answer was bought already."""
-        decided = {*first_rows.keys() & self._decisions.digests(system)}
-        decided -= self._job.answered(system, [*decided])
-        return [(each, row) for each, row in first_rows.items() if each not in decided]
-
-
-MOST_LATER = 10_000
-"""How many calls that failed before wait until the end of the table, in some megabytes."""
-
-
-class CallsToBuy:
-    """The calls of a job's table that are to be bought.
-
-    Args:
-        job: the job.
-        systems: the systems to ask for.
-    """
-
-    def __init__(self, job: Job, systems: Sequence[System]) -> None:
-        self._job = job
-        self._systems = systems
-        self._rows: Sequence[int] | None = None
-
-    def expect(self, counts: Iterable[CallCount]) -> None:
-        """Take over where the calls to buy are, so that no other row is looked up again."""
-        every: set[int] = set()
-        self._rows = None
-        for count in counts:
-            if count.rows is None:
-                return
-            every.update(count.rows)
-        self._rows = sorted(every)
-
-    def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:
-        """Yield the calls to buy, row by row, each at its first row.
-
-        Calls that were sent before without an answer come last: else every run might begin with
-        those that always fail, and stop. The ledger is asked again about each call, because what it
-        lacked may be there by now.
-        """
-        first = 0
-        later: list[CallToBuy] = []
-        for batch in batches:
-            end = first + len(batch.texts)
-            rows = self._within(first, end)
-            texts = {row: text for row in rows if (text := batch.texts[row - first])}
-            if texts:
-                yield from self._of(texts, later)
-            first = end
-        yield from later
-
-    def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
-        """Yield the calls to buy of some rows, except for those to buy later."""
-        digests = {text: text_digest(text) for text in texts.values()}
-        wanted = {system: self._wanted(system, digests.values()) for system in self._systems}
-        sent = {
-            system: self._job.sent(system, [digest for digest, _ in wanted[system]])
-            for system in wanted
-        }
-        for row, text in texts.items():
-            digest = digests[text]
-            for system, losses in wanted.items():
-                if (digest, row) not in losses:
-                    continue
-                order = CallToBuy(Call(system, text), losses[digest, row], row)
-                if digest in sent[system] and len(later) < MOST_LATER:
-                    later.append(order)
-                else:
-                    yield order
-
-    def _within(self, first: int, end: int) -> Iterable[int]:
-        """Return the rows from ``first`` to before ``end`` that may have a call to buy."""
-        if self._rows is None:
-            return range(first, end)
-        return self._rows[bisect_left(self._rows, first) : bisect_left(self._rows, end)]
-
-    def _wanted(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
-        """Return which calls to buy, by first row, with the lost answers that each may have."""
-        digests = [*calls]
-        answered = self._job.answered(system, digests)
-        lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
-        return {
-            (digest, row): most_lost - lost.get(digest, 0)
-            for digest, row in self._job.first_rows(system, digests).items()
-            if digest not in answered and lost.get(digest, 0) < most_lost
-        }
+__all__ = ["PaidPurchase", "close_finished", "spent_on"]
 
 
 def close_finished(service: PaidService, identity: str, paid: Mapping[str, Any]) -> bool:

@@ -310,7 +310,7 @@ PROTECTIONS = (
         "what was bought since the estimate is not bought again",
         "if digest not in answered and lost",
         "if lost",
-        "tests/paid/test_purchase_calls_to_buy.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
+        "tests/paid/test_calls_to_buy.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
     ),
     Protection(
         "money in the ledger is an amount or an error",

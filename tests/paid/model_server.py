@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
+from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.pool import Pool
-from pipeline.paid.run_progress import CallToBuy
 from pipeline.purchases import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.money import ZERO, total
+from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.ledger import Call, Job, Ledger, text_digest
 from pipeline.paid.pool import TRIES
-from pipeline.paid.run_progress import CallToBuy
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import OUTCOMES, PRICE, ModelServer, buy, numbered, orders
 

@@ -15,14 +15,14 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.paid import pool as pool_module
+from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal
 from pipeline.paid.limits import Budget
-from pipeline.paid.pool import Pool
+from pipeline.paid.pool import Pool, RunProgress
 from pipeline.paid.progress import shown_while
-from pipeline.paid.run_progress import CallToBuy, RunProgress
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
+from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
 from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.purchase import CallsToBuy
-from pipeline.paid.run_progress import CallToBuy
 from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
@@ -116,5 +115,5 @@ def test_what_failed_before_comes_last(
     later = [("dam", 8, 1), ("bridge", 2, 2)]
     assert sorted(ordered(CallsToBuy(job, ["cpv"]))[2:]) == sorted(later)
     assert ordered(CallsToBuy(job, ["cpv"]))[:2] == TO_BUY[1:3]
-    monkeypatch.setattr("pipeline.paid.purchase.MOST_LATER", 0)
+    monkeypatch.setattr("pipeline.paid.calls_to_buy.MOST_LATER", 0)
     assert ordered(CallsToBuy(job, ["cpv"])) == TO_BUY

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pipeline.decisions import NO_DECISIONS
-from pipeline.paid import purchase
+from pipeline.paid import calls_to_buy
+from pipeline.paid.calls_to_buy import CallIndex
 from pipeline.paid.ledger import Job, Ledger, text_digest
-from pipeline.paid.purchase import CallIndex
 from tests.paid.ledger.buying import BASE_URL
 
 
@@ -27,9 +27,9 @@ def job(tmp_path: Path) -> Iterator[Job]:
 def test_a_call_is_noted_at_its_first_row(
     job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int, at_once: int
 ) -> None:
-    monkeypatch.setattr(purchase, "MOST_WAITING", waiting)
-    monkeypatch.setattr(purchase, "NOTED_AT_ONCE", at_once)
-    monkeypatch.setattr(purchase, "MOST_NOTED", 3)
+    monkeypatch.setattr(calls_to_buy, "MOST_WAITING", waiting)
+    monkeypatch.setattr(calls_to_buy, "NOTED_AT_ONCE", at_once)
+    monkeypatch.setattr(calls_to_buy, "MOST_NOTED", 3)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
     batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]
     read = CallIndex(job, ("cpv", "psc"), NO_DECISIONS)
