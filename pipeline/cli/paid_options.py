@@ -61,7 +61,8 @@ class PaidOptions:
         example=["reasoning_effort=low"],
     )
     rate: str | None = option(
-        "The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour without a key]",
+        "The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour without a key; "
+        "none for a language model]",
         BUYING,
         metavar="N/WINDOW",
         example="100/min",

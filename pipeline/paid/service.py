@@ -137,7 +137,7 @@ class PaidService:
         for name, value in flags.items():
             check_flag(name, value)
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
-        chat = _chat(language_model, token_prices, request_fields)
+        chat = LanguageModel.named(language_model, token_prices, request_fields)
         checked = flags | {
             "language_model": chat and chat.name,
             "token_prices": chat and chat.token_prices,
@@ -204,7 +204,7 @@ class PaidService:
     @property
     def chat(self) -> LanguageModel | None:
         """The language model that is asked; None for a deployment of the interface."""
-        return _chat(self.language_model, self.token_prices, self.request_fields)
+        return LanguageModel.named(self.language_model, self.token_prices, self.request_fields)
 
     @property
     def endpoint(self) -> str:
@@ -294,17 +294,6 @@ def _text(name: str, value: Any) -> str:
             f"{name} is of the type {type(value).__name__}.", f"{name} must be text."
         )
     return value
-
-
-def _chat(name: Any, token_prices: Any, request_fields: Any) -> LanguageModel | None:
-    if name is not None:
-        return LanguageModel.checked(name, token_prices, request_fields)
-    if token_prices is not None or request_fields:
-        raise SettingsError(
-            "token_prices and request_fields are for a language model, and none is named.",
-            f"Name it{beside('language_model', 'NAME')}, or leave them out.",
-        )
-    return None
 
 
 def _key(value: Any) -> str | None:

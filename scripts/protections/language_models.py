@@ -13,8 +13,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an answer costs what its tokens cost when it was bought",
-        "price = read_usage(content, record.asked.token_prices)",
-        "price = read_usage(content, type(record.asked.token_prices)(ZERO, ZERO))",
+        "price = read_usage(content, asked.token_prices)",
+        "price = read_usage(content, type(asked.token_prices)(ZERO, ZERO))",
         "tests/paid/client/test_chat_responses.py::test_the_price_is_that_of_the_tokens",
     ),
     Protection(

@@ -25,7 +25,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.prices import NUMBER, decoded, printable, read_usage
-from pipeline.paid.client.records import Record
+from pipeline.paid.client.records import Asked
 from pipeline.paid.client.statuses import (
     LONGEST_WAIT,
     WITHOUT_ANSWER,
@@ -68,41 +68,42 @@ PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def read_chat(status: int, headers: Mapping[str, str], record: Record) -> Outcome:
+def read_chat(status: int, headers: Mapping[str, str], asked: Asked, response: bytes) -> Outcome:
     """Return what a language model's response means; nothing that a server can send makes it raise.
 
     Args:
         status: the HTTP status; 204 without candidates means that nothing was sent.
         headers: the headers, with names in lower case; only a refusal's matter.
-        record: what was asked, and the response.
+        asked: what was asked.
+        response: the body.
     """
-    if status == 204 and not record.asked.candidates:
+    if status == 204 and not asked.candidates:
         return Answered((), ZERO)
-    content = json_object(record.response)
+    content = json_object(response)
     if 200 <= status <= 299:
         if isinstance(content, dict) and content.get("error") and not content.get("choices"):
-            return _error_of_a_success(status, headers, content, record)
+            return _error_of_a_success(status, headers, content, asked)
         if status not in WITHOUT_ANSWER:
-            return _success(content, record)
-    return _failure(status, headers, content, record)
+            return _success(content, asked)
+    return _failure(status, headers, content, asked)
 
 
 def _error_of_a_success(
-    status: int, headers: Mapping[str, str], content: dict[str, Any], record: Record
+    status: int, headers: Mapping[str, str], content: dict[str, Any], asked: Asked
 ) -> Outcome:
     """Read an error that came with the status of a success; it may have been billed."""
     code = _error(content).get("code")
     stated = int(code) if isinstance(code, Decimal) and 400 <= code <= 599 else 0
     if not stated:
         return Unconfirmed(f"HTTP_{status}")
-    outcome = _failure(stated, headers, content, record)
+    outcome = _failure(stated, headers, content, asked)
     if isinstance(outcome, Refused):
-        return _priced(Unreadable(outcome.message, None), content, record)
+        return _priced(Unreadable(outcome.message, None), content, asked)
     return outcome
 
 
 def _failure(
-    status: int, headers: Mapping[str, str], content: dict[str, Any] | str, record: Record
+    status: int, headers: Mapping[str, str], content: dict[str, Any] | str, asked: Asked
 ) -> Outcome:
     is_json, error = isinstance(content, dict), _error(content)
     message = _message(error)
@@ -120,7 +121,7 @@ def _failure(
             return Passing("INTERNAL_ERROR", _wait(headers), _quoted(status, message))
         case 400 | 413 | 422 if of_text := names & OF_THE_TEXT:
             return Refused(min(of_text).upper(), message, None)
-        case 400 | 422 if record.asked.changed:
+        case 400 | 422 if asked.changed:
             return Passing("REQUEST_CHANGED", None, _quoted(status, message))
     if outcome := by_status(status, headers, message):
         return outcome
@@ -150,17 +151,17 @@ def _flagged(error: Mapping[str, Any]) -> bool:
     return isinstance(about, dict) and ("flagged_input" in about or "reasons" in about)
 
 
-def _success(content: dict[str, Any] | str, record: Record) -> Outcome:
+def _success(content: dict[str, Any] | str, asked: Asked) -> Outcome:
     if isinstance(content, str):
-        return _priced(Unreadable(content, None), {}, record)
-    return _priced(_answer(content, record.asked.matches), content, record)
+        return _priced(Unreadable(content, None), {}, asked)
+    return _priced(_answer(content, asked.matches), content, asked)
 
 
 def _priced(
-    ended: Answered | Refused | Unreadable, content: Mapping[str, Any], record: Record
+    ended: Answered | Refused | Unreadable, content: Mapping[str, Any], asked: Asked
 ) -> Outcome:
     """Return the end of a call with what its tokens cost."""
-    price = read_usage(content, record.asked.token_prices)
+    price = read_usage(content, asked.token_prices)
     if price.wrong:
         return WrongPrice(price.wrong, ended)
     if isinstance(ended, Refused) and price.cost is None:

@@ -20,7 +20,7 @@ from pipeline.answers import SYSTEMS, Match, System
 from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Response
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
-from pipeline.paid.client.protocols import Chat, Interface, Question, ServerProtocol
+from pipeline.paid.client.protocols import Chat, Interface, Question
 from pipeline.paid.client.responses import MAX_BODY, is_surely_free, is_whole
 from pipeline.paid.client.transport import OverHttpx, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key
@@ -296,7 +296,7 @@ class Client:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._base_url = base_url
-        self._protocol: ServerProtocol = Chat(language_model) if language_model else Interface()
+        self._protocol = Chat(language_model) if language_model else Interface()
         self._headers = _headers(base_url, api_key, self._protocol).raw
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
@@ -403,7 +403,7 @@ class Client:
         return kept
 
 
-def _headers(base_url: BaseUrl, api_key: str | None, protocol: ServerProtocol) -> httpx.Headers:
+def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> httpx.Headers:
     headers = {
         "Host": httpx.URL(base_url).netloc.decode(),
         "Accept": "application/json",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -51,12 +51,19 @@ class LanguageModel:
     fields: Mapping[str, Any]
 
     @classmethod
-    def checked(cls, name: object, token_prices: object, fields: object) -> LanguageModel:
-        """Return the language model that the arguments of `PaidService` describe.
+    def named(cls, name: object, token_prices: object, fields: object) -> LanguageModel | None:
+        """Return the language model that the arguments of `PaidService` name; None without one.
 
         Raises:
             SettingsError: one of them is wrong.
         """
+        if name is None and (token_prices is not None or fields):
+            raise SettingsError(
+                "token_prices and request_fields are for a language model, and none is named.",
+                f"Name it{beside('language_model', 'NAME')}, or leave them out.",
+            )
+        if name is None:
+            return None
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise SettingsError(
                 f"language_model is {name!r}.",
@@ -144,23 +151,18 @@ def _decimals(price: Decimal) -> int:
     return exponent if isinstance(exponent, int) else 0
 
 
-def _fields(given: object) -> Mapping[str, Any]:
+def _fields(given: Any) -> Mapping[str, Any]:
     """Return request fields from a mapping, or from texts such as ``reasoning_effort=low``."""
-    if isinstance(given, Mapping):
-        fields = dict(given)
-    else:
-        fields = dict(_field(text) for text in (given if isinstance(given, Iterable) else ()))
-    for name in OURS:
-        if name in fields:
+    fields = dict(given.items() if isinstance(given, Mapping) else map(_field, given or ()))
+    for name, value in fields.items():
+        if name in OURS:
             raise SettingsError(
                 f"request_fields has {name!r}, which this tool sets itself.",
-                f"Leave {name} out{BESIDE}.",
+                f"Leave it out{BESIDE}.",
             )
-    for name in OUTPUT_LIMITS:
-        most = fields.get(name, 1)
-        if type(most) is not int or not 1 <= most <= TOO_DEAR:
+        if name in OUTPUT_LIMITS and not (type(value) is int and 1 <= value <= TOO_DEAR):
             raise SettingsError(
-                f"request_fields has {name}={most!r}.",
+                f"request_fields has {name}={value!r}.",
                 "Give a whole number of tokens, such as 2000: what a call can cost depends on "
                 f"it{BESIDE}.",
             )
@@ -183,9 +185,4 @@ def _field(text: object) -> tuple[str, Any]:
     try:
         return name.strip(), json.loads(value)
     except ValueError:
-        if value[:1] in ("{", "[", '"'):
-            raise SettingsError(
-                f"request_fields has {text!r}, which is not JSON.",
-                f"Write NAME=JSON, in quotes for the shell{BESIDE}.",
-            ) from None
         return name.strip(), value  # reasoning_effort=low: a shell takes quotes away

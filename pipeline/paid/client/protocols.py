@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from pipeline.paid.client.statuses import json_object
 from pipeline.paid.client.urls import BaseUrl, match_url
 from pipeline.versions import VERSIONS
 
-__all__ = ["Chat", "Interface", "Question", "ServerProtocol"]
+__all__ = ["Chat", "Interface", "Question"]
 
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
 
@@ -42,49 +42,35 @@ class Question(msgspec.Struct, frozen=True):
     candidates: tuple[Match, ...] = ()
 
 
-class ServerProtocol(Protocol):
-    """How a server is asked, and what is kept of its responses."""
-
-    def url(self, base_url: BaseUrl, system: System) -> str:
-        """Return the address for questions about a system."""
-        ...
-
-    def key_header(self, api_key: str) -> tuple[str, str]:
-        """Return the header with the key."""
-        ...
-
-    def content(self, question: Question) -> bytes | None:
-        """Return the body of a request; None if nothing need be asked."""
-        ...
-
-    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:
-        """Return a response as it is judged and kept, given what was sent."""
-        ...
-
-
 class Interface:
     """The protocol of the interface."""
 
     def url(self, base_url: BaseUrl, system: System) -> str:
-        """See `ServerProtocol`."""
+        """Return the address for questions about a system."""
         return match_url(base_url, system)
 
     def key_header(self, api_key: str) -> tuple[str, str]:
-        """See `ServerProtocol`."""
+        """Return the header with the key."""
         return "X-API-Key", api_key
 
-    def content(self, question: Question) -> bytes:
-        """See `ServerProtocol`."""
+    def content(self, question: Question) -> bytes | None:
+        """Return the body of a request; None if nothing need be asked."""
         return b'{"description": %b}' % JSON.encode(question.text).encode()
 
     def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
-        """Return the response unchanged, unless it pretends to be of the other protocol."""
+        """Return a response as it is judged and kept: unchanged, unless it pretends to be a record.
+
+        Args:
+            question: what was asked.
+            sent: the body of the request.
+            got: the response.
+        """
         if is_record(got.body):
             return replace(got, body=b" " + got.body)  # no JSON either way
         return got
 
 
-class Chat:
+class Chat(Interface):
     """The protocol of language models: an OpenAI-compatible API of chat completions.
 
     If a server refuses a field that others require, the next requests do without it or use its
@@ -100,11 +86,11 @@ class Chat:
         self._changed: set[str] = set()
 
     def url(self, base_url: BaseUrl, system: System) -> str:  # noqa: ARG002
-        """See `ServerProtocol`."""
+        """Return the address for all questions."""
         return f"{base_url}/chat/completions"
 
     def key_header(self, api_key: str) -> tuple[str, str]:
-        """See `ServerProtocol`."""
+        """Return the header with the key."""
         return "Authorization", f"Bearer {api_key}"
 
     def content(self, question: Question) -> bytes | None:
@@ -171,8 +157,8 @@ def _schema(candidates: int) -> dict[str, Any]:
         "required": ["choice"],
         "additionalProperties": False,
     }
-    named = {"name": "choice", "strict": True, "schema": schema}
-    return {"type": "json_schema", "json_schema": named}
+    form = {"name": "choice", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": form}
 
 
 def _refused_fields(content: dict[str, Any] | str) -> set[str]:

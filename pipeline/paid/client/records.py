@@ -9,7 +9,7 @@ import msgspec
 from pipeline.answers import Match, System
 from pipeline.paid.client.prices import TokenPrices
 
-__all__ = ["MAGIC", "Asked", "Record", "is_record", "read_record"]
+__all__ = ["MAGIC", "Asked", "is_record", "read_record"]
 
 MAGIC: Final = b"chat/1 "
 """How a record begins, and no JSON; so a kept response says by itself which protocol it is of."""
@@ -45,13 +45,6 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
         return MAGIC + _encoder.encode(self) + b"\n" + response
 
 
-class Record(msgspec.Struct, frozen=True):
-    """A record that was read."""
-
-    asked: Asked
-    response: bytes
-
-
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(Asked)
 
@@ -61,12 +54,12 @@ def is_record(body: bytes) -> bool:
     return body.startswith(MAGIC)
 
 
-def read_record(body: bytes) -> Record | None:
-    """Return the record in a body; None if it is none, or a damaged one."""
+def read_record(body: bytes) -> tuple[Asked, bytes] | None:
+    """Return what a record says was asked, and the response; None if it is none, or damaged."""
     if not is_record(body):
         return None
     asked, _, response = body[len(MAGIC) :].partition(b"\n")
     try:
-        return Record(_decoder.decode(asked), response)
+        return _decoder.decode(asked), response
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

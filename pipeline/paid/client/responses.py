@@ -74,10 +74,10 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         headers: the headers; only a refusal's matter.
         body: the bytes; more than `MAX_BODY` are unreadable.
     """
-    if (record := read_record(body)) is not None:
-        return read_chat(status, {name.lower(): value for name, value in headers.items()}, record)
-    content = json_object(body)
     named = {name.lower(): value for name, value in headers.items()}
+    if (record := read_record(body)) is not None:
+        return read_chat(status, named, *record)
+    content = json_object(body)
     if isinstance(content, dict) and _is_failure(content):
         return _charged(_failure(status, named, content), content)
     if 200 <= status <= 299:

@@ -15,6 +15,12 @@ from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import MOST_TOKENS, TokenPrices
 
 
+def named(name: object, token_prices: object, fields: object) -> LanguageModel:
+    found = LanguageModel.named(name, token_prices, fields)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     ("stated", "prices"),
     [
@@ -28,9 +34,9 @@ from pipeline.paid.client.prices import MOST_TOKENS, TokenPrices
     ],
 )
 def test_token_prices_are_read(stated: object, prices: tuple[str, str]) -> None:
-    found = LanguageModel.checked("m", stated, None).token_prices
+    found = named("m", stated, None).token_prices
     assert found == TokenPrices(*map(Decimal, prices))
-    assert LanguageModel.checked("m", found, {}).token_prices == found
+    assert named("m", found, {}).token_prices == found
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,7 @@ def test_token_prices_are_read(stated: object, prices: tuple[str, str]) -> None:
 )  # fmt: skip
 def test_wrong_token_prices_are_refused_with_an_example(stated: object) -> None:
     with pytest.raises(SettingsError) as caught:
-        LanguageModel.checked("m", stated, None)
+        named("m", stated, None)
     assert "0.15/0.60" in caught.value.hint and "--token-prices" in caught.value.hint
 
 
@@ -59,16 +65,16 @@ def test_every_cost_is_exact_and_can_be_stored(
     assert plain(cost) == plain(Decimal(millionths).scaleb(-18))
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", 7, None])
+@pytest.mark.parametrize("name", ["", " ", "a\nb", 7])
 def test_a_model_needs_a_name(name: object) -> None:
     with pytest.raises(SettingsError, match="language_model is"):
-        LanguageModel.checked(name, "0", None)
+        named(name, "0", None)
 
 
 def test_an_endpoint_says_which_model_whatever_its_name() -> None:
     names = {"qwen3:8b": "qwen3:8b", "org/m@1": "org/m@1", "a b#c?é": "a%20b%23c%3F%C3%A9"}
     for name, in_url in names.items():
-        assert LanguageModel.checked(name, "0", None).in_url == in_url
+        assert named(name, "0", None).in_url == in_url
 
 
 @pytest.mark.parametrize(
@@ -83,32 +89,32 @@ def test_an_endpoint_says_which_model_whatever_its_name() -> None:
     ],
 )
 def test_fields_are_json_or_plain_words(given_fields: Any, fields: dict[str, Any]) -> None:
-    assert LanguageModel.checked("m", "0", given_fields).fields == fields
+    assert named("m", "0", given_fields).fields == fields
 
 
 @pytest.mark.parametrize(
     "given_fields",
-    [["top_p"], ["=1"], ["a={b"], {"stream": True}, {"n": 2}, {"model": "x"}, {"messages": []},
+    [["top_p"], ["=1"], {"stream": True}, {"n": 2}, {"model": "x"}, {"messages": []},
      {"max_tokens": None}, {"max_tokens": 0}, {"max_tokens": True}, {"max_completion_tokens": 1e9},
      {"a": object()}, {"a": float("nan")}],
 )  # fmt: skip
 def test_wrong_fields_are_refused(given_fields: Any) -> None:
     with pytest.raises(SettingsError) as caught:
-        LanguageModel.checked("m", "0", given_fields)
+        named("m", "0", given_fields)
     assert "request_fields" in caught.value.message
     assert "--request-field" in caught.value.hint
 
 
 def test_the_dearest_call_has_the_longest_question_and_all_allowed_tokens() -> None:
     prices = "0.15/0.60"
-    usual = LanguageModel.checked("m", prices, None)
+    usual = named("m", prices, None)
     assert usual.usual_prices == (Decimal("0.0001248"), Decimal("0.0005286"))
-    reasons = LanguageModel.checked("m", prices, {"max_completion_tokens": 4000})
+    reasons = named("m", prices, {"max_completion_tokens": 4000})
     assert reasons.usual_prices[1] == Decimal("0.002775")
 
 
 def test_a_model_that_is_too_dear_is_refused_by_name_and_price() -> None:
-    model = LanguageModel.checked("large", "5/25", None)
+    model = named("large", "5/25", None)
     model.check_price(Decimal("0.0189"))
     with pytest.raises(SettingsError) as caught:
         model.check_price(Decimal("0.01"))
