@@ -6,6 +6,7 @@ result = pipeline.classify(frame, systems=["cpv"])
 result.to_pandas()
 
 classify, classify_async  find codes for a table
+classify_files            find them for the tables of a folder, one after another or several at once
 plan                      say what that would do and cost
 PaidService               the service to buy answers from, and the terms
 evaluate                  measure the codes on a table whose codes are known
@@ -19,7 +20,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pipeline import spark as spark
     from pipeline.answers import SYSTEMS
-    from pipeline.api import Plan, Result, classify, classify_async, plan
+    from pipeline.api import (
+        FileOutcome,
+        Plan,
+        Result,
+        classify,
+        classify_async,
+        classify_files,
+        plan,
+    )
     from pipeline.classification.classifier import Classifier
     from pipeline.classification.summary import Summary, SystemSummary
     from pipeline.codes.frame import code_table
@@ -52,6 +61,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "ExcelOptions",
+    "FileOutcome",
     "InputChangedError",
     "InputError",
     "LedgerError",
@@ -71,6 +81,7 @@ __all__ = [
     "TrainedSystem",
     "classify",
     "classify_async",
+    "classify_files",
     "code_table",
     "evaluate",
     "plan",

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
 from pipeline.classification import job
-from pipeline.classification.classifier import Classifier, with_models
-from pipeline.classification.cloud_sink import manifests_at
+from pipeline.classification.batch import FileOutcome, outcomes
+from pipeline.classification.classifier import with_models
 from pipeline.classification.columns import never_ok
+from pipeline.classification.inputs import files_and_folder
 from pipeline.classification.plan import Plan
+from pipeline.classification.request import Job, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
-from pipeline.classification.source import AnySink, Data, Source, open_table
-from pipeline.decisions import Decisions, decisions_in
-from pipeline.engine.model import ModelFolder
+from pipeline.classification.source import AnySink, Data, open_table
+from pipeline.classification.summary import Summary
+from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions
-from pipeline.files.paths import AnyPath, check_kept
+from pipeline.file_options import CsvOptions, ExcelOptions, checked_csv, checked_excel
+from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
-from pipeline.progress import Display, Progress, display_for, line_below_cell, stoppable
-from pipeline.public import SHORTENED, all_arguments, like, public, shortened
-from pipeline.purchases import Estimate, NoPurchase, Purchase
+from pipeline.progress import Display, Progress, display_for, line_below_cell, silent, stoppable
+from pipeline.public import SHORTENED, all_arguments, like, public, shortened, with_options_of
+from pipeline.purchases import Buyer, Estimate
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.wording import warn_in_python
 
@@ -38,10 +40,12 @@ if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.service import PaidService
 
 __all__ = [
+    "FileOutcome",
     "Plan",
     "Result",
     "classify",
     "classify_async",
+    "classify_files",
     "plan",
 ]
 
@@ -156,6 +160,61 @@ async def classify_async(*data: Any, **options: Any) -> Result:
 
 
 @public
+@with_options_of(classify, "data", "progress")
+def classify_files(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    output: str | PathLike[str] | None = None,
+    **options: Any,
+) -> list[FileOutcome]:
+    """Find procurement codes for every row of several files, and write them with their codes.
+
+    The job of each file is as of `classify`. Those that are done are skipped: the same input with
+    the same settings, whose output is unchanged. So the same call continues what was stopped.
+
+    Args:
+        paths: files, folders, and patterns such as ``data/*.csv``; or addresses in buckets.
+        output: the folder of the outputs, which have the layout of the inputs; None for one in
+            ``outputs``.
+        options: other arguments of `classify`, but for ``progress``. ``max_cost`` and
+            ``max_duration`` of the service are for all files together, and ``jobs`` is for several
+            files at once.
+
+    Returns:
+        An outcome for each file, in their order. A file that cannot be read, or whose output cannot
+        be written, is ``failed``, and the others go on. After a job that ``stopped``, no other is
+        begun, and the list ends.
+
+    Raises:
+        SettingsError: an argument is wrong.
+        InputError: a path names no table.
+        LedgerError: the ledger cannot be used, or another run buys with the same key.
+    """
+    named = [paths] if isinstance(paths, str | PathLike) else [*paths]
+    arguments = all_arguments(classify, named, output=output, **options)
+    for name in ("data", "output", "progress"):
+        del arguments[name]
+    asked = _asked(Interruption(), silent, **arguments)
+    folder = None if output is None else as_path(output)
+    _, files = files_and_folder([as_path(path) for path in named], folder, None, asked.storage)
+    for file in files if asked.overwrite else ():  # no other is written that is not of this tool
+        _check_kept(file.path, file.output, asked)
+    found = [_in_python(each) for each in outcomes(files, asked, _run_file)]
+    return sorted(found, key=lambda outcome: files.index(outcome.file))
+
+
+def _run_file(this: Job, progress: Progress | None) -> Summary:
+    return this.run(job.Reporter(progress or silent, warn_in_python))
+
+
+def _in_python(outcome: FileOutcome) -> FileOutcome:
+    summary, error = outcome.summary, outcome.error
+    if summary and summary.parked:
+        summary = replace(summary, parked=summary.parked.in_python())
+    return replace(outcome, summary=summary, error=error and shortened(error))
+
+
+@public
 @like(classify)
 def plan(*data: Any, **options: Any) -> Plan:
     """Return what `classify` would do and buy with the same arguments; it spends nothing.
@@ -167,23 +226,22 @@ def plan(*data: Any, **options: Any) -> Plan:
     """
     arguments = all_arguments(classify, *data, **options)
     display_for(arguments.pop("progress"))
-    with _opened({"plan_only": True}, **arguments) as (source, _, settings, purchase):
-        return job.plan(source, settings, purchase, warn_in_python)
+    with _opened(Interruption(), None, **arguments) as this:
+        return this.plan(warn_in_python)
 
 
 def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> Result:
     display = display_for(progress)
     reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
-    confirm = partial(_stated, options["service"], display)
-    buying = {"progress": display, "confirm": confirm, "interruption": interruption}
-    with _opened(buying, **options) as (source, sink, settings, purchase):
-        summary = job.run(source, sink, settings, purchase, reporter)
+    with _opened(interruption, display, **options) as this:
+        summary = this.run(reporter)
+    settings = this.request.settings
     if parked := summary.parked:
         if parked.exit_code > 128 or not options["partial"]:
             advice = "To get the table so far: partial=True."
             raise parked.in_python().as_exception(summary.cost_usd, advice)
         summary = replace(summary, parked=parked.in_python())
-    result = result_of(source, sink, settings, summary)
+    result = result_of(this.source, cast("AnySink", this.sink), settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result
         raise too_few
@@ -192,44 +250,29 @@ def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> R
 
 @contextmanager
 def _opened(
-    buying: Mapping[str, Any],
+    interruption: Interruption,
+    display: Display | None,
     *,
     data: Data,
     output: Any,
-    overwrite: Any,
     csv: Any,
     excel: Any,
-    service: Any,
-    partial: Any,
     **options: Any,
-) -> Iterator[tuple[Source, AnySink, Settings, Purchase]]:
-    """Check the arguments of a call, and open what they name; ``buying`` is for the purchase."""
-    check_flag("overwrite", overwrite)
-    check_flag("partial", partial)
-    settings, folders, reviewed = _asked(service, **options)
+) -> Iterator[Job]:
+    """Check the arguments of a call, and open what they name; without a display, it only plans."""
+    asked = _asked(interruption, display, csv=csv, excel=excel, **options)
+    settings, overwrite, partial = asked.settings, asked.overwrite, asked.partial
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         if sink.path is not None:
-            _check_kept(source, sink.path, settings, service)
-        if service is None:
-            matcher = Classifier.of(settings, folders).matcher
-            yield source, sink, settings, NoPurchase(matcher, reviewed)
-            return
-        from pipeline.paid.purchase import PaidPurchase
-
-        identity, earlier = source.identity(settings, sink.path), manifests_at(sink)
-        with PaidPurchase(
-            service, settings, identity, decisions=reviewed, earlier=earlier, **buying
-        ) as purchase:
-            yield source, sink, settings, purchase
+            _check_kept(source.path, sink.path, asked)
+        yield Job(asked, source, sink)
 
 
-def _check_kept(
-    source: Source, output: AnyPath, settings: Settings, service: PaidService | None
-) -> None:
-    kept: list[tuple[str, AnyPath | None]] = [("data", source.path)]
-    kept += [("the file of decisions", Path(path)) for path in settings.decisions]
-    kept += [("the model", Path(path)) for path in settings.models]
-    check_kept(files_of(output, "output"), kept, service.ledger if service else None)
+def _check_kept(path: AnyPath | None, output: AnyPath, asked: Request) -> None:
+    kept: list[tuple[str, AnyPath | None]] = [("data", path)]
+    kept += [("the file of decisions", Path(each)) for each in asked.settings.decisions]
+    kept += [("the model", Path(each)) for each in asked.settings.models]
+    check_kept(files_of(output, "output"), kept, asked.buyer.ledger if asked.buyer else None)
 
 
 def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
@@ -240,22 +283,37 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
 
 
 def _asked(
-    service: Any,
+    interruption: Interruption,
+    display: Display | None,
     *,
+    service: Any,
     models: Any,
     decisions: Any,
+    overwrite: Any,
+    partial: Any,
+    csv: Any,
+    excel: Any,
     **others: Any,
-) -> tuple[Settings, dict[System, ModelFolder], Decisions]:
+) -> Request:
     """Return what arguments of any type ask for; `Settings` refuses the wrong ones."""
-    if service is not None:
-        from pipeline.paid.service import PaidService
-
-        if not isinstance(service, PaidService):
-            hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
-            raise SettingsError(f"service is {service!r}.", hint)
+    check_flag("overwrite", overwrite)
+    check_flag("partial", partial)
+    buyer = None if service is None else _buyer(service, interruption, display)
     reviewed = decisions_in(decisions, warn_in_python)
     settings, folders = with_models(Settings(decisions=reviewed.files, **others), models)
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):
         warn_in_python(line)
-    return settings, folders, reviewed
+    files = checked_csv(csv), checked_excel(excel)
+    return Request(settings, folders, reviewed, buyer, *files, None, None, overwrite, partial)
+
+
+def _buyer(service: Any, interruption: Interruption, display: Display | None) -> Buyer:
+    from pipeline.paid.buyer import PaidBuyer
+    from pipeline.paid.service import PaidService
+
+    if not isinstance(service, PaidService):
+        hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
+        raise SettingsError(f"service is {service!r}.", hint)
+    shown = display or silent
+    return PaidBuyer(service, shown, partial(_stated, service, shown), interruption)

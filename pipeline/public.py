@@ -11,7 +11,15 @@ from typing import Any, ParamSpec, TypeVar
 from pipeline.errors import PipelineError
 from pipeline.wording import in_python
 
-__all__ = ["SHORTENED", "all_arguments", "like", "public", "public_class", "shortened"]
+__all__ = [
+    "SHORTENED",
+    "all_arguments",
+    "like",
+    "public",
+    "public_class",
+    "shortened",
+    "with_options_of",
+]
 
 Error = TypeVar("Error", bound=BaseException)
 
@@ -72,6 +80,25 @@ def like(
         call.__annotations__ = {**function.__annotations__, "return": returned}
         signature = inspect.signature(function).replace(return_annotation=returned)
         call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return signed
+
+
+def with_options_of(
+    function: Callable[..., object], *without: str
+) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
+    """Decorate a function whose ``**options`` are the other arguments of another one, but for some.
+
+    They are then known to ``help``, to notebooks and to `public`.
+    """
+
+    def signed(call: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+        own, theirs = inspect.signature(call), inspect.signature(function).parameters
+        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        known = {*own.parameters, *without}
+        named += [each for name, each in theirs.items() if name not in known]
+        call.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
         return call
 
     return signed

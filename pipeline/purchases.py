@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # a command that prints help needs no table formats
 
 __all__ = [
     "IN_MEMORY",
+    "Buyer",
     "CostLimitReached",
     "Estimate",
     "Limited",
@@ -358,6 +361,49 @@ class Purchase(Protocol):
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""
+
+
+class Buyer(Protocol):
+    """Opens the purchases of jobs, all from one paid service on the same terms."""
+
+    @property
+    def endpoint(self) -> str:
+        """What its jobs belong to: the address, with the language model."""
+
+    @property
+    def ledger(self) -> Path:
+        """The file of answers and payments."""
+
+    @property
+    def max_cost(self) -> Decimal | None:
+        """The maximum cost of a job, US dollars."""
+
+    @property
+    def max_duration(self) -> timedelta | None:
+        """How long a run may buy."""
+
+    @property
+    def retry_failed(self) -> bool:
+        """Whether calls that failed for good are bought again."""
+
+    def open(
+        self,
+        settings: Settings,
+        identity: str,
+        decisions: Decisions = NO_DECISIONS,
+        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
+        plan_only: bool = False,
+    ) -> AbstractContextManager[Purchase]:
+        """Open the purchase of a job; ``earlier`` has the manifests of the output to replace."""
+
+    def limited(self, max_cost: Decimal | None, max_duration: timedelta | None) -> Buyer:
+        """Return a buyer that may spend as much money and time."""
+
+    def spent_on(self, identity: str) -> Decimal:
+        """Return what an open job has cost and may have cost, US dollars."""
+
+    def close_finished(self, identity: str, paid: Mapping[str, Any]) -> bool:
+        """Close a job whose complete output says what it paid; return whether it was open."""
 
 
 @dataclass(frozen=True, slots=True)

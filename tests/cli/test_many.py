@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cli.job import Job
+from pipeline.classification.request import Job
 from tests.cli.conftest import Command
 from tests.cli.several_files import files_in, run, states
 

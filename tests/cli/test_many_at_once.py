@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import file_jobs
-from pipeline.cli.inputs import InputFile
+from pipeline.classification import batch
+from pipeline.classification.inputs import InputFile
 from pipeline.files.atomic import only_writer
 from tests.cli.conftest import Command
 from tests.cli.several_files import files_in, run, states
@@ -30,7 +30,7 @@ def carried(work: Work, files: Iterable[InputFile], *_: object) -> Iterator[Any]
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use this process in place of the others."""
-    monkeypatch.setattr(file_jobs, "as_completed", carried)
+    monkeypatch.setattr(batch, "as_completed", carried)
     monkeypatch.setattr(os, "getppid", os.getpid)
     before = signal.getsignal(signal.SIGINT)
     yield
@@ -91,7 +91,7 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
     def interrupted(work: Work, files: Iterable[InputFile], *_: object) -> Iterator[Any]:
         largest, next_one = islice(files, 2)
         begun.extend([largest.path.name, next_one.path.name])
-        yield file_jobs.Outcome(largest, "done", 0)
+        yield batch.FileOutcome(largest, "done", 0)
         place = Path(str(next_one.output)).resolve()
         place.parent.mkdir()
         with only_writer(place) as temporary:
@@ -99,7 +99,7 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
         temporary.write_text("half a table")  # as the killed process left it
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(file_jobs, "as_completed", interrupted)
+    monkeypatch.setattr(batch, "as_completed", interrupted)
     assert command("run", "data", "--systems", "psc", "--output", "out", "--jobs", "2") == 130
     assert begun == ["c.csv", "b.csv"], "the largest file begins"
     expected = "Interrupted; 1 of 3 files are done, and the same command continues.\n"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.classification import job, provenance
-from pipeline.cli import earlier_runs, file_jobs
+import pipeline
+from pipeline.classification import batch, job, provenance
 from pipeline.errors import OutputError
 from pipeline.money import plain
 from pipeline.tables import sha256_of
@@ -33,7 +33,7 @@ class Folder:
     def __init__(
         self, command: Command, capsys: pytest.CaptureFixture[str], address: str, key: str
     ) -> None:
-        self._command, self._capsys = command, capsys
+        self._command, self._capsys, self.address = command, capsys, address
         Path("key").write_text(key)
         paid = ["--base-url", address, "--rate", "none", "--ledger", "l.db", "--workers", "1"]
         self._paid = [*paid, "--api-key-file", "key"]
@@ -80,7 +80,7 @@ def test_the_time_is_that_of_all_files(
     hours = count()
     clock = SimpleNamespace(monotonic=lambda: 3600.0 * max(0, next(hours) - 1), time=lambda: 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr(file_jobs, "time", clock)
+        patch.setattr(batch, "time", clock)
         code, figures = folder.run("--max-duration", "90min")
     assert (code, states(figures)) == (7, ["done", "done", "stopped"])
     expected = "The time of all files is up (--max-duration)."
@@ -214,7 +214,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(str(path.relative_to(Path.cwd())) if path.is_absolute() else str(path))
         return sha256_of(path)
 
-    for module in (earlier_runs, provenance):
+    for module in (batch, provenance):
         monkeypatch.setattr(module, "sha256_of", noting)
     return found
 
@@ -233,13 +233,34 @@ def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.run("--max-cost", "1")
-    costs = vars(earlier_runs.EarlierRuns)["cost_usd"].fget
+    costs = vars(batch.EarlierRuns)["cost_usd"].fget
 
-    def changing(before: earlier_runs.EarlierRuns) -> Any:
+    def changing(before: batch.EarlierRuns) -> Any:
         cost = costs(before)
         if before.file.path.name == "b.csv":
             before.file.path.write_text("description\nanother text\n")  # type: ignore[union-attr]
         return cost
 
-    monkeypatch.setattr(earlier_runs.EarlierRuns, "cost_usd", property(changing))
+    monkeypatch.setattr(batch.EarlierRuns, "cost_usd", property(changing))
     assert states(folder.run("--max-cost", "1")[1]) == ["skipped", "done", "skipped"]
+
+
+def test_in_python_too_a_cost_limit_is_for_all_files_and_the_same_call_continues(
+    folder: Folder, service: Service
+) -> None:
+    def states_at(cost: str) -> list[str]:
+        buying = pipeline.PaidService(
+            folder.address, service.account.key, "l.db", "none", max_cost=cost
+        )
+        found = pipeline.classify_files(
+            "data", output="bought", systems="cpv", service=buying, text_columns="description"
+        )
+        if found[-1].summary and (parked := found[-1].summary.parked):
+            assert parked.hint.startswith("max_cost is for all files together")
+        return [each.state for each in found]
+
+    assert states_at("0.0001") == ["stopped"]
+    assert states_at("1") == ["done", "done", "done"]
+    asked = len(service.asked)
+    assert states_at("1") == ["skipped", "skipped", "skipped"]
+    assert len(service.asked) == asked

@@ -77,12 +77,12 @@ def _separate_findings(options: RunOptions) -> Iterator[Finding]:
 def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
     """Check the options together, if each is sound by itself, and the service."""
     from pipeline.cli.health import Finding
+    from pipeline.cli.job import asked
     from pipeline.cli.service_health import check_service
-    from pipeline.cli.terms import Terms
 
     try:
         check_files_apart(options)
-        service = Terms.of(options).service if sound else options.service()
+        service = asked(options)[1] if sound else options.service()
     except PipelineError as error:
         yield Finding("settings", "error", error.message, error.hint)
         return

@@ -6,9 +6,8 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -18,7 +17,7 @@ from pipeline.classification.text_columns import open_suggesting, warn_of_few_wo
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option
-from pipeline.cli.output.buying import open_purchase
+from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.paid_options import PaidOptions, check_no_terms
@@ -45,8 +44,12 @@ from pipeline.evaluation import (
     write_suspects,
 )
 from pipeline.processes import Jobs
-from pipeline.settings import EngineName
+from pipeline.settings import EngineName, Settings
 from pipeline.tables import ArrowReader, Reader, naming_all
+
+if TYPE_CHECKING:  # what buys is imported if there is a service
+    from pipeline.paid.purchase import PaidPurchase
+    from pipeline.paid.service import PaidService
 
 __all__ = ["evaluate"]
 
@@ -139,7 +142,10 @@ def evaluate(**values: Any) -> int:
         check_no_terms()
     rows = labelled(_reader(source, settings, options), settings, str(source))
     _log(rows, subjects, with_skipped=buys or options.as_json)
-    open_paid = partial(open_purchase, sure=options.yes)
+
+    def open_paid(service: PaidService, asked: Settings, identity: str) -> PaidPurchase:
+        return buyer_of(service, options.yes).open(asked, identity)
+
     found = evaluated(rows, subjects, open_paid, progress_display())
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))

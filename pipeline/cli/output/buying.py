@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import Any
 
 import click
 
 from pipeline.cli.output.console import notice, on_terminal, progress_display
-from pipeline.decisions import NO_DECISIONS, Decisions
-from pipeline.files.paths import AnyPath
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.buyer import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
-from pipeline.settings import Settings
 
-__all__ = ["described", "described_files", "open_purchase"]
+__all__ = ["buyer_of", "described", "described_files"]
 
 
-def open_purchase(
-    service: PaidService,
-    settings: Settings,
-    identity: str,
-    sure: bool,
-    plan_only: bool = False,
-    decisions: Decisions = NO_DECISIONS,
-    earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
-) -> PaidPurchase:
-    """Open the purchase of a job; see `PaidPurchase` for the arguments.
+def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
+    """Return a buyer that prints the estimate before it buys.
 
-    Before it buys, it prints the estimate. On a terminal it asks, unless the user is sure
-    (``--yes``) or the cost has a limit.
+    On a terminal it asks, unless the user is sure (``--yes``) or the cost has a limit.
     """
 
     def confirm(estimate: Estimate) -> bool:
@@ -42,16 +29,7 @@ def open_purchase(
         click.echo(described(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
-    return PaidPurchase(
-        service,
-        settings,
-        identity,
-        progress_display(),
-        confirm,
-        plan_only=plan_only,
-        decisions=decisions,
-        earlier=earlier,
-    )
+    return PaidBuyer(service, progress_display(), confirm)
 
 
 def described(service: PaidService, estimate: Estimate) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.inputs import find_files
+from pipeline.classification.inputs import find_files
 from pipeline.errors import InputError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,23 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
-from pipeline.quoting import quoted
+from pipeline.quoting import listed, quoted
 from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
+from pipeline.wording import option
 
-__all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", "is_file"]
+__all__ = [
+    "Found",
+    "InputFile",
+    "are_several",
+    "default_folder",
+    "files_and_folder",
+    "find_files",
+    "is_file",
+]
 
 WILDCARDS = ("*", "?", "[")
+
+log = logging.getLogger("pipeline")
 
 HIDDEN = (".", "_")
 """The prefixes of names that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
@@ -71,6 +83,29 @@ def is_file(path: AnyPath, storage: Storage) -> bool:
     if isinstance(path, CloudPath):
         return storage.kind(path) == "file"
     return is_seen(path) and not path.is_dir()
+
+
+def files_and_folder(
+    paths: Sequence[AnyPath], output: AnyPath | None, output_format: Format | None, storage: Storage
+) -> tuple[AnyPath, Sequence[InputFile]]:
+    """Return the folder of the outputs, and the tables that paths name; see `find_files`.
+
+    Raises:
+        InputError, SettingsError: as by `find_files`; also if the output is not a folder.
+    """
+    folder = output or default_folder(paths, storage)
+    # A folder that is there may have the name of a table.
+    named = isinstance(output, Path) and has_table_suffix(output) and not output.is_dir()
+    if named or is_file(folder, storage):
+        raise SettingsError(
+            f"{folder} is not a folder, and there are several inputs.",
+            f"Name a folder: {option('output', 'DIR')}.",
+        )
+    found = find_files(paths, folder, output_format, storage)
+    if found.skipped:
+        names = listed([str(path) for path in found.skipped])
+        log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
+    return folder, found.files
 
 
 def find_files(
@@ -132,7 +167,9 @@ def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_C
     """Yield the files that one path names."""
     if _is_folder(path, storage):
         if resolved(path) == resolved(output):
-            raise SettingsError(f"{path} is the input.", "Write elsewhere: --output DIR.")
+            raise SettingsError(
+                f"{path} is the input.", f"Write elsewhere: {option('output', 'DIR')}."
+            )
         if isinstance(path, CloudPath):
             yield from _objects_in(path, output, storage)
         else:
@@ -269,5 +306,6 @@ def _check_outputs(found: dict[AnyPath, AnyPath]) -> None:
         if other != path:
             raise SettingsError(
                 f"{other} and {path} would both be written to {output}.",
-                "Give the folder above both, or run them apart with another --output DIR.",
+                "Give the folder above both, or run them apart with another "
+                f"{option('output', 'DIR')}.",
             )

@@ -1,0 +1,418 @@
+"""Classifies several files: each is a job, and those that are done are skipped the next time."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pipeline.answers import System
+from pipeline.classification.cloud_sink import existing
+from pipeline.classification.inputs import InputFile
+from pipeline.classification.job import ignore
+from pipeline.classification.manifest import was_done
+from pipeline.classification.plan import Plan
+from pipeline.classification.provenance import part_of
+from pipeline.classification.request import Job, Request
+from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
+from pipeline.errors import LedgerError, PipelineError
+from pipeline.file_options import Format
+from pipeline.files.atomic import remove_draft
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, stamp
+from pipeline.money import ZERO, difference, plain, total
+from pipeline.processes import as_completed
+from pipeline.progress import Advance, Progress
+from pipeline.purchases import CostLimitReached, identity_of_files
+from pipeline.tables import format_of, local_table, output_format_of, sha256_of
+from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
+
+__all__ = ["STATES", "FileOutcome", "Run", "left_of_limit", "outcomes", "plans", "severity"]
+
+Run: TypeAlias = Callable[[Job, Progress | None], Summary]
+"""Runs a job; the progress is that to show, if it is not the caller's own."""
+
+Manifest: TypeAlias = Mapping[str, Any]
+
+SEVERITY = (0, 3, 2)
+"""The exit codes of files from the best to the worst; all others end the run."""
+
+STATES = {
+    "done": "done",
+    "skipped": "done before",
+    "failed": "failed",
+    "stopped": "stopped, can be continued",
+    "not_started": "not started",
+}
+"""The states of files, for people."""
+
+COUNTED = (*NOT_FAILED, "failed")
+"""The statuses of a system that a manifest counts, with those of failed calls together."""
+
+TERMINATED = 143
+
+log = logging.getLogger("pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """How the job of a file ended.
+
+    Attributes:
+        file: the file, and its output.
+        state: ``done``; ``skipped``, because it was done before; ``failed``; or ``stopped`` before
+            its end, so that the same call continues it.
+        exit_code: the exit code that the command line would have for the file alone.
+        cost_usd: what its job has cost, with what may have been billed, US dollars.
+        summary: what was done; None if nothing was written.
+        error: why the job failed, or which rows have too few matches.
+    """
+
+    file: InputFile
+    state: Literal["done", "skipped", "failed", "stopped"]
+    exit_code: int
+    cost_usd: Decimal = ZERO
+    summary: Summary | None = None
+    error: PipelineError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON types."""
+        failed = self.error if self.state == "failed" else None
+        return {
+            "input": str(self.file.path),
+            "output": str(self.file.output),
+            "state": self.state,
+            "exit_code": self.exit_code,
+            "cost_usd": plain(self.cost_usd),
+            **({"error": failed.message, "hint": failed.hint} if failed else {}),
+            "summary": self.summary and self.summary.to_dict(),
+        }
+
+
+def outcomes(
+    files: Sequence[InputFile], request: Request, run: Run, begin: Callable[[], object] = ignore
+) -> Iterator[FileOutcome]:
+    """Run the job of each file and yield its outcome, until the run must stop.
+
+    With the embedded engine, several files are classified at once if there are at least as many as
+    the processes that the user asks for, the largest first. Otherwise, each file in turn gets all
+    processes. A paid service has one buyer, whose ledger and rate limit hold for all files, so
+    there, too, the files take turns.
+
+    Args:
+        files: the files.
+        request: what is asked of each.
+        run: runs a job; other processes do it, too.
+        begin: what each other process does first.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+        EngineError: a process died.
+    """
+    jobs = request.settings.jobs
+    if request.buyer is None and jobs != "auto" and 1 < jobs <= len(files):
+        found = _at_once(files, request, run, begin, jobs)
+    else:
+        found = _in_turn(files, request, run)
+    for outcome in found:
+        yield outcome
+        if outcome.exit_code not in SEVERITY:
+            return
+
+
+def plans(
+    files: Sequence[InputFile], request: Request
+) -> tuple[dict[AnyPath, Plan], dict[AnyPath, PipelineError]]:
+    """Return the plan for each file, whose limits are those of all files, or why there is none.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+    """
+    found: dict[AnyPath, Plan] = {}
+    failures: dict[AnyPath, PipelineError] = {}
+    earlier = [EarlierRuns(file, request) for file in files]
+    for before in earlier:
+        try:
+            found[before.file.path] = before.plan()
+        except LedgerError:
+            raise
+        except PipelineError as error:
+            failures[before.file.path] = error
+    left: dict[Any, Decimal] = {}
+    for plan in found.values():  # those of the day and the month as found last
+        left.update(plan.purchase.left)
+    left.pop("job", None)
+    if (of_all := left_of_limit(earlier, request)) is not None:
+        left["files"] = of_all
+    for path, plan in found.items():
+        found[path] = replace(plan, purchase=replace(plan.purchase, left=left))
+    return found, failures
+
+
+def severity(code: int) -> int:
+    """Return how bad the exit code of a file is; higher is worse."""
+    return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
+
+
+def left_of_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal | None:
+    """Return what the jobs of all files leave of their cost limit, US dollars; None without one.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+    """
+    if request.buyer is None or request.buyer.max_cost is None:
+        return None
+    return max(ZERO, difference(request.buyer.max_cost, *(each.cost_usd for each in earlier)))
+
+
+def _in_turn(files: Sequence[InputFile], request: Request, run: Run) -> Iterator[FileOutcome]:
+    started = time.monotonic()
+    earlier = [EarlierRuns(file, request) for file in files]
+    spent = [before.cost_usd for before in earlier]
+    whole = total(spent)
+    for number, before in enumerate(earlier):
+        log.info("File %d of %d", number + 1, len(files))
+        others = difference(whole, spent[number])
+        left = _with_what_is_left(request, others, time.monotonic() - started)
+        outcome = _tried(before, left, run)
+        whole = total([others, outcome.cost_usd])
+        yield _with_limit_of_all(outcome, request, whole)
+
+
+def _at_once(
+    files: Sequence[InputFile], request: Request, run: Run, begin: Callable[[], object], jobs: int
+) -> Iterator[FileOutcome]:
+    alone = replace(request, settings=replace(request.settings, jobs=1), storage=Storage())
+    work = partial(_in_worker, alone, run, begin, os.getpid())
+    begun: dict[AnyPath, InputFile] = {}
+
+    def beginning() -> Iterator[InputFile]:
+        for file in sorted(files, key=_size, reverse=True):
+            begun[file.path] = file
+            yield file
+
+    try:
+        ended = as_completed(work, beginning(), jobs, "A process of the run")
+        for number, outcome in enumerate(ended, 1):
+            file, state = begun.pop(outcome.file.path), STATES[outcome.state]
+            log.info("%d of %d files: %s %s", number, len(files), file.path, state)
+            yield outcome
+    finally:
+        for file in begun.values():  # its process was killed
+            if isinstance(file.output, Path):
+                remove_draft(file.output.resolve())
+
+
+def _in_worker(
+    request: Request, run: Run, begin: Callable[[], object], parent: int, file: InputFile
+) -> FileOutcome:
+    """Run the job of a file in a process of its own."""
+    begin()
+
+    @contextmanager
+    def while_parent_lives(rows: int) -> Iterator[Advance]:  # noqa: ARG001 - see Progress
+        def check(_: int) -> None:
+            if os.getppid() != parent:
+                raise SystemExit(TERMINATED)
+
+        check(0)
+        yield check
+
+    return _tried(EarlierRuns(file, request), request, run, while_parent_lives)
+
+
+def _size(file: InputFile) -> int:
+    path = file.path
+    return path.stat().st_size if isinstance(path, Path) and path.is_file() else 0
+
+
+def _with_what_is_left(request: Request, spent: Decimal, seconds: float) -> Request:
+    """Return the request with what is left of the limits of cost and time, which are of all files.
+
+    `spent` is what the jobs of all other files have cost, US dollars; `seconds` is how long this
+    run has taken so far.
+    """
+    buyer = request.buyer
+    if buyer is None:
+        return request
+    cost, duration = buyer.max_cost, buyer.max_duration
+    left = buyer.limited(
+        cost and max(ZERO, difference(cost, spent)),
+        duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
+    )
+    return replace(request, buyer=left)
+
+
+def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -> FileOutcome:
+    """Let a stop at the cost limit state that of all files: the job knew what was left of it."""
+    buyer, summary = request.buyer, outcome.summary
+    if buyer is None or buyer.max_cost is None or summary is None:
+        return outcome
+    stopped = summary.parked
+    if not isinstance(stopped, CostLimitReached):
+        return outcome
+    hint = (
+        f"{option('max_cost')} is for all files together: {plain(spent)} USD of "
+        f"{plain(buyer.max_cost)} USD are used. Raise it and {THEN_RUN_AGAIN}: it continues."
+    )
+    parked = replace(stopped, message=f"{outcome.file.path}: {stopped.message}", hint=hint)
+    return replace(outcome, summary=replace(summary, parked=parked))
+
+
+def _tried(
+    before: EarlierRuns, request: Request, run: Run, progress: Progress | None = None
+) -> FileOutcome:
+    file = before.file
+    try:
+        if done := before.done:
+            return _skipped(before, done)
+        with request.open(file.path, file.output) as job:
+            summary = run(job, progress)
+    except LedgerError:
+        raise
+    except PipelineError as error:
+        return FileOutcome(file, "failed", error.exit_code, before.cost_so_far(), error=error)
+    if summary.parked:
+        return FileOutcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
+    too_few = summary.too_few_matches(request.settings.fail_if_no_match)
+    return FileOutcome(file, "done", _code(summary, too_few), _cost(summary), summary, too_few)
+
+
+def _skipped(before: EarlierRuns, done: Manifest) -> FileOutcome:
+    file, settings = before.file, before.request.settings
+    if before.close_finished(done):
+        log.info("%s: its job was still open in the ledger, and is closed now", file.path)
+    failed = done["exit_state"] != "complete"
+    more = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
+    log.info("%s: done before, the same input and settings%s", file.path, Words(more))
+    summary = _summary_of(done, settings.systems)
+    too_few = summary.too_few_matches(settings.fail_if_no_match)
+    return FileOutcome(file, "skipped", _code(summary, too_few), _cost_of(done), error=too_few)
+
+
+def _code(summary: Summary, too_few: PipelineError | None) -> int:
+    if too_few is not None:
+        return too_few.exit_code
+    return 3 if summary.failed else 0
+
+
+def _cost(summary: Summary) -> Decimal:
+    paid = summary.paid
+    return total([paid.confirmed_usd, paid.at_risk_usd]) if paid else ZERO
+
+
+class EarlierRuns:
+    """What earlier runs did for a file."""
+
+    def __init__(self, file: InputFile, request: Request) -> None:
+        self.file = file
+        self.request = request
+        self._seen: tuple[object, Manifest | None] | None = None
+
+    @property
+    def done(self) -> Manifest | None:
+        """The manifest of an output that the same job has written, complete and unchanged.
+
+        None if there is no such output, or if calls that failed are to be bought again. The files
+        are not hashed again unless they changed since.
+        """
+        stamps = stamp(self.file.path), stamp(self.file.output)
+        if self._seen is None or None in stamps or stamps != self._seen[0]:
+            self._seen = stamps, self._done()
+        return self._seen[1]
+
+    @property
+    def cost_usd(self) -> Decimal:
+        """What they paid, if that counts towards a limit."""
+        if self.request.buyer is None or self.request.buyer.max_cost is None:
+            return ZERO
+        with suppress(PipelineError):  # reported when it is the file's turn
+            if done := self.done:
+                return _cost_of(done)
+        return self.cost_so_far()
+
+    def cost_so_far(self) -> Decimal:
+        """Return what the open job of the file has cost; it may have bought before it failed."""
+        buyer = self.request.buyer
+        return ZERO if buyer is None else buyer.spent_on(self._identity)
+
+    def close_finished(self, done: Manifest) -> bool:
+        """Close the job of the file, which is done; return whether it was open."""
+        buyer = self.request.buyer
+        return buyer is not None and buyer.close_finished(self._identity, _paid(done))
+
+    def plan(self) -> Plan:
+        """Plan the job of the file; a run skips it if it is done, whatever the ledger has."""
+        if done := self.done:
+            counts: list[Any] = [part_of(done, "plan").get(name) for name in Plan(0, 0).row_counts]
+            if all(isinstance(count, int) for count in counts):  # anybody may have changed them
+                return Plan(*counts)
+        with self.request.open(self.file.path, self.file.output) as job:
+            return job.plan()
+
+    @property
+    def _identity(self) -> str:
+        return identity_of_files(self.request.settings, self.file.path, self.file.output)
+
+    def _done(self) -> Manifest | None:
+        request, buyer = self.request, self.request.buyer
+        if buyer is not None and buyer.retry_failed:
+            return None
+        output = existing(self.file.output, request.storage)
+        found = output.manifest
+        known = self._input(found) if found else None
+        if known is None:
+            return None
+        fingerprint, input_format = known
+        output_format = output_format_of(self.file.output, request.output_format, input_format)
+        files = request.files(input_format, output_format)
+        endpoint = None if buyer is None else buyer.endpoint
+        same = was_done(found, fingerprint, request.settings, files, endpoint)
+        return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
+
+    def _input(self, found: Manifest) -> tuple[str, Format] | None:
+        """Return the SHA-256 and the format of an input; None if it is missing or surely another.
+
+        An object is not read: if its version is that in the manifest, so is everything else.
+        """
+        path, stated = self.file.path, self.request.input_format
+        if isinstance(path, Path):
+            if not path.is_file():
+                return None
+            with local_table(path, self.request.storage) as (table, _):
+                return sha256_of(table), format_of(table, stated)
+        match found:
+            case {
+                "input": {"path": place, "version": version, "sha256": str(digest)},
+                "files": {"input_format": input_format},
+            } if place == str(path) and version == self.request.storage.version(path):
+                return digest, stated or input_format
+        return None
+
+
+def _cost_of(done: Manifest) -> Decimal:
+    """Return what the job of a file that is done has cost, with what it may have cost."""
+    return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
+
+
+def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
+    """Return what the job of a file that is done did, as far as an exit code depends on it."""
+    recorded = part_of(part_of(done, "summary"), "systems")
+    counts = {system: part_of(recorded, system) for system in systems}
+    statuses = {
+        system: {kind: n for kind in COUNTED if isinstance(n := each.get(kind), int)}
+        for system, each in counts.items()
+    }
+    return Summary(0, {name: SystemSummary(each, ZERO) for name, each in statuses.items()}, ZERO, 0)
+
+
+def _paid(done: Manifest) -> Mapping[str, Any]:
+    return done["summary"]["paid"] or {}
