@@ -112,9 +112,12 @@ class Review:
 
     @classmethod
     def of(cls, decisions: Decisions, system: System) -> Review | None:
-        """Return what decisions say of the codes of a system; None if they say of none."""
-        shown = [each for each in decisions.about(system) if each.best and not each.batch]
-        kept = sum(each.code == each.best for each in shown)
+        """Return what decisions say of the codes of a system; None if they say of none.
+
+        A decision that names no model says nothing of the code that was shown.
+        """
+        shown = [each for each in decisions.about(system) if each.model and not each.batch]
+        kept = sum(each.code == each.best != "" for each in shown)
         none_fits = sum(not each.code for each in shown)
         return cls(kept, len(shown) - kept - none_fits, none_fits) if shown else None
 

@@ -20,17 +20,9 @@ from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
 from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.general_codes import is_general
-from pipeline.engine.training import (
-    Dataset,
-    Examples,
-    Task,
-    Trained,
-    history_recipe,
-    history_task,
-    work,
-)
+from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
 from pipeline.engine.training.dataset import reading
-from pipeline.engine.training.train import train
+from pipeline.engine.training.train import train, work
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Display
@@ -155,7 +147,8 @@ def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     )
     yield (
         f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
-        f"among 10: {_percent(right['10'])}; calibration error {held['calibration_error']:.3f}"
+        f"among 10: {_percent(right['10'])}; right {table.levels_above(about['system'])[2]}: "
+        f"{_percent(held['broad'])}; calibration error {held['calibration_error']:.3f}"
     )
     yield _ok_line(held["ok"])
     flips = held["flips"]
@@ -202,7 +195,9 @@ def skipped_rows(dataset: Dataset) -> Iterator[str]:
 
 
 def _retired(dataset: Dataset) -> Iterator[str]:
-    ended = list(_ended(dataset))
+    ended = [
+        (code, rows, dataset.retirements[code]) for code, rows in dataset.retired.most_common()
+    ]
     kept = [(code, rows, end) for code, rows, end in ended if end.successor]
     lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
     if kept:
@@ -211,12 +206,6 @@ def _retired(dataset: Dataset) -> Iterator[str]:
     if lost:
         most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
         yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
-
-
-def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
-    """Yield (code, rows, end) for the retired codes, the most frequent first."""
-    for code, rows in dataset.retired.most_common():
-        yield code, rows, dataset.retirements[code]
 
 
 def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
@@ -287,14 +276,23 @@ def _headline(trained: Trained, system: System) -> dict[str, float]:
     Returns:
         ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
         rows whose code is not a division or segment; ``stated``: how often the first code is right
-        to the depth of the buyer's code; ``general``: how many first codes are a division or a
-        segment.
+        to the depth of the buyer's code; ``broad``: how often its first two digits are right;
+        ``general``: how many first codes are a division or a segment.
     """
     specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
     hits = trained.hits()[specific]
     general = [is_general(system, code) for code in trained.found[:, 0].tolist()]
-    figures = {f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)}
-    return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
+    right, first = trained.truth.tolist(), trained.found[:, 0].tolist()
+    broad = [
+        table.cut(system, a, 2) == table.cut(system, b, 2)
+        for a, b in zip(right, first, strict=True)
+    ]
+    return {
+        **{f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)},
+        "stated": _share(_stated(trained, system)),
+        "broad": _share(broad),
+        "general": _share(general),
+    }
 
 
 def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:

@@ -36,7 +36,9 @@ def test_a_history_becomes_a_model_and_a_summary(
     assert command("train", written(tmp_path / "h.csv", rows()), *ONLY) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].startswith("  right code first: ")
-    assert lines[2].partition("; ")[0].count(" %") == lines[2].count("%") == 3
+    exact, division, error = lines[2].split("; ")
+    assert exact.count(" %") == 3
+    assert division.startswith("right division: ") and error.startswith("calibration error ")
     assert lines[0] == "cpv: learned 40 rows with 3 codes, can answer with 3"
     assert lines[1].startswith("  held back 4 rows")
     assert lines[-1] == "model: model"

@@ -77,20 +77,21 @@ def test_it_says_what_is_accepted_and_how_many_rows_go_through() -> None:
 
 def test_it_says_how_many_of_the_shown_codes_people_kept(tmp_path: Path) -> None:
     shown = [
-        chose("Supply of road salt", "34927100", best="34927100", confidence=0.9),
-        chose("Salt for icy roads", "34927100", best="34927100", confidence=0.8),
-        chose("Gritting of roads", "90630000", best="34927100", confidence=0.7),
-        nothing_fits("Lot 2", best="45000000", confidence=0.2),
-        chose("Office chairs", "39112000", best="39112000", batch="1"),  # nobody looked at it
-        chose("Diesel fuel", "09134100"),  # no code was shown
+        chose("Supply of road salt", "34927100", best="34927100", model="engine"),
+        chose("Salt for icy roads", "34927100", best="34927100", model="engine"),
+        chose("Gritting of roads", "90630000", best="34927100", model="engine"),
+        chose("Winter service", "90630000", model="engine"),  # in place of no code
+        nothing_fits("Lot 2", best="45000000", model="engine"),
+        chose("Office chairs", "39112000", best="39112000", model="engine", batch="1"),
+        chose("Diesel fuel", "09134100"),  # of an expert, to whom no code was shown
     ]
     path = write(tmp_path / "d.jsonl", shown)
     found = pipeline.evaluate(decisions=path, system="cpv")
-    said = "People kept 2 of 4 codes (50.0 %), changed 1, and found that no code fits for 1."
+    said = "People kept 2 of 5 codes (40.0 %), changed 2, and found that no code fits for 1."
     assert said in str(found).splitlines()
     assert said.replace(" %", "\N{NO-BREAK SPACE}%") in found.to_html()
-    assert json.loads(found.to_json())["review"] == {"kept": 2, "changed": 1, "none_fits": 1}
-    assert found.review is not None and found.review.shares["changed"].value == 0.25
+    assert json.loads(found.to_json())["review"] == {"kept": 2, "changed": 2, "none_fits": 1}
+    assert found.review is not None and found.review.shares["changed"].value == 0.4
 
 
 def test_a_labelled_table_has_no_verdicts() -> None:

@@ -11,6 +11,7 @@ HELD_BACK = {
     "rows": 5,
     "repeats": 0,
     "right": {"1": 0.5, "5": 0.6, "10": 0.7},
+    "broad": 0.8,
     "ok": {"confidence": 0.4123, "rows": 0.25, "right": 0.8, "right_at_least": 0.67},
     "calibration_error": 0.01,
     "flips": {"changed": 0.1, "better": 0.02, "worse": 0.05},
@@ -32,6 +33,7 @@ def test_one_row_is_not_called_rows() -> None:
     first, held_back, right, *_ = model_summary(figures, Path("m")).splitlines()
     assert first == "psc: learned 1 row with 1 code, can answer with 4"
     assert held_back.startswith("  held back 1 row;")
+    assert "among 10: 70 %; right group: 80 %; " in right
     assert right.endswith("; calibration error 0.010")  # as evaluate calls it
 
 
