@@ -59,7 +59,8 @@ NO_MONEY: Final = "insufficient_quota"
 
 NO_CHOICE = "the model named none of the candidates"
 
-HINT = "are the name of the language model and the request fields right?"
+WRONG_ADDRESS = "does the address end in /v1, and is the name of the model right?"
+WRONG_FIELDS = "are the name of the model and the request fields right?"
 
 FLAT_OBJECT: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"\w+")
@@ -125,8 +126,9 @@ def _failure(
             return Passing("REQUEST_CHANGED", None, _quoted(status, message))
     if outcome := by_status(status, headers, message):
         return outcome
-    if is_json and 400 <= status <= 499:
-        return Stray(status, f"{_quoted(status, message)} ({HINT})")
+    if status == 404 or (is_json and 400 <= status <= 499):
+        hint = WRONG_ADDRESS if status == 404 else WRONG_FIELDS
+        return Stray(status, f"{_quoted(status, message)} ({hint})")
     return stray(status, headers)
 
 

@@ -233,7 +233,8 @@ def test_a_text_that_a_router_flags_says_nothing_of_the_key() -> None:
 
 
 CHANGED = Passing("REQUEST_CHANGED", None, "HTTP 400, Unsupported parameter")
-HINT = "(are the name of the language model and the request fields right?)"
+HINT = "(are the name of the model and the request fields right?)"
+WHERE = "(does the address end in /v1, and is the name of the model right?)"
 
 
 @pytest.mark.parametrize(
@@ -254,10 +255,10 @@ HINT = "(are the name of the language model and the request fields right?)"
         (500, b"Internal Server Error", Unconfirmed("HTTP_500")),
         (502, error(), Unconfirmed("HTTP_502")),
         (504, b"", Unconfirmed("HTTP_504")),
-        (404, error("no such model 'x'"), Stray(404, f"HTTP 404, no such model 'x' {HINT}")),
-        (404, {"error": "model not found"}, Stray(404, f"HTTP 404, model not found {HINT}")),
-        (404, {"detail": "Not Found"}, Stray(404, f"HTTP 404, Not Found {HINT}")),
-        (404, b"page not found", Stray(404, "HTTP 404, not a response of the service")),
+        (404, error("no such model 'x'"), Stray(404, f"HTTP 404, no such model 'x' {WHERE}")),
+        (404, {"error": "model not found"}, Stray(404, f"HTTP 404, model not found {WHERE}")),
+        (404, {"detail": "Not Found"}, Stray(404, f"HTTP 404, Not Found {WHERE}")),
+        (404, b"page not found", Stray(404, f"HTTP 404, without a message {WHERE}")),
         (422, {}, Stray(422, f"HTTP 422, without a message {HINT}")),
         (400, error("'response_format' is unknown"),
          Stray(400, f"HTTP 400, 'response_format' is unknown {HINT}")),
