@@ -125,27 +125,19 @@ class Chat(Interface):
         return replace(got, body=asked.record(got.body))
 
     def _adapted(self, sent: bytes, refusal: bytes) -> bool:
-        """Change what a refusal names; return whether requests differ from the one sent now."""
-        refused = _refused_fields(json_object(refusal))
-        for name in refused & ADAPTED.keys() & json.loads(sent).keys():
-            if name in self._fields and self._may_change(name):
-                self._change(name, ADAPTED[name])
-            if name not in self._fields:
-                return True
-        return False
+        """Change what a refusal names; return whether requests differ from the one sent now.
 
-    def _may_change(self, name: str) -> bool:
-        """Return whether a field was not changed before, and is not a wish of the user."""
-        is_wish = ADAPTED[name] is None and name in self._model.fields
-        return not is_wish and ADAPTED[name] not in self._changed
-
-    def _change(self, name: str, other: str | None) -> None:
-        fields = dict(self._fields)
-        value = fields.pop(name)
-        self._fields = fields if other is None else {other: value} | fields
-        self._changed.add(name)
-        instead = f"has {other} in its place" if other else "does without it"
-        log.info("The server does not accept %s: each request %s.", name, instead)
+        What the user wants is not left out, and nothing is changed twice.
+        """
+        refused = _refused_fields(json_object(refusal)) & json.loads(sent).keys()
+        for name, other in ADAPTED.items():
+            is_wish = other is None and name in self._model.fields
+            if name in refused & self._fields.keys() and not is_wish and other not in self._changed:
+                rest = {key: value for key, value in self._fields.items() if key != name}
+                self._fields = rest if other is None else rest | {other: self._fields[name]}
+                self._changed.add(name)
+                log.info("The server does not accept %s: requests go without it.", name)
+        return bool(refused & ADAPTED.keys() - self._fields.keys())
 
 
 def _schema(candidates: int) -> dict[str, Any]:

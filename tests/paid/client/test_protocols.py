@@ -115,7 +115,7 @@ def test_temperature_is_left_out_once_it_is_refused(caplog: pytest.LogCaptureFix
     chat = Chat(model())
     with caplog.at_level(logging.INFO):
         assert refused(chat, REFUSED_TEMPERATURE) == "REQUEST_CHANGED"
-    assert "does not accept temperature: each request does without it" in caplog.text
+    assert "does not accept temperature: requests go without it" in caplog.text
     assert "temperature" not in sent(chat)
     assert isinstance(refused(chat, REFUSED_TEMPERATURE), Stray)
 
