@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
-from pipeline.paid.client.records import is_record
+from pipeline.paid.client.chat_responses import is_record
 from pipeline.paid.ledger import CallEnded
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement

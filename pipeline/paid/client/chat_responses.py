@@ -1,4 +1,4 @@
-"""Reads the responses of language models: the one module that knows their errors and answers."""
+"""Keeps and reads the responses of language models: knows their records, errors and answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
-from pipeline.answers import Match
+from pipeline.answers import Match, System
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
     Answered,
@@ -24,8 +25,7 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
 )
-from pipeline.paid.client.prices import NUMBER, decoded, printable, read_usage
-from pipeline.paid.client.records import Asked
+from pipeline.paid.client.prices import NUMBER, TokenPrices, decoded, printable, read_usage
 from pipeline.paid.client.statuses import (
     LONGEST_WAIT,
     WITHOUT_ANSWER,
@@ -35,7 +35,7 @@ from pipeline.paid.client.statuses import (
     stray,
 )
 
-__all__ = ["LETTERS", "NONE", "read_chat"]
+__all__ = ["LETTERS", "NONE", "Asked", "is_record", "read_chat", "read_record"]
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRST"
 """What the candidates are called: one token each, and none is the beginning of another."""
@@ -67,6 +67,60 @@ WORD: Final = re.compile(r"\w+")
 DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+MAGIC: Final = b"chat/1 "
+"""How a record begins, and no JSON; so a kept response says by itself which protocol it is of."""
+
+
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model was asked, without the text: enough to read its response years later.
+
+    Attributes:
+        system: the classification system.
+        prompt: the version of the prompt.
+        tool: the version of this package, whose engine found the candidates.
+        token_prices: what tokens cost, as the user said when this was asked.
+        candidates: the codes to choose from, each with its title and the engine's confidence; the
+            first is A, the next B.
+        changed: whether the client has changed its requests because of this response.
+    """
+
+    system: System
+    prompt: int
+    tool: str
+    token_prices: TokenPrices
+    candidates: tuple[tuple[str, str, float], ...]
+    changed: bool = False
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The candidates as the engine's matches, the best first."""
+        return tuple(Match(*candidate) for candidate in self.candidates)
+
+    def record(self, response: bytes) -> bytes:
+        """Return the record of a response."""
+        return MAGIC + _encoder.encode(self) + b"\n" + response
+
+
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder(Asked)
+
+
+def is_record(body: bytes) -> bool:
+    """Return whether a body begins like a record."""
+    return body.startswith(MAGIC)
+
+
+def read_record(body: bytes) -> tuple[Asked, bytes] | None:
+    """Return what a record says was asked, and the response; None if it is none, or damaged."""
+    if not is_record(body):
+        return None
+    asked, _, response = body[len(MAGIC) :].partition(b"\n")
+    try:
+        return _decoder.decode(asked), response
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def read_chat(status: int, headers: Mapping[str, str], asked: Asked, response: bytes) -> Outcome:

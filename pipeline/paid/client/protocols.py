@@ -12,11 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from pipeline.answers import Match, System
-from pipeline.paid.client.chat_responses import LETTERS, NONE
+from pipeline.paid.client.chat_responses import LETTERS, NONE, Asked, is_record
 from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.prompt import PROMPT, SYSTEM, user_message
-from pipeline.paid.client.records import Asked, is_record
 from pipeline.paid.client.statuses import json_object
 from pipeline.paid.client.urls import BaseUrl, match_url
 from pipeline.versions import VERSIONS

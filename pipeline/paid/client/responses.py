@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pipeline.answers import Match
-from pipeline.paid.client.chat_responses import read_chat
+from pipeline.paid.client.chat_responses import read_chat, read_record
 from pipeline.paid.client.outcomes import (
     Answered,
     Charged,
@@ -28,7 +28,6 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.prices import Price, number, printable, read_price
-from pipeline.paid.client.records import read_record
 from pipeline.paid.client.statuses import (
     MAX_BODY,
     WITHOUT_ANSWER,

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.answers import Match
+from pipeline.paid.client.chat_responses import Asked
 from pipeline.paid.client.prices import TokenPrices
-from pipeline.paid.client.records import Asked
 
 PRICES = TokenPrices(Decimal("0.15"), Decimal("0.60"))
 FREE = TokenPrices(Decimal(0), Decimal(0))

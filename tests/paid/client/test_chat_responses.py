@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from pipeline.answers import Match
 from pipeline.money import ZERO
+from pipeline.paid.client.chat_responses import MAGIC, read_record
 from pipeline.paid.client.outcomes import (
     Answered,
     InsufficientBalance,
@@ -27,7 +28,6 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
 )
-from pipeline.paid.client.records import MAGIC, read_record
 from pipeline.paid.client.responses import MAX_BODY, read_response
 from pipeline.paid.policy import judge
 from tests.paid.client.chats import (
