@@ -65,7 +65,7 @@ LONGEST = (
     "tests/paid/test_partial.py",
     "tests/paid/test_purchase.py",
     "tests/paid/test_parked_purchase.py",
-    "tests/cli/test_standard_streams.py",
+    "tests/cli/test_job_standard_streams.py",
     "tests/cli/test_closed_streams.py",
     "tests/cli/test_signals.py",
     "tests/cli/test_run.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +19,7 @@ from pipeline.answers import System
 from pipeline.classification.file_sink import FileSink
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.decisions import decisions_in
-from pipeline.errors import PipelineError
+from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.files.paths import is_seen
 from pipeline.quoting import command
@@ -26,9 +28,12 @@ from pipeline.tables import output_format_of
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
+    import httpx
+
     from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
     from pipeline.paid.ledger.totals import OpenJob
+    from pipeline.paid.service import PaidService
 
 __all__ = [
     "Finding",
@@ -37,8 +42,10 @@ __all__ = [
     "check_installation",
     "check_ledger",
     "check_metrics",
+    "check_service",
     "checked",
 ]
+
 
 Verdict = Literal["ok", "warning", "error"]
 
@@ -236,3 +243,95 @@ def _with_room(what: str, file: Path) -> Finding:
     """Return that a file can be written, or that the disk has little room for it."""
     folder = _folder(what, file.absolute().parent)
     return Finding(what, "ok", f"{file} can be written") if folder.verdict == "ok" else folder
+
+
+KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
+
+PATIENCE_S = 10.0
+
+ABOUT_STATUS = {
+    404: "; only the first call shows whether the address is right",
+    405: ", as expected: GET buys nothing",
+}
+
+
+def check_service(service: PaidService) -> Iterator[Finding]:
+    """Check the key, the locks and the connection; one request is sent, which buys nothing."""
+    from pipeline.paid.client.urls import in_the_clear
+
+    if service.is_demo:
+        yield Finding("key", "warning", "no API key: demo requests only, 10 an hour", KEY_HINT)
+    elif not service.api_key:
+        yield Finding("key", "ok", "no API key; servers of your own seldom need one")
+    elif in_the_clear(service.base_url):
+        yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
+    else:
+        found = "has a valid form; only the first call shows whether it is right"
+        yield Finding("key", "ok", found)
+    yield checked("locks", _locks, service)
+    yield from _connection(service)
+
+
+def _locks(service: PaidService) -> Finding:
+    from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
+
+    try:
+        with buyer_lock(service.base_url, service.key_fingerprint, wait=False):
+            if service.ledger.exists():
+                with ledger_lock(service.ledger, service.base_url, wait=False):
+                    pass
+    except LedgerError as error:
+        return Finding("locks", "warning", error.message, error.hint)
+    return Finding("locks", "ok", "no other run buys with this key or ledger")
+
+
+def _connection(service: PaidService) -> Iterator[Finding]:
+    import httpx
+
+    from pipeline.paid.client.client import cause
+    from pipeline.paid.client.urls import match_url
+
+    chat = service.chat is not None
+    url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
+    try:
+        response, seconds = asyncio.run(_asked(url))
+    except (httpx.HTTPError, TimeoutError, OSError) as error:
+        hint = "Check --base-url, the network, the proxy and the service's certificate."
+        found = f"{service.base_url} does not answer ({cause(error)[0]})"
+        yield Finding("service", "error", found, hint)
+        return
+    status = response.status_code
+    about = f"HTTP {status}{ABOUT_STATUS.get(status, '')}"
+    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
+    if status in (301, 302, 307, 308):
+        hint = "Use the address that it redirects to as --base-url."
+        yield Finding("service", "error", f"{found} and redirects", hint)
+    else:
+        yield Finding("service", "ok", found)
+    yield from _clock(response)
+
+
+async def _asked(url: str) -> tuple[httpx.Response, float]:
+    """Send a GET request without the key: the service sells answers to POST requests only."""
+    import httpx
+
+    from pipeline.paid.client.transport import Transport
+
+    transport = Transport(httpx.URL(url))
+    started = time.perf_counter()
+    async with httpx.AsyncClient(transport=transport) as client:
+        response = await asyncio.wait_for(client.get(url), PATIENCE_S)
+    return response, time.perf_counter() - started
+
+
+def _clock(response: httpx.Response) -> Iterator[Finding]:
+    try:
+        service_time = parsedate_to_datetime(response.headers["date"]).timestamp()
+    except (KeyError, ValueError):
+        return
+    off = time.time() - service_time
+    found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
+    if abs(off) > CLOCK_OFF_S:
+        yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")
+    else:
+        yield Finding("clock", "ok", "agrees with the service's")

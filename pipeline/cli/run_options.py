@@ -1,16 +1,19 @@
-"""The options of ``run``, ``plan`` and ``doctor``, each declared once."""
+"""The options of a job, those for buying among them, each declared once."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
+    BUYING,
     TABLE,
     AddressPath,
     DialectOptions,
@@ -19,19 +22,176 @@ from pipeline.cli.options import (
     of_fields,
     option,
 )
-from pipeline.cli.paid_options import PaidOptions
 from pipeline.cli.settings_file import settings_file
+from pipeline.errors import SettingsError
 from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
+from pipeline.files.regular import read_text
 from pipeline.languages import LANGUAGES
 from pipeline.processes import Jobs
-from pipeline.settings import TEXT_COLUMNS, EngineName, Settings, parse_systems
+from pipeline.settings import KEY_VARIABLE, TEXT_COLUMNS, EngineName, Settings, parse_systems
 
-if TYPE_CHECKING:  # --help needs no engine
+if TYPE_CHECKING:  # imported if there is a service
     from pipeline.decisions import Decisions
     from pipeline.engine.model import ModelFolder
+    from pipeline.paid.service import PaidService
 
-__all__ = ["CONFIG", "RunOptions"]
+__all__ = ["CONFIG", "PaidOptions", "RunOptions", "check_no_terms"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidOptions:
+    """The options for buying, in the order of the help; `PaidService` checks most of them."""
+
+    base_url: str | None = option(
+        "The paid service; without it the embedded engine answers.",
+        BUYING,
+        metavar="URL",
+        essential=True,
+        example="https://api.example.com",
+    )
+    api_key_file: Path | None = option(
+        f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
+        BUYING,
+        type=click.Path(path_type=Path),
+        essential=True,
+        example="api-key.txt",
+    )
+    language_model: str | None = option(
+        "Let this language model choose among the codes that the engine finds. The URL is then an "
+        "OpenAI-compatible API, such as http://localhost:8080/v1.",
+        BUYING,
+        metavar="NAME",
+        example="qwen3",
+    )
+    token_prices: str | None = option(
+        "What its tokens cost, US dollars per million input and output tokens, such as 0.15/0.60; "
+        "0 for your own server.",
+        BUYING,
+        metavar="IN/OUT",
+        example="0.15/0.60",
+    )
+    request_fields: tuple[str, ...] = option(
+        "One more field of its requests, such as reasoning_effort=low, or max_tokens=2000 for a "
+        "model that reasons; null leaves one out.",
+        BUYING,
+        metavar="NAME=JSON",
+        example=["reasoning_effort=low"],
+    )
+    rate: str | None = option(
+        "The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour without a key; "
+        "none for a language model]",
+        BUYING,
+        metavar="N/WINDOW",
+        example="100/min",
+    )
+    max_cost: str | None = option(
+        "Stop (resumable) before this job costs more, US dollars.",
+        BUYING,
+        metavar="USD",
+        essential=True,
+        example="5.00",
+    )
+    max_cost_per_day: str | None = option(
+        "Stop (resumable) before all jobs with this key and ledger cost more in a UTC day.",
+        BUYING,
+        metavar="USD",
+        example="20.00",
+    )
+    max_cost_per_month: str | None = option(
+        "The same for a calendar month (UTC).", BUYING, metavar="USD", example="200.00"
+    )
+    max_price: str = option(
+        "Stop (resumable) if one call costs more, US dollars.",
+        BUYING,
+        metavar="USD",
+        default="0.01",
+    )
+    max_duration: str | None = option(
+        "Stop (resumable) after this time, such as 90min or 6h.",
+        BUYING,
+        metavar="TIME",
+        example="6h",
+    )
+    yes: bool = option("Buy without asking.", BUYING)
+    ledger: Path | None = option(
+        "The file of answers and payments.  [default: in your data folder]",
+        BUYING,
+        example="ledger.db",
+    )
+    max_age: str | None = option(
+        "Buy answers again that are older, such as 30d.", BUYING, metavar="TIME", example="365d"
+    )
+    retry_failed: bool = option("Buy calls again that failed for good.", BUYING)
+    on_unconfirmed: Literal["retry", "hold"] = option(
+        "What to do if an answer was lost that may have been billed.", BUYING, default="retry"
+    )
+    timeout: str = option("The time limit of one request.", BUYING, metavar="TIME", default="60s")
+    workers: int = option("Concurrent requests.", BUYING, default=16)
+    burst: bool = option("Send as fast as the limit allows, not evenly.", BUYING)
+    wait: bool = option("Wait for another run, demo limits and long pauses.", BUYING)
+    ignore_pause: bool = option("Send even if the service asked to wait.", BUYING)
+
+    def service(self) -> PaidService | None:
+        """Return the paid service to buy from; None without a base URL.
+
+        Raises:
+            SettingsError: an option has a wrong value, or the key file cannot be read.
+        """
+        if not self.base_url:
+            return None
+        from pipeline.cli.output.console import warn
+        from pipeline.paid.service import PaidService
+
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            given = of_fields(PaidService, self) | {"api_key": self._api_key()}
+            unset = {each.name for each in fields(PaidOptions) if given.get(each.name) == ""}
+            service = PaidService(**{each: given[each] for each in given if each not in unset})
+        for warning in warned:
+            warn(str(warning.message))
+        return service
+
+    def _api_key(self) -> str | None:
+        if self.api_key_file is None:
+            return None
+        try:
+            return read_text(self.api_key_file)
+        except (OSError, UnicodeDecodeError) as error:
+            # The name may be the key itself, and so may what cannot be decoded: repeat neither.
+            reason = error.strerror or error if isinstance(error, OSError) else "it is not UTF-8"
+            raise SettingsError(
+                f"The file of the API key cannot be read: {reason}.",
+                "Give --api-key-file the path of a text file that holds only the key.",
+            ) from error
+
+
+def check_no_terms() -> None:
+    """Refuse terms of buying on the command line of a job that buys nothing.
+
+    Probably the service was forgotten, or the variable that should name it is empty. Settings files
+    and variables may have terms for other jobs, ``--yes`` agrees to any cost, also to none, and
+    ``--ledger`` names what ``doctor`` checks without a service, too.
+
+    Raises:
+        SettingsError: there are some.
+    """
+    context = click.get_current_context()
+    terms = {field.name for field in fields(PaidOptions)} - {"base_url", "yes", "ledger"}
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in terms
+        and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        names = ", ".join(given)
+        verb, them = ("is", "it") if len(given) == 1 else ("are", "them")
+        raise SettingsError(
+            f"{names} {verb} for buying answers, and no paid service is named.",
+            f"Name the service, --base-url URL, or leave {them} out: the embedded engine is free.",
+        )
+
 
 ANSWER, ENGINE, OUTPUT = "Answer", "Embedded engine", "Output"
 

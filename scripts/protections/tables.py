@@ -57,7 +57,7 @@ PROTECTIONS = (
         "standard output is sent nothing of a table that fails",
         "temporary = Path(folder) / name",
         'temporary = Path("/dev/stdout")',
-        "tests/cli/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
+        "tests/cli/test_job_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
     ),
     Protection(
         "one writer for each output",

@@ -264,7 +264,7 @@ def test_people_read_what_to_do_below_what_is_wrong(service: Service) -> None:
 
 def test_a_warning_about_the_options_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", "tp_0123456789")
-    monkeypatch.setattr("pipeline.cli.service_health.check_service", lambda _: ())
+    monkeypatch.setattr("pipeline.cli.health.check_service", lambda _: ())
     options = ["--systems", "naics", "--base-url", "http://example.invalid", "--json"]
     done = CliRunner().invoke(doctor, options, standalone_mode=False)
     assert done.stderr.count("unencrypted") == 1

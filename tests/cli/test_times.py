@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.cli.output.times import iso, utc
+from pipeline.cli.output.ledger import iso, utc
 
 
 @pytest.mark.parametrize(

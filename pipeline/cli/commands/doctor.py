@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, destinations, run
 from pipeline.cli.ledger_options import ledger_place
-from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, unknown_variables
@@ -76,9 +76,8 @@ def _separate_findings(options: RunOptions) -> Iterator[Finding]:
 
 def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
     """Check the options together, if each is sound by itself, and the service."""
-    from pipeline.cli.health import Finding
+    from pipeline.cli.health import Finding, check_service
     from pipeline.cli.job import asked
-    from pipeline.cli.service_health import check_service
 
     try:
         check_files_apart(options)

@@ -14,13 +14,13 @@ from click.core import ParameterSource
 
 from pipeline.answers import System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option
 from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.paid_options import PaidOptions, check_no_terms
+from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.json_errors import JsonErrors
+from pipeline.cli.command import JsonErrors
 from pipeline.cli.ledger_options import (
     check_apart,
     confirm_pruning,
@@ -31,13 +31,14 @@ from pipeline.cli.output.ledger import (
     attempt_lines,
     book_figures,
     book_lines,
+    counted,
     job_figures,
     job_lines,
     megabytes,
     open_job_figures,
     open_job_lines,
+    print_problems,
 )
-from pipeline.cli.output.verification import counted, print_problems
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.checks import odd_times, usable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.option_groups import OptionGroups
+from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import parameters
 from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables

@@ -12,8 +12,8 @@ import click
 
 from pipeline.answers import System
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.cli.output.times import iso, utc
+from pipeline.cli.output.ledger import iso, utc
 from pipeline.money import plain, total
 from pipeline.text_table import aligned
 

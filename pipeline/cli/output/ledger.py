@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
-from pipeline.cli.output.times import iso, utc
+from pipeline.cli.output.console import say
 from pipeline.money import plain
 from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
 from pipeline.purchases import IN_MEMORY
@@ -17,13 +20,56 @@ __all__ = [
     "attempt_lines",
     "book_figures",
     "book_lines",
+    "counted",
     "is_in_memory",
+    "iso",
     "job_figures",
     "job_lines",
     "megabytes",
     "open_job_figures",
     "open_job_lines",
+    "print_problems",
+    "utc",
 ]
+
+
+PRINTED = 100
+"""Problems that are printed; badly damaged books may have a million."""
+
+
+def counted(problems: Iterator[str]) -> tuple[list[str], int]:
+    """Return the first problems, in words, and how many there are."""
+    first = list(islice(problems, PRINTED))
+    return first, len(first) + sum(1 for _ in problems)
+
+
+def print_problems(
+    first: Sequence[str], count: int, totals: str, figures: Mapping[str, Any] | None
+) -> None:
+    """Print the first problems, and what was checked; as JSON if there are figures."""
+    if figures is not None:
+        say(json.dumps({**figures, "problems": count, "first_problems": first}))
+        return
+    more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
+    agree = [] if count else ["everything agrees"]
+    say("\n".join([*first, *more, totals, *agree]))
+
+
+def utc(seconds: float | None) -> str:
+    """Return a time since 1970 for people, such as ``2026-01-31 02:15:00``; "" for None."""
+    found = iso(seconds)
+    return "" if found is None else found[:19].replace("T", " ")
+
+
+def iso(seconds: float | None) -> str | None:
+    """Return a time since 1970 in ISO 8601; damaged books may hold any number."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return "no time"
+
 
 DIGITS_OF_DIGEST = 12
 

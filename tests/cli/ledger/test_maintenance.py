@@ -80,7 +80,7 @@ def test_verify_lists_what_is_wrong_and_exits_with_8(
     out = lines(capsys)
     assert out[0].startswith("attempt 1 cost 9 USD, but its body says 0.0000")
     assert len(out) == 10
-    monkeypatch.setattr("pipeline.cli.output.verification.PRINTED", 2)
+    monkeypatch.setattr("pipeline.cli.output.ledger.PRINTED", 2)
     assert command("verify") == 8
     assert lines(capsys)[2] == "and 7 more"
     assert command("verify", "--json", "--jobs", 2) == 8

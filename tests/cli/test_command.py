@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.app import app
+from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import plan, run
 from pipeline.cli.commands.train import train
-from pipeline.cli.option_groups import OptionGroups
 
 OF_NO_GROUP = ["--config", "--help"]
 
