@@ -21,6 +21,7 @@ from pipeline.wording import option_name
 
 __all__ = [
     "BUYING",
+    "GONE",
     "SETTINGS_FILE",
     "TABLE",
     "AddressPath",
@@ -43,6 +44,15 @@ SETTINGS_FILE = f"{__name__}.settings_file"
 
 TABLE, BUYING = "Table", "Paid service"
 """Groups of options that several commands have."""
+
+
+GONE = {
+    "--dry-run": "To see what a run would do and cost: tender-pipeline plan",
+    "--back-off": "It is called --roll-up.",
+    "--preset": "Name the columns: --text-column Title --text-column Description",
+    "--endpoint-url": "Set the variable AWS_ENDPOINT_URL to the address.",
+}
+"""What to write in place of options that people expect."""
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]

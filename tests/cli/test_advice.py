@@ -13,6 +13,7 @@ import pytest
 
 from pipeline import wording
 from pipeline.cli.app import COMMANDS, app
+from pipeline.cli.options import GONE
 from pipeline.paid.ledger import Ledger
 from pipeline.wording import Words
 from tests.cli.conftest import Capture, Command
@@ -28,9 +29,6 @@ WORDED = ("beside", "both", "csv_option", "excel_option", "option", "read_as", "
 
 PROSE = {"and", "has", "made", "model", "needs", "or", "with", "writes"}
 """Words that follow the name of the tool, or of a command, in sentences."""
-
-GONE = {"--back-off", "--dry-run", "--endpoint-url", "--preset"}
-"""Options that there are not, for which a message names what to use."""
 
 
 def rendered(node: ast.AST) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.options import parameters
+from pipeline.cli.options import GONE, parameters
 from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
@@ -22,15 +22,6 @@ if TYPE_CHECKING:  # --help needs no figures
     from pipeline.files.paths import AnyPath
 
 __all__ = ["check_files_apart", "destinations", "plan", "run"]
-
-
-GONE = {
-    "--dry-run": "To see what a run would do and cost: tender-pipeline plan",
-    "--back-off": "It is called --roll-up.",
-    "--preset": "Name the columns: --text-column Title --text-column Description",
-    "--endpoint-url": "Set the variable AWS_ENDPOINT_URL to the address.",
-}
-"""What to write in place of options that people expect."""
 
 
 class _JobCommand(OptionGroups):
