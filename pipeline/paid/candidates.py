@@ -21,22 +21,18 @@ TEXTS_AT_ONCE = 32
 
 
 def with_candidates(
-    orders: Iterator[CallToBuy], systems: Sequence[System], model: str
+    calls: Iterator[CallToBuy], systems: Sequence[System], model: str
 ) -> Iterator[CallToBuy]:
-    """Return orders with their candidates, and log what the texts are sent to.
+    """Yield calls with their candidates, found some texts at a time, before these are sent.
 
-    The candidates are found some texts at a time, before these are sent.
+    The log says first which model the texts go to.
     """
-    log.info("The texts go to %s.", model)
-    return _found(orders, systems)
-
-
-def _found(orders: Iterator[CallToBuy], systems: Sequence[System]) -> Iterator[CallToBuy]:
     from pipeline.engine import Engine  # other purchases do not need it
 
+    log.info("The texts go to %s.", model)
     engine = Engine(systems, top=len(LETTERS))
-    while some := [*islice(orders, TEXTS_AT_ONCE * len(systems))]:
-        texts = [*dict.fromkeys(order.call.text for order in some)]
+    while some := [*islice(calls, TEXTS_AT_ONCE * len(systems))]:
+        texts = [*dict.fromkeys(each.call.text for each in some)]
         (answers,) = engine.answers([texts])
         found = {
             (system, text): answer.matches
@@ -44,6 +40,6 @@ def _found(orders: Iterator[CallToBuy], systems: Sequence[System]) -> Iterator[C
             for text, answer in zip(texts, answers[system], strict=True)
             if isinstance(answer, Matched)
         }
-        for order in some:
-            key = order.call.system, order.call.text
-            yield replace(order, candidates=found.get(key, ()))
+        for each in some:
+            key = each.call.system, each.call.text
+            yield replace(each, candidates=found.get(key, ()))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from pipeline.answers import Match, System
 from pipeline.money import ZERO
+from pipeline.paid.client import statuses
 from pipeline.paid.client.outcomes import (
     Answered,
     InsufficientBalance,
@@ -26,14 +27,6 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.prices import NUMBER, TokenPrices, decoded, printable, read_usage
-from pipeline.paid.client.statuses import (
-    LONGEST_WAIT,
-    WITHOUT_ANSWER,
-    by_status,
-    json_object,
-    stated_wait,
-    stray,
-)
 
 __all__ = ["LETTERS", "NONE", "Asked", "is_record", "read_chat", "read_record"]
 
@@ -54,9 +47,6 @@ OF_THE_TEXT: Final = frozenset(
 )
 """Codes of errors for which the same text would be refused again."""
 
-NO_MONEY: Final = "insufficient_quota"
-"""The code or type of a 429 that is about money; some services use such words for rate limits."""
-
 NO_CHOICE = "the model named none of the candidates"
 
 WRONG_ADDRESS = "does the address end in /v1, and is the name of the model right?"
@@ -64,7 +54,6 @@ WRONG_FIELDS = "are the name of the model and the request fields right?"
 
 FLAT_OBJECT: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"\w+")
-DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
 PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
@@ -134,11 +123,11 @@ def read_chat(status: int, headers: Mapping[str, str], asked: Asked, response: b
     """
     if status == 204 and not asked.candidates:
         return Answered((), ZERO)
-    content = json_object(response)
+    content = statuses.json_object(response)
     if 200 <= status <= 299:
         if isinstance(content, dict) and content.get("error") and not content.get("choices"):
             return _error_of_a_success(status, headers, content, asked)
-        if status not in WITHOUT_ANSWER:
+        if status not in statuses.WITHOUT_ANSWER:
             return _success(content, asked)
     return _failure(status, headers, content, asked)
 
@@ -168,7 +157,7 @@ def _failure(
         case 403 if is_json:
             return Refused("MODERATED", message, None) if _flagged(error) else Unauthorized(message)
         case 429:
-            is_money = NO_MONEY in names
+            is_money = "insufficient_quota" in names  # as a word, some services say it of rates
             return InsufficientBalance(message) if is_money else RateLimited(_wait(headers))
         case 408 | 409 | 425 | 503 | 529:
             return Passing(f"HTTP_{status}", _wait(headers), _quoted(status, message))
@@ -178,12 +167,12 @@ def _failure(
             return Refused(min(of_text).upper(), message, None)
         case 400 | 422 if asked.changed:
             return Passing("REQUEST_CHANGED", None, _quoted(status, message))
-    if outcome := by_status(status, headers, message):
+    if outcome := statuses.by_status(status, headers, message):
         return outcome
     if status == 404 or (is_json and 400 <= status <= 499):
         hint = WRONG_ADDRESS if status == 404 else WRONG_FIELDS
         return Stray(status, f"{_quoted(status, message)} ({hint})")
-    return stray(status, headers)
+    return statuses.stray(status, headers)
 
 
 def _error(content: dict[str, Any] | str) -> Mapping[str, Any]:
@@ -325,8 +314,8 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     """
     exact = _seconds(headers.get("retry-after-ms", ""))
     if exact is not None:
-        return min(exact / 1000, LONGEST_WAIT)
-    if (asked := stated_wait(headers)) is not None:
+        return min(exact / 1000, statuses.LONGEST_WAIT)
+    if (asked := statuses.stated_wait(headers)) is not None:
         return asked
     limits = [
         _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
@@ -334,7 +323,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         if headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0"
     ]
     waits = [wait for wait in limits if wait]
-    return min(max(waits), LONGEST_WAIT) if waits else None
+    return min(max(waits), statuses.LONGEST_WAIT) if waits else None
 
 
 def _seconds(stated: str) -> float | None:
@@ -342,6 +331,7 @@ def _seconds(stated: str) -> float | None:
     stated = stated.strip()
     if NUMBER.fullmatch(stated):
         return float(stated) if not stated.startswith("-") else None
-    if DURATION.fullmatch(stated):
-        return sum(float(size) * SECONDS[unit] for size, unit in PART.findall(stated))
+    parts = PART.findall(stated)
+    if parts and "".join(size + unit for size, unit in parts) == stated:
+        return sum(float(size) * SECONDS[unit] for size, unit in parts)
     return None

@@ -21,7 +21,8 @@ from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, Pro
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.protocols import Chat, Interface, Question
-from pipeline.paid.client.responses import MAX_BODY, is_surely_free, is_whole
+from pipeline.paid.client.responses import is_surely_free, is_whole
+from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.client.transport import OverHttpx, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key
 
@@ -412,8 +413,9 @@ def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> htt
         "Content-Type": "application/json",
         "User-Agent": "tender-pipeline",
     }
-    key = () if api_key is None else (protocol.key_header(checked_key(api_key)),)
-    return httpx.Headers(headers | dict(key))
+    name, before = protocol.key_header
+    key = {} if api_key is None else {name: before + checked_key(api_key)}
+    return httpx.Headers(headers | key)
 
 
 def _failed(body: Body, error: Failure, detail: str) -> NotSent | Lost:

@@ -57,13 +57,13 @@ class LanguageModel:
         Raises:
             SettingsError: one of them is wrong.
         """
-        if name is None and (token_prices is not None or fields):
+        if name is None and token_prices is None and not fields:
+            return None
+        if name is None:
             raise SettingsError(
                 "token_prices and request_fields are for a language model, and none is named.",
                 f"Name it{beside('language_model', 'NAME')}, or leave them out.",
             )
-        if name is None:
-            return None
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise SettingsError(
                 f"language_model is {name!r}.",
@@ -125,12 +125,10 @@ def _prices(stated: object) -> TokenPrices:
         raise SettingsError(
             "token_prices is missing: what does a call of the language model cost?", _PRICES_HINT
         )
-    parts = stated.split("/") if isinstance(stated, str) else stated
-    amounts: list[Any] = [*parts] if isinstance(parts, list | tuple) else [parts]
+    parts: Any = stated.replace(" ", "").split("/") if isinstance(stated, str) else stated
     try:
-        prices = [
-            usd("token_prices", part.strip() if isinstance(part, str) else part) for part in amounts
-        ]
+        amounts = parts if isinstance(parts, list | tuple) else [parts]
+        prices = [usd("token_prices", amount) for amount in amounts]
     except SettingsError as error:
         raise SettingsError(error.message, _PRICES_HINT) from None
     if len(prices) == 1 and not prices[0]:

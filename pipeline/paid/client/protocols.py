@@ -42,15 +42,17 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Interface:
-    """The protocol of the interface."""
+    """The protocol of the interface.
+
+    Attributes:
+        key_header: the header for the key, and what is before the key in it.
+    """
+
+    key_header = "X-API-Key", ""
 
     def url(self, base_url: BaseUrl, system: System) -> str:
         """Return the address for questions about a system."""
         return match_url(base_url, system)
-
-    def key_header(self, api_key: str) -> tuple[str, str]:
-        """Return the header with the key."""
-        return "X-API-Key", api_key
 
     def content(self, question: Question) -> bytes | None:
         """Return the body of a request; None if nothing need be asked."""
@@ -79,6 +81,8 @@ class Chat(Interface):
         model: the language model.
     """
 
+    key_header = "Authorization", "Bearer "
+
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._fields = model.request_fields
@@ -87,10 +91,6 @@ class Chat(Interface):
     def url(self, base_url: BaseUrl, system: System) -> str:  # noqa: ARG002
         """Return the address for all questions."""
         return f"{base_url}/chat/completions"
-
-    def key_header(self, api_key: str) -> tuple[str, str]:
-        """Return the header with the key."""
-        return "Authorization", f"Bearer {api_key}"
 
     def content(self, question: Question) -> bytes | None:
         """Return the request; None if there is nothing to choose from."""

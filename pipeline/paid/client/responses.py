@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pipeline.answers import Match
+from pipeline.paid.client import statuses
 from pipeline.paid.client.chat_responses import read_chat, read_record
 from pipeline.paid.client.outcomes import (
     Answered,
@@ -28,17 +29,8 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.prices import Price, number, printable, read_price
-from pipeline.paid.client.statuses import (
-    MAX_BODY,
-    WITHOUT_ANSWER,
-    by_status,
-    json_object,
-    stated_wait,
-    stray,
-)
 
 __all__ = [
-    "MAX_BODY",
     "is_surely_free",
     "is_whole",
     "read_response",
@@ -71,24 +63,24 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
     Args:
         status: the HTTP status.
         headers: the headers; only a refusal's matter.
-        body: the bytes; more than `MAX_BODY` are unreadable.
+        body: the bytes; more than `MAX_BODY` of `statuses` are unreadable.
     """
     named = {name.lower(): value for name, value in headers.items()}
     if (record := read_record(body)) is not None:
         return read_chat(status, named, *record)
-    content = json_object(body)
+    content = statuses.json_object(body)
     if isinstance(content, dict) and _is_failure(content):
         return _charged(_failure(status, named, content), content)
     if 200 <= status <= 299:
         outcome = _success(content)
-        if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
+        if status not in statuses.WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
-    return _charged(by_status(status, named, "") or stray(status, named), content)
+    return _charged(statuses.by_status(status, named, "") or statuses.stray(status, named), content)
 
 
 def is_whole(body: bytes) -> bool:
     """Return whether a body is a JSON object to its end; a part of one never is."""
-    return not isinstance(json_object(body), str)
+    return not isinstance(statuses.json_object(body), str)
 
 
 def is_surely_free(status: int, body: bytes) -> bool:
@@ -116,15 +108,15 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
         case "INSUFFICIENT_BALANCE":
             return InsufficientBalance(message)
         case "RATE_LIMIT_EXCEEDED":
-            return RateLimited(stated_wait(headers))
+            return RateLimited(statuses.stated_wait(headers))
         case "INTERNAL_ERROR":
-            return Passing(error, stated_wait(headers))
+            return Passing(error, statuses.stated_wait(headers))
     if status == 403:
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
-        return Passing(error, stated_wait(headers))
+        return Passing(error, statuses.stated_wait(headers))
     refused = Refused(error, message, None)
-    return by_status(status, headers, message) or _priced(content, refused)
+    return statuses.by_status(status, headers, message) or _priced(content, refused)
 
 
 def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:

@@ -28,7 +28,8 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
 )
-from pipeline.paid.client.responses import MAX_BODY, read_response
+from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.policy import judge
 from tests.paid.client.chats import (
     ASKED,

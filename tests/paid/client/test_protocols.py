@@ -194,4 +194,4 @@ def test_the_interface_is_asked_as_ever() -> None:
         interface.content(Question("cpv", 'a "b" ü')) == '{"description": "a \\"b\\" ü"}'.encode()
     )
     assert interface.url(BaseUrl("https://x"), "psc") == "https://x/api/psc/match"
-    assert interface.key_header(KEY) == ("X-API-Key", KEY)
+    assert interface.key_header == ("X-API-Key", "")

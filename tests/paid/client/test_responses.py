@@ -24,7 +24,8 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongCurrency,
 )
-from pipeline.paid.client.responses import MAX_BODY, read_response
+from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.statuses import MAX_BODY
 from tests.paid.client.bodies import COMPACT, DETAILED, NO_LIST, SEEDS, failure, priced, with_items
 
 NOT_JSON = "the body is not JSON, or not all of it arrived"
