@@ -128,12 +128,13 @@ def _prices(stated: object) -> TokenPrices:
     parts: Any = stated.replace(" ", "").split("/") if isinstance(stated, str) else stated
     try:
         amounts = parts if isinstance(parts, list | tuple) else [parts]
-        prices = [usd("token_prices", amount) for amount in amounts]
+        prices = [Decimal(plain(usd("token_prices", amount))) for amount in amounts]
     except SettingsError as error:
         raise SettingsError(error.message, _PRICES_HINT) from None
     if len(prices) == 1 and not prices[0]:
         prices *= 2
-    if len(prices) != 2 or any(price >= TOO_DEAR or _decimals(price) < FINEST for price in prices):
+    exact = all(p < TOO_DEAR and int(p.as_tuple().exponent) >= FINEST for p in prices)
+    if len(prices) != 2 or not exact:
         raise SettingsError(f"token_prices is {stated!r}.", _PRICES_HINT)
     return TokenPrices(*prices)
 
@@ -142,11 +143,6 @@ _PRICES_HINT = (
     "Write US dollars per million input and output tokens, such as 0.15/0.60, or 0 for your own "
     f"server{beside('token_prices', 'IN/OUT')}."
 )
-
-
-def _decimals(price: Decimal) -> int:
-    exponent = price.as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
 
 
 def _fields(given: Any) -> Mapping[str, Any]:

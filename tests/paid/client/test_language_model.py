@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, localcontext
 from typing import Any
 
 import pytest
@@ -63,6 +63,12 @@ def test_every_cost_is_exact_and_can_be_stored(
     assert is_storable(cost)
     millionths = int(one * 10**12) * read + int(other * 10**12) * written
     assert plain(cost) == plain(Decimal(millionths).scaleb(-18))
+
+
+def test_prices_are_exact_whatever_a_notebook_does_to_decimals() -> None:
+    with localcontext(Context(prec=3, traps=[Inexact])):
+        model = named("m", "0.123456789/1.000000000001", None)
+        assert plain(model.usual_prices[1]) == "0.000564641972500256"
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", 7])
