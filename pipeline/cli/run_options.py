@@ -126,7 +126,12 @@ class PaidOptions:
     on_unconfirmed: Literal["retry", "hold"] = option(
         "What to do if an answer was lost that may have been billed.", BUYING, default="retry"
     )
-    timeout: str = option("The time limit of one request.", BUYING, metavar="TIME", default="60s")
+    timeout: str | None = option(
+        "The time limit of one request.  [default: 60s, or 5min for a language model]",
+        BUYING,
+        metavar="TIME",
+        example="60s",
+    )
     workers: int = option("Concurrent requests.", BUYING, default=16)
     burst: bool = option("Send as fast as the limit allows, not evenly.", BUYING)
     wait: bool = option("Wait for another run, demo limits and long pauses.", BUYING)

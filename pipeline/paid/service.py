@@ -73,7 +73,7 @@ class PaidService:
             ``{"max_tokens": 2000}`` for a model that reasons; None as a value leaves one out.
         max_price: the maximum price of a call, US dollars; a call that costs more stops its job.
         max_duration: how long a run may buy before it stops, such as ``6h``.
-        timeout: how long an attempt may take.
+        timeout: how long an attempt may take; None for 60s, or 5min for a language model.
         burst: send as soon as the limit allows, instead of evenly.
         wait: wait for another run with this key or ledger, for the demo limit, and for pauses of
             more than an hour that the service asks for.
@@ -118,7 +118,7 @@ class PaidService:
         max_cost: Usd | None = None,
         max_price: Usd = MAX_PRICE,
         max_duration: Duration | None = None,
-        timeout: Duration = "60s",
+        timeout: Duration | None = None,
         burst: bool = False,
         wait: bool = False,
         ignore_pause: bool = False,
@@ -152,7 +152,7 @@ class PaidService:
             "max_cost_per_month": _limit("max_cost_per_month", given["max_cost_per_month"]),
             "max_price": usd("max_price", given["max_price"]),
             "max_duration": _duration("max_duration", given["max_duration"]),
-            "timeout": _timeout(given["timeout"]),
+            "timeout": _timeout(given["timeout"], "5min" if chat else "60s"),
             "max_age": _duration("max_age", given["max_age"]),
             "on_unconfirmed": given["on_unconfirmed"],
         }
@@ -332,8 +332,8 @@ def _duration(name: str, value: Duration | None) -> timedelta | None:
     return None if value is None else timedelta(seconds=seconds(name, value))
 
 
-def _timeout(value: Duration) -> timedelta:
-    timeout = timedelta(seconds=seconds("timeout", value))
+def _timeout(value: Duration | None, usual: str) -> timedelta:
+    timeout = timedelta(seconds=seconds("timeout", usual if value is None else value))
     if not timeout:
         raise SettingsError(
             "timeout must be greater than zero.",

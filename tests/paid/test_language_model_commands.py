@@ -175,6 +175,15 @@ def test_python_names_arguments_in_errors() -> None:
         pipeline.PaidService("http://127.0.0.1:1/v1", language_model="m", token_price="0")  # type: ignore[call-arg]
 
 
+def test_a_language_model_may_take_minutes_unless_the_user_says_otherwise() -> None:
+    model: dict[str, Any] = {"language_model": "m", "token_prices": 0}
+    for terms, seconds in ((model, 300), (model | {"timeout": "1s"}, 1), ({}, 60)):
+        service = pipeline.PaidService("http://127.0.0.1:1/v1", **terms)
+        assert service.timeout.total_seconds() == seconds
+    with pytest.raises(pipeline.SettingsError, match="greater than zero"):
+        pipeline.PaidService("http://127.0.0.1:1", timeout="0s")
+
+
 def test_texts_that_go_out_unencrypted_are_warned_of() -> None:
     with pytest.warns(UserWarning, match=r"the texts go to http://models\.example/v1 unencrypted"):
         pipeline.PaidService("http://models.example/v1", language_model="m", token_prices=0)
