@@ -251,6 +251,11 @@ class Bin:
     confidence: float | None
     right: Share
 
+    @property
+    def name(self) -> str:
+        """The tenth: ``80 to 90 %``."""
+        return f"{100 * self.low:.0f} to {100 * self.high:.0f} %"
+
 
 @dataclass(frozen=True, slots=True)
 class Point:

@@ -24,7 +24,7 @@ from pipeline.charts import (
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Figures, Share, shown_depths
 from pipeline.evaluation.phrases import left_out_lines, percent, right_word, rows, within
-from pipeline.evaluation.sections import sections
+from pipeline.evaluation.sections import Section, sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.wording import option
@@ -37,27 +37,18 @@ QUARTERS = (25, 50, 75, 100)
 Named = Sequence[tuple[str, Evaluated]]
 
 
-def _accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
+def _accuracy_by_level(named: Named, section: Section, narrow: bool = False) -> Markup:
     """Draw how often the right code is found, by level, for subjects with their CSS classes.
 
     A narrow drawing is for a phone.
     """
     depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
-    groups = {}
-    texts = []
-    for depth in depths:
-        groups[depth.name] = [_bar(style, each.figures.at(depth)) for style, each in named]
-        for _, each in named:
-            first = each.figures.at(depth)[1]
-            right = f"{percent(first.value)} right first, {within(first)}"
-            texts.append(f"{each.name}, {depth.name}: {right}.")
-    return bars(
-        groups,
-        ("first", "among 5", "among 10"),
-        title="How often the right code is found, by level",
-        description=" ".join(texts),
-        narrow=narrow,
-    )
+    groups = {
+        depth.name: [_bar(style, each.figures.at(depth)) for style, each in named]
+        for depth in depths
+    }
+    columns = ("first", "among 5", "among 10")
+    return bars(groups, columns, title=section.title, description=section.words, narrow=narrow)
 
 
 def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
@@ -71,7 +62,7 @@ def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
                 share=each.right.value,
                 interval=each.right.interval,
                 rows=each.right.rows,
-                text=f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
+                text=f"confidence {each.name}: {rows(each.right.rows)}, "
                 f"{percent(each.right.value)} right, {within(each.right)}",
             )
             for each in subject.figures.bins
@@ -82,18 +73,12 @@ def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
     )
 
 
-def _surest_rows(named: Named, narrow: bool = False) -> Markup:
+def _surest_rows(named: Named, section: Section, narrow: bool = False) -> Markup:
     """Draw the accuracy of the most confident rows; for a phone, if it should be narrow."""
-    drawn = [Curve(style, _points(each.figures)) for style, each in named]
-    texts = [
-        f"{each.name}: the most confident quarter, half, three quarters and all of the rows are "
-        f"right for {', '.join(point.text for point in curve.points if point.text)}."
-        for (_, each), curve in zip(named, drawn, strict=True)
-    ]
     return curves(
-        drawn,
-        title="Accuracy of the most confident rows",
-        description=" ".join(texts),
+        [Curve(style, _points(each.figures)) for style, each in named],
+        title=section.title,
+        description=section.words,
         axes=("share of the rows taken, the most confident first, %", "right first, %"),
         narrow=narrow,
     )
@@ -126,8 +111,7 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 def page(found: Findings) -> str:
     """Return the page as text."""
     named = list(zip("ab", found.subjects, strict=False))
-    figures = found.subjects[0].figures
-    shown = sections(found)
+    figures, shown = found.subjects[0].figures, sections(found)
     return (
         _templates()
         .get_template("page.html.j2")
@@ -135,9 +119,8 @@ def page(found: Findings) -> str:
             found=found,
             named=named,
             drawn=_drawn(found),
-            headline=next(each for each in shown if each.name == "headline"),
             sections=shown,
-            charts=_charts(named),
+            charts=_charts(named, {each.name: each for each in shown}),
             word=right_word(figures),
             level=figures.broad.depth.name,
             full_code=figures.measured != STATED,
@@ -147,13 +130,17 @@ def page(found: Findings) -> str:
     )
 
 
-def _charts(named: Named) -> dict[str, tuple[Markup, Markup | None]]:
+def _charts(named: Named, shown: Mapping[str, Section]) -> dict[str, tuple[Markup, Markup | None]]:
     """Return the chart of each section that has one, and how it is drawn for a phone."""
+    levels, curve = shown["levels"], shown["curve"]
     confidence = Markup("").join(_confidence_and_accuracy(*each) for each in named)
     return {
-        "levels": (_accuracy_by_level(named), _accuracy_by_level(named, narrow=True)),
+        "levels": (
+            _accuracy_by_level(named, levels),
+            _accuracy_by_level(named, levels, narrow=True),
+        ),
         "confidence": (confidence, None),
-        "curve": (_surest_rows(named), _surest_rows(named, narrow=True)),
+        "curve": (_surest_rows(named, curve), _surest_rows(named, curve, narrow=True)),
     }
 
 

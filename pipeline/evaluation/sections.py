@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import (
     SOURCE_ROWS,
     TOPS,
+    Bin,
     Figures,
     GroupFigures,
+    Pair,
     Share,
     broad,
     shown_depths,
@@ -46,6 +49,10 @@ KEY = ("", "key")
 
 COUNTED = [("share", "n"), ("95 % interval", "n"), ("rows", "n")]
 
+NONE = Share(0, 0)
+
+Line = TypeVar("Line")
+
 _Named = Sequence[tuple[str, Figures]]
 
 
@@ -71,6 +78,17 @@ class Section:
     notes: Sequence[str] = ()
     for_page: bool = False
 
+    @property
+    def words(self) -> str:
+        """The figures in words, for those who do not see a chart of them."""
+        lines = (
+            ", ".join(
+                f"{name} {cell}".strip() for (name, _), cell in zip(self.columns, row, strict=True)
+            )
+            for row in self.rows
+        )
+        return ". ".join(lines)
+
     def without_key(self) -> Section:
         """Return the table of a single subject, which needs no letter."""
         if KEY not in self.columns:
@@ -89,22 +107,66 @@ def sections(found: Findings) -> list[Section]:
 
 def _sections(found: Findings) -> Iterator[Section]:
     named = [(letter, each.figures) for letter, each in zip(LETTERS, found.subjects, strict=False)]
-    word = right_word(named[0][1])
+    figures = named[0][1]
+    word = right_word(figures)
     if found.comparison is not None:
-        yield _differences(found)
+        head = [*LETTERS, "B minus A, points", "95 % interval", "McNemar"]
+        columns = [("right code first", ""), *((name, "n") for name in head)]
+        flips = flips_sentence(found.comparison.flips)
+        yield Section("difference", "Side by side", columns, [*_differences(found)], [flips])
     if found.review is not None:
-        cells = [[name, *_cells(share)] for name, share in found.review.shares.items()]
-        yield Section("review", "What people did with the codes", [("codes", ""), *COUNTED], cells)
-    yield _headline(named)
-    yield _levels(named)
-    yield _confidence(named, word)
-    yield _bands(named, word)
-    yield _coverage(named, word)
-    yield _curve(named, word)
-    yield from _confused(named)
+        lines = [[name, *_cells(share)] for name, share in found.review.shares.items()]
+        yield Section("review", "What people did with the codes", [("codes", ""), *COUNTED], lines)
+    shares = {name: name for _, each in named for name in headline_shares(each)}
+    cells = _rows(named, shares, lambda one, name: _cells(headline_shares(one).get(name, NONE)))
+    yield Section("headline", "In short", [("", ""), KEY, *COUNTED], cells)
+    depths = {each.depth.name: each.depth for _, one in named for each in shown_depths(one)}
+    title = "How often the right code is found, by level"
+    head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
+    columns = [("right code", ""), KEY, *((name, "n") for name in head)]
+    cells = _rows(named, depths, lambda one, depth: _level(one.at(depth)))
+    yield Section("levels", title, columns, cells, [*_levels_of_answers(named)])
+    columns = [("confidence", ""), KEY, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
+    cells = [
+        [each.name, key, *_bin(each)] for key, one in named for each in one.bins if each.right.rows
+    ]
+    yield Section("confidence", "Is the confidence right?", columns, cells, for_page=True)
+    of_band = word if figures.verdicts else "right as far as stated"
+    columns = [("codes", ""), KEY, (of_band, "n"), *COUNTED[1:]]
+    cells = _rows(
+        named, {each: each for each in figures.bands}, lambda one, of: _cells(one.bands[of])
+    )
+    title = "Sure, likely and doubtful codes"
+    yield Section("bands", title, columns, cells, [*_calibration(named)])
+    numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
+    columns = [(f"if so many must be {word}", ""), KEY, *numbers]
+    cells = _rows(named, {f"{100 * wanted:.0f} %": wanted for wanted in WANTED}, _through)
+    yield Section("coverage", "How many rows can go through without a look?", columns, cells)
+    numbers = [("rows", "n"), ("confidence from", "n"), (f"{word} first", "n")]
+    columns = [("most confident", ""), KEY, *numbers]
+    cells = _rows(named, {f"{part} %": part for part in range(10, 101, 10)}, _most_confident)
+    title = "Accuracy of the most confident rows"
+    yield Section("curve", title, columns, cells, for_page=True)
+    for level in figures.confused:
+        columns = [KEY, ("right", "code"), ("answered first", "code"), ("rows", "n")]
+        cells = [
+            [key, *_pair(pair)]
+            for key, one in named
+            for pair in shown_pairs(one.confused[level], PAIRS)
+        ]
+        title = f"Most frequent confusions: {level}"
+        if cells:
+            yield Section(f"confused-{level.split()[0]}", title, columns, cells)
     level = broad(found.settings.system).name
     yield from _groups("language", level, [(key, each.languages) for key, each in named])
     yield from _groups("source", level, [(key, each.sources) for key, each in named])
+
+
+def _rows(
+    named: _Named, lines: Mapping[str, Line], cells: Callable[[Figures, Line], list[str]]
+) -> list[list[str]]:
+    """Return a row for each line and each subject, with the cells that they have there."""
+    return [[name, key, *cells(one, line)] for name, line in lines.items() for key, one in named]
 
 
 def _cells(share: Share) -> list[str]:
@@ -112,120 +174,60 @@ def _cells(share: Share) -> list[str]:
     return [percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
 
 
-def _differences(found: Findings) -> Section:
-    cells = []
+def _differences(found: Findings) -> Iterator[list[str]]:
     for each, shares in found.differences():
         low, high = each.interval
         both = [percent(share.value) for share in shares]
         interval = f"{points(low)} to {points(high)}"
-        cells.append([each.depth.name, *both, points(each.value), interval, p_value(each.p)])
-    head = [*LETTERS, "B minus A, points", "95 % interval", "McNemar"]
-    columns = [("right code first", ""), *((name, "n") for name in head)]
-    notes = [flips_sentence(found.comparison.flips)] if found.comparison else []
-    return Section("difference", "Side by side", columns, cells, notes)
+        yield [each.depth.name, *both, points(each.value), interval, p_value(each.p)]
 
 
-def _headline(named: _Named) -> Section:
-    shares = [(key, headline_shares(each)) for key, each in named]
-    names = dict.fromkeys(name for _, own in shares for name in own)
-    none = Share(0, 0)
-    cells = [[name, key, *_cells(own.get(name, none))] for name in names for key, own in shares]
-    return Section("headline", "In short", [("", ""), KEY, *COUNTED], cells)
+def _level(top: Mapping[int, Share]) -> list[str]:
+    first, *more = (top[most] for most in TOPS)
+    return [percent(first.value), within(first), *(percent(share.value) for share in more)]
 
 
-def _levels(named: _Named) -> Section:
-    depths = {each.depth: None for _, one in named for each in shown_depths(one)}
-    cells, notes = [], []
-    for depth in depths:
-        for key, figures in named:
-            first, *more = (figures.at(depth)[most] for most in TOPS)
-            among = [percent(share.value) for share in more]
-            cells.append([depth.name, key, percent(first.value), within(first), *among])
+def _bin(each: Bin) -> list[str]:
+    return [f"{each.right.rows:,}", percent(each.confidence or 0), percent(each.right.value)]
+
+
+def _through(figures: Figures, wanted: float) -> list[str]:
+    """Return how many rows reach an accuracy, and from which confidence."""
+    most = most_taken(figures.surest, wanted)
+    if most is None:
+        return ["-", "-", "-"]
+    share = percent(most.rows / figures.curve[-1].right.rows)
+    return [share, f"{most.rows:,}", f"{most.confidence:.2f}"]
+
+
+def _most_confident(figures: Figures, part: int) -> list[str]:
+    point = figures.curve[part - 1]
+    return [f"{point.right.rows:,}", percent(point.confidence), percent(point.right.value)]
+
+
+def _pair(pair: Pair) -> list[str]:
+    both = ((pair.truth, pair.truth_title), (pair.answer, pair.answer_title))
+    none = "not in the code table"
+    titled = [f"{readable(code)} {readable(title, 90) or none}" for code, title in both]
+    return [*titled, f"{pair.rows:,}"]
+
+
+def _levels_of_answers(named: _Named) -> Iterator[str]:
     for key, figures in named:
         whose, answered = f" of {key}" * (len(named) > 1), sum(figures.answer_levels.values())
         levels = [f"{name} {percent(n / answered)}" for name, n in figures.answer_levels.items()]
         if levels:
-            notes.append(f"Levels of the best codes{whose}: {', '.join(levels)}.")
-    head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
-    columns = [("right code", ""), KEY, *((name, "n") for name in head)]
-    return Section("levels", "How often the right code is found, by level", columns, cells, notes)
+            yield f"Levels of the best codes{whose}: {', '.join(levels)}."
 
 
-def _confidence(named: _Named, word: str) -> Section:
-    cells = []
+def _calibration(named: _Named) -> Iterator[str]:
     for key, figures in named:
-        for each in figures.bins:
-            if each.confidence is not None:
-                tenth = f"{100 * each.low:.0f} to {100 * each.high:.0f} %"
-                shares = map(percent, (each.confidence, each.right.value))
-                cells.append([tenth, key, f"{each.right.rows:,}", *shares])
-    columns = [("confidence", ""), KEY, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
-    return Section("confidence", "Is the confidence right?", columns, cells, for_page=True)
-
-
-def _bands(named: _Named, word: str) -> Section:
-    cells = [
-        [band, key, *_cells(figures.bands[band])]
-        for band in named[0][1].bands
-        for key, figures in named
-    ]
-    notes = []
-    for key, figures in named:
-        whose, error = f" of {key}" * (len(named) > 1), figures.calibration_error
-        notes.append(f"Confidence{whose} is off by {error:.3f} (expected calibration error).")
+        off = f"Confidence{f' of {key}' * (len(named) > 1)} is off by"
+        yield f"{off} {figures.calibration_error:.3f} (expected calibration error)."
         if (worst := figures.worst_source) is not None:
-            notes.append(
-                f"Confidence{whose} is off by {worst.calibration_error:.3f} for "
-                f"{readable(worst.name or '')} ({rows(worst.rows)}), the worst source with "
-                f"{SOURCE_ROWS} rows or more."
-            )
-    word = word if named[0][1].verdicts else "right as far as stated"
-    columns = [("codes", ""), KEY, (word, "n"), *COUNTED[1:]]
-    return Section("bands", "Sure, likely and doubtful codes", columns, cells, notes)
-
-
-def _coverage(named: _Named, word: str) -> Section:
-    cells = []
-    for wanted in WANTED:
-        for key, figures in named:
-            most, found = most_taken(figures.surest, wanted), ["-", "-", "-"]
-            if most is not None:
-                share = percent(most.rows / figures.curve[-1].right.rows)
-                found = [share, f"{most.rows:,}", f"{most.confidence:.2f}"]
-            cells.append([f"{100 * wanted:.0f} %", key, *found])
-    numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
-    columns = [(f"if so many must be {word}", ""), KEY, *numbers]
-    return Section("coverage", "How many rows can go through without a look?", columns, cells)
-
-
-def _curve(named: _Named, word: str) -> Section:
-    cells = []
-    for part in range(10, 101, 10):
-        for key, figures in named:
-            point = figures.curve[part - 1]
-            shares = [percent(point.confidence), percent(point.right.value)]
-            cells.append([f"{part} %", key, f"{point.right.rows:,}", *shares])
-    numbers = [("rows", "n"), ("confidence from", "n"), (f"{word} first", "n")]
-    columns = [("most confident", ""), KEY, *numbers]
-    title = "Accuracy of the most confident rows"
-    return Section("curve", title, columns, cells, for_page=True)
-
-
-def _confused(named: _Named) -> Iterator[Section]:
-    for level in named[0][1].confused:
-        cells = []
-        for key, figures in named:
-            for pair in shown_pairs(figures.confused[level], PAIRS):
-                both = ((pair.truth, pair.truth_title), (pair.answer, pair.answer_title))
-                titled = [
-                    f"{readable(code)} {readable(title, 90) or 'not in the code table'}"
-                    for code, title in both
-                ]
-                cells.append([key, *titled, f"{pair.rows:,}"])
-        columns = [KEY, ("right", "code"), ("answered first", "code"), ("rows", "n")]
-        if cells:
-            title = f"Most frequent confusions: {level}"
-            yield Section(f"confused-{level.split()[0]}", title, columns, cells)
+            source = f"{readable(worst.name or '')} ({rows(worst.rows)})"
+            more = f"the worst source with {SOURCE_ROWS} rows or more"
+            yield f"{off} {worst.calibration_error:.3f} for {source}, {more}."
 
 
 def _groups(
@@ -234,14 +236,11 @@ def _groups(
     """Yield the figures by language or by source, if there are any; all subjects saw the same."""
     by_name = [(key, {each.name: each for each in groups}) for key, groups in named]
     names = list(by_name[0][1])
-    cells = []
-    for name in names[:GROUPS]:
-        for key, groups in by_name:
-            each = groups[name]
-            shares = [*(each.top[top].value for top in TOPS), each.broad.value]
-            shares += [each.unanswered.value, each.confidence]
-            error = f"{each.calibration_error:.3f}"
-            cells.append([group_name(name), key, f"{each.rows:,}", *map(percent, shares), error])
+    cells = [
+        [group_name(name), key, *_group(groups[name])]
+        for name in names[:GROUPS]
+        for key, groups in by_name
+    ]
     more = len(names) - GROUPS
     notes = [f"And {more:,} more (--json has all)."] if more > 0 else []
     numbers = ["among 5", "among 10", level, "no answer", "confidence", "off by"]
@@ -249,3 +248,9 @@ def _groups(
     columns += [(name, "n") for name in numbers]
     if names:
         yield Section(kind, f"By {kind}", columns, cells, notes)
+
+
+def _group(each: GroupFigures) -> list[str]:
+    shares = [*(each.top[top].value for top in TOPS), each.broad.value, each.unanswered.value]
+    error = f"{each.calibration_error:.3f}"
+    return [f"{each.rows:,}", *map(percent, [*shares, each.confidence]), error]

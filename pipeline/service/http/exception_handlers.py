@@ -69,11 +69,8 @@ def envelope(
 
 
 def prefers_html(accept: str) -> bool:
-    """Return whether an Accept header prefers HTML to JSON, as browsers do."""
-    wanted = dict(_ranges(accept))
-    anything = wanted.get("*/*", 0.0)
-    html = wanted.get("text/html", wanted.get("text/*", anything))
-    return html > wanted.get(JSON, wanted.get("application/*", anything))
+    """Return whether an Accept header asks for HTML and not for JSON, as browsers do."""
+    return "text/html" in accept.lower() and JSON not in accept.lower()
 
 
 async def refused(_: Request, error: Exception) -> Response:
@@ -101,20 +98,3 @@ def _to_do(request: Request, detail: str, allowed: str | None) -> str:
     if allowed is None or request.scope["path"].startswith(API):
         return f"{detail}. Send POST to one of {', '.join(ENDPOINTS)}."
     return f"{detail}. This path takes {allowed}."
-
-
-def _ranges(accept: str) -> list[tuple[str, float]]:
-    """Return each media range with its weight (RFC 9110, 12.5.1)."""
-    ranges = []
-    for part in accept.lower().split(","):
-        name, *parameters = (piece.strip() for piece in part.split(";"))
-        weights = [value for key, _, value in (p.partition("=") for p in parameters) if key == "q"]
-        ranges.append((name, _weight(weights[0]) if weights else 1.0))
-    return ranges
-
-
-def _weight(text: str) -> float:
-    try:
-        return min(1.0, max(0.0, float(text)))
-    except ValueError:
-        return 0.0
