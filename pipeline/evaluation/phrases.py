@@ -182,7 +182,11 @@ def threshold_sentence(figures: Figures) -> str:
                 f"{100 * wanted:.0f} % of their codes {word}: {most.rows:,} of {rows(all_rows)} "
                 f"({percent(most.rows / all_rows)})."
             )
-    return f"From no confidence on are half of the codes {word}: look at every row."
+    if not figures.surest:
+        return f"{rows(all_rows)} cannot show from which confidence rows can go through."
+    return (
+        f"However high the confidence, fewer than half of the codes are {word}: look at every row."
+    )
 
 
 def _accepted(name: str, found: Figures) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.phrases import verdict
+from pipeline.evaluation.phrases import threshold_sentence, verdict
 from pipeline.evaluation.significance import compare
 from tests.evaluation.labels import answer, scored
 from tests.evaluation.samples import subject
@@ -80,3 +80,10 @@ def test_subjects_that_never_differ_are_equal() -> None:
 @pytest.mark.parametrize("a", ["1100", "0000"])
 def test_without_a_price_none_is_stated(a: str) -> None:
     assert "USD" not in said(a, "1110")
+
+
+def test_too_few_or_too_poor_codes_have_no_threshold() -> None:
+    few, poor = (figures(subject(right), load("cpv")) for right in ("1" * 9, "1" + "0" * 29))
+    said = "9 rows cannot show from which confidence rows can go through."
+    assert threshold_sentence(few) == said
+    assert threshold_sentence(poor).endswith("half of the codes are right: look at every row.")
