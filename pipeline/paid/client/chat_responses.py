@@ -70,8 +70,7 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
         prompt: the version of the prompt.
         tool: the version of this package, whose engine found the candidates.
         token_prices: what tokens cost, as the user said when this was asked.
-        candidates: the codes to choose from, each with its title and the engine's confidence; the
-            first is A, the next B.
+        candidates: the engine's matches to choose from; the first is A, the next B.
         changed: whether the client has changed its requests because of this response.
     """
 
@@ -79,13 +78,8 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: int
     tool: str
     token_prices: TokenPrices
-    candidates: tuple[tuple[str, str, float], ...]
+    candidates: tuple[Match, ...]
     changed: bool = False
-
-    @property
-    def matches(self) -> tuple[Match, ...]:
-        """The candidates as the engine's matches, the best first."""
-        return tuple(Match(*candidate) for candidate in self.candidates)
 
     def record(self, response: bytes) -> bytes:
         """Return the record of a response."""
@@ -199,7 +193,7 @@ def _flagged(error: Mapping[str, Any]) -> bool:
 def _success(content: dict[str, Any] | str, asked: Asked) -> Outcome:
     if isinstance(content, str):
         return _priced(Unreadable(content, None), {}, asked)
-    return _priced(_answer(content, asked.matches), content, asked)
+    return _priced(_answer(content, asked.candidates), content, asked)
 
 
 def _priced(

@@ -116,9 +116,7 @@ class Chat(Interface):
             PROMPT,
             VERSIONS["tender-pipeline"],
             self._model.token_prices,
-            tuple(
-                (each.code, each.title, round(each.confidence, 4)) for each in question.candidates
-            ),
+            question.candidates,
             changed=got.status in (400, 422) and self._adapted(sent or b"", got.body),
         )
         return replace(got, body=asked.record(got.body))

@@ -17,7 +17,7 @@ CANDIDATES = (
     Match("45313100", "Lift installation work", 0.2),
     Match("42416100", "Lifts", 0.1),
 )
-ASKED = Asked("cpv", 1, "0", PRICES, tuple((m.code, m.title, m.confidence) for m in CANDIDATES))
+ASKED = Asked("cpv", 1, "0", PRICES, CANDIDATES)
 USAGE = {"prompt_tokens": 900, "completion_tokens": 6, "total_tokens": 906}
 COST = Decimal("0.0001386")
 

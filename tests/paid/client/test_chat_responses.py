@@ -92,7 +92,7 @@ def test_an_answer_that_a_server_took_for_reasoning_is_read_strictly(field: str)
 
 
 def test_a_code_that_the_engine_is_sure_of_too_is_surer() -> None:
-    sure = replace(ASKED, candidates=((FIRST, "Lifts", 0.4), *ASKED.candidates[1:]))
+    sure = replace(ASKED, candidates=(Match(FIRST, "Lifts", 0.4), *CANDIDATES[1:]))
     body = record(completion('{"choice": "A"}'), sure)
     outcome = read_response(200, {}, body)
     assert isinstance(outcome, Answered)
@@ -337,7 +337,7 @@ def test_a_record_is_read_as_it_was_written() -> None:
         found = read_record(record(raw))
         assert found is not None
         assert found == (ASKED, raw)
-        assert found[0].matches == CANDIDATES
+        assert found[0].candidates == CANDIDATES
 
 
 @given(st.binary(max_size=200))

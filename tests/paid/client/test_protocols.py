@@ -91,7 +91,7 @@ def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer() -> No
     assert "x-api-key" not in request.headers
     record = read_record(reply.body)
     assert record is not None
-    assert record[0].matches == CANDIDATES and record[0].token_prices == PRICES
+    assert record[0].candidates == CANDIDATES and record[0].token_prices == PRICES
     assert KEY.encode() not in reply.body and b"*" * len(KEY) in record[1]
     assert QUESTION.text.encode() not in reply.body
 
