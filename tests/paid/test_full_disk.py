@@ -175,7 +175,7 @@ def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
     with ledger.spare_file(workers=1) as spare:
         error = fail_to_write(job, caplog, spare)
     place = Path(str(spare.name))
-    assert f"{SUM} kept in {place}." in error.message
+    assert f" Kept in {place}: {SUM}." in error.message
     assert "The next run takes over what is kept there." in error.hint
     lines = filter(None, place.read_text().splitlines())
     assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
@@ -203,7 +203,7 @@ def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
 
 def test_what_can_be_written_nowhere_is_named(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     error = fail_to_write(job, caplog, spare=None)
-    assert f"{SUM} could not be written." in error.message
+    assert f" Lost: {SUM}." in error.message
     assert "--on-unconfirmed hold" in error.hint
 
 
@@ -220,7 +220,7 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
             end.cancel()
             await end
 
-    with pytest.raises(LedgerError, match=r"1 answer .* could not be written"):
+    with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
         asyncio.run(main())
 
 
@@ -234,7 +234,7 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
             Disk(job)
             await journal.ended(attempt, answer())
 
-    with pytest.raises(LedgerError, match=r"1 answer .* could not be written"):
+    with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
         asyncio.run(main())
 
 

@@ -83,7 +83,7 @@ def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
         assert "readonly" in said
         assert "Make the file and its folder writable" in said
         assert (len(service.asked), paid.unconfirmed) == (6, 1)
-        assert re.search(r"1 answer \(0\.\d+ USD paid\) kept in \S+ledger.db.answers-", said)
+        assert re.search(r"Kept in \S+ledger.db.answers-\w+: 1 answer \(0\.\d+ USD paid\)\.", said)
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
         finish(user, service)
     assert len(service.asked) == 2 * len(TEXTS)
@@ -118,7 +118,7 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer(
         if kept:
             answers = "1 answer" if kept == 1 else f"{kept:.0f} answers"
             usd = plain(service.charged - paid.confirmed_usd)
-            assert f"{answers} ({usd} USD paid) kept in " in said
+            assert f": {answers} ({usd} USD paid)." in said
         finish(user, service)
     assert set(Counter(service.asked).values()) == {1}
 

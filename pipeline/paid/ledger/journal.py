@@ -365,10 +365,10 @@ class Journal:
         """Return the error that says which answers are not in the ledger."""
         message, hint = marked(error.message), marked(error.hint)
         if kept := _answers(self._kept):
-            message += f" {kept} kept in {self._spare and self._spare.name}."
+            message += f" Kept in {self._spare and self._spare.name}: {kept}."
             hint += " The next run takes over what is kept there."
         if lost := _answers(self._lost):
-            message += f" {lost} could not be written."
+            message += f" Lost: {lost}."
             hint += (
                 " The calls of the lost answers are unconfirmed. The next run buys them once more, "
                 f"unless you give {option('on_unconfirmed', 'hold')}."
