@@ -146,7 +146,7 @@ class CallsToBuy:
     def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
         """Yield the calls to buy of some rows, except for those to buy later."""
         digests = {text: text_digest(text) for text in texts.values()}
-        wanted = {system: self._wanted(system, digests.values()) for system in self._systems}
+        wanted = {system: self._find(system, digests.values()) for system in self._systems}
         sent = {
             system: self._job.sent(system, [digest for digest, _ in wanted[system]])
             for system in wanted
@@ -168,7 +168,7 @@ class CallsToBuy:
             return range(first, end)
         return self._rows[bisect_left(self._rows, first) : bisect_left(self._rows, end)]
 
-    def _wanted(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
+    def _find(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
         """Return which calls to buy, by first row, with the lost answers that each may have."""
         digests = [*calls]
         answered = self._job.answered(system, digests)

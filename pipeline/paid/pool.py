@@ -351,27 +351,27 @@ class Pool:
             with slot:
                 reserved = await self.budget.reserve()
                 if reserved is not None:
-                    return await self._sent(order, slot, reserved)
+                    return await self._send(order, slot, reserved)
                 slot.unsent()
                 self.park(parking.cost_limit_reached(self.budget, self._remaining))
         finally:
             self._under_way -= 1
         return None
 
-    async def _sent(self, order: CallToBuy, slot: Slot, reserved: Decimal) -> Judgement | None:
+    async def _send(self, order: CallToBuy, slot: Slot, reserved: Decimal) -> Judgement | None:
         """Send a call that has its slot and its reservation; see `_attempt`.
 
         The reservation becomes the attempt's cost when the end of the attempt is on the disk.
         """
         call = order.call
-        attempt = await self._recorded(call, slot, reserved)
+        attempt = await self._record_attempt(call, slot, reserved)
         if attempt is None:
             return None
         try:
             reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = judge(reply)
             refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
-            written = self.journal.ended(attempt, judgement.end, refusal)
+            written = self.journal.record_end(attempt, judgement.end, refusal)
         except BaseException:  # the service may have billed it
             self.budget.charge(reserved, None)
             raise
@@ -408,12 +408,12 @@ class Pool:
             slot.answered()  # else the end of the slot's block counts it as lost
         return None
 
-    async def _recorded(self, call: Call, slot: Slot, reserved: Decimal) -> int | None:
+    async def _record_attempt(self, call: Call, slot: Slot, reserved: Decimal) -> int | None:
         """Record an attempt before it is sent; None, and nothing may be sent, if the run stops."""
         attempt = None
         try:
             if not self.parked:
-                attempt = await self.journal.sent(call, reserved)
+                attempt = await self.journal.record_attempt(call, reserved)
         finally:
             if attempt is None:
                 slot.unsent()

@@ -14,7 +14,7 @@ from pipeline.paid.pool import Pool
 from pipeline.quoting import how_many
 from pipeline.rate import duration
 
-__all__ = ["shown_while"]
+__all__ = ["show_progress"]
 
 SECONDS_BETWEEN_NOTES = 1.0
 """Not after each attempt: to compute the time left would slow down many short attempts."""
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def shown_while(
+async def show_progress(
     pool: Pool, rows: int, advance: Callable[[int, str], None]
 ) -> AsyncIterator[None]:
     """Report the progress of a pool while a block runs.

@@ -33,7 +33,7 @@ from pipeline.paid.limits import dearest, over
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
-from pipeline.paid.progress import shown_while
+from pipeline.paid.progress import show_progress
 from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.paid.service import PaidService
@@ -174,12 +174,12 @@ class PaidPurchase:
         """
         if not estimate.to_buy:
             return None
-        if parked := self._locked_and_bought(batches, estimate, begun):
+        if parked := self._buy_under_locks(batches, estimate, begun):
             with suppress(LedgerError):  # the note is for people; the reason is more important
                 self._job.note_stop(parked.message)
         return parked
 
-    def _locked_and_bought(
+    def _buy_under_locks(
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
     ) -> Parked | None:
         service = self._service
@@ -204,7 +204,7 @@ class PaidPurchase:
                 return DECLINED
             orders = _after_first(orders, begun)
             with self._progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._bought, orders, estimate.to_buy, advance, spare, locks)
+                buying = partial(self._buy_calls, orders, estimate.to_buy, advance, spare, locks)
                 try:
                     return buy_in_thread(buying, self._interruption)
                 finally:
@@ -242,7 +242,7 @@ class PaidPurchase:
         """Note that the job's output is in place."""
         self._job.close()
 
-    async def _bought(
+    async def _buy_calls(
         self,
         orders: Iterator[CallToBuy],
         to_buy: int,
@@ -278,7 +278,7 @@ class PaidPurchase:
                 answered_before=self._job.was_answered(),
             )
             with stop_request.watching(pool, service.max_duration):
-                async with shown_while(pool, self._index.rows, advance):
+                async with show_progress(pool, self._index.rows, advance):
                     await pool.run(orders, service.workers)
         if not pool.parked:
             self.matcher.down = pool.down

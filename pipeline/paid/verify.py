@@ -125,7 +125,7 @@ def _problem(kept: _Kept) -> str | None:
     try:
         body = zlib.decompress(packed)
     except zlib.error as error:
-        return f"has a body that cannot be unpacked: {error}"
+        return f"has a body that cannot be unpack: {error}"
     end = judge(Received(status, {}, body)).end
     if not isinstance(end, CallEnded) or (state == "answered" and end.state != state):
         return f"is {state}, but its body reads as {end.state}"

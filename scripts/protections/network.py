@@ -53,7 +53,7 @@ PROTECTIONS = (
         "tests/paid/client/test_large_answers.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(
-        "a compressed body is unpacked only as far as it is read",
+        "a compressed body is unpack only as far as it is read",
         "found += packing.decompress(content, most - len(found))",
         "found += packing.decompress(content)",
         "tests/paid/client/test_large_answers.py::test_what_is_compressed_is_unpacked_in_little_memory",

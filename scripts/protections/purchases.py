@@ -63,7 +63,7 @@ PROTECTIONS = (
     Protection(
         "an attempt is written down before it is sent",
         """\
-        attempt = await self._recorded(call, slot, reserved)
+        attempt = await self._record_attempt(call, slot, reserved)
         if attempt is None:
             return None
         try:
@@ -71,7 +71,7 @@ PROTECTIONS = (
 """,
         """\
         reply = await self._client.send(call.system, call.text, order.candidates)
-        attempt = await self._recorded(call, slot, reserved)
+        attempt = await self._record_attempt(call, slot, reserved)
         if attempt is None:
             return None
         try:

@@ -19,7 +19,7 @@ def crash_with_one_under_way(user: Buyer, text: str) -> None:
     """Leave an attempt of the buyer's job as a process does that dies before the answer."""
     ledger = Ledger(user.service.ledger, user.service.base_url)
     journal = Journal(ledger.open_job(str(user.output)), key_fingerprint(user.service.api_key))
-    asyncio.run(journal.sent(Call("cpv", text), RESERVED))
+    asyncio.run(journal.record_attempt(Call("cpv", text), RESERVED))
     ledger.close()
 
 

@@ -130,16 +130,16 @@ def test_the_write_is_tried_again_for_some_seconds(
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
-            attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
+            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in range(3)]
             disk = Disk(job)
-            ends = [journal.ended(each, answer()) for each in attempts]
+            ends = [journal.record_end(each, answer()) for each in attempts]
             while "tried again" not in caplog.text and not ends[0].done():
                 await asyncio.sleep(0)
             with pytest.raises(LedgerError, match="full"):
-                await journal.sent(ROAD, RESERVED)
+                await journal.record_attempt(ROAD, RESERVED)
             disk.free()
             await asyncio.gather(*ends)
-            await journal.sent(ROAD, RESERVED)
+            await journal.record_attempt(ROAD, RESERVED)
 
     asyncio.run(main())
     assert "full. 3 answers cannot be written. Nothing new is sent, and the write" in caplog.text
@@ -153,9 +153,9 @@ def fail_to_write(job: Job, caplog: pytest.LogCaptureFixture, spare: FileIO | No
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT, spare) as journal:
-            attempts = [await journal.sent(ROAD, RESERVED) for _ in answers]
+            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
             Disk(job)
-            ends = [*map(journal.ended, attempts, answers)]
+            ends = [*map(journal.record_end, attempts, answers)]
             while "tried again" not in caplog.text:
                 await asyncio.sleep(0)
             journal.give_up()
@@ -212,9 +212,9 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
 ) -> None:
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
-            attempt = await journal.sent(ROAD, RESERVED)
+            attempt = await journal.record_attempt(ROAD, RESERVED)
             Disk(job)
-            end = journal.ended(attempt, answer())
+            end = journal.record_end(attempt, answer())
             while "tried again" not in caplog.text:
                 await asyncio.sleep(0)
             end.cancel()
@@ -230,9 +230,9 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
-            attempt = await journal.sent(ROAD, RESERVED)
+            attempt = await journal.record_attempt(ROAD, RESERVED)
             Disk(job)
-            await journal.ended(attempt, answer())
+            await journal.record_end(attempt, answer())
 
     with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
         asyncio.run(main())

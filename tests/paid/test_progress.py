@@ -22,7 +22,7 @@ from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool, RunProgress
-from pipeline.paid.progress import shown_while
+from pipeline.paid.progress import show_progress
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
@@ -72,7 +72,7 @@ def buy(
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time, stop_after)
-        async with shown_while(pool, calls, display.advance):
+        async with show_progress(pool, calls, display.advance):
             await pool.run(iter(numbered(calls)), 8)
         return display, asyncio.get_running_loop().time()
 

@@ -110,7 +110,7 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ("DELETE FROM bodies WHERE attempt_id = 1", "attempt 1 has lost the body"),
         ("DELETE FROM bodies WHERE attempt_id = 2", "attempt 2 has lost the body"),
         ("UPDATE bodies SET body = 'text' WHERE attempt_id = 1", "attempt 1 has lost the body"),
-        ("UPDATE bodies SET body = x'00' WHERE attempt_id = 1", "cannot be unpacked"),
+        ("UPDATE bodies SET body = x'00' WHERE attempt_id = 1", "cannot be unpack"),
         ("INSERT INTO bodies VALUES (5, x'00')", "attempt 5 is unconfirmed, and has a body"),
         ("INSERT INTO bodies VALUES (99, x'00')", "row 99 of bodies refers to a row of attempts"),
         ("DELETE FROM jobs WHERE job_id = 1", "row 1 of attempts refers to a row of jobs"),

@@ -32,10 +32,10 @@ __all__ = [
     "Owned",
     "PassingState",
     "State",
-    "packed",
+    "pack",
     "text_digest",
     "text_digests",
-    "unpacked",
+    "unpack",
 ]
 
 LastingState: TypeAlias = Literal["answered", "refused", "unreadable"]
@@ -163,12 +163,12 @@ def text_digests(texts: Iterable[str]) -> list[bytes]:
     return [sha256(text.encode()).digest() for text in texts]
 
 
-def packed(body: bytes) -> bytes:
+def pack(body: bytes) -> bytes:
     """Return a response as the ledger keeps it."""
     return zlib.compress(body, wbits=WINDOW)
 
 
-def unpacked(attempt: int, body: Any, ledger: Path) -> bytes:
+def unpack(attempt: int, body: Any, ledger: Path) -> bytes:
     """Return a response as it was received, from what the ledger has of it.
 
     Raises:
@@ -178,7 +178,7 @@ def unpacked(attempt: int, body: Any, ledger: Path) -> bytes:
         return zlib.decompress(body)
     except (TypeError, zlib.error) as error:
         raise LedgerError(
-            f"The body of attempt {attempt} cannot be unpacked: {error}.",
+            f"The body of attempt {attempt} cannot be unpack: {error}.",
             f"Restore the ledger from a good copy, or name another: {LEDGER}. To see what else is "
             f"wrong: {command('ledger verify --ledger', ledger)}",
         ) from error

@@ -128,7 +128,7 @@ class Place:
                     f"Leave the files beside a ledger alone. {RUN_AGAIN}: it continues.",
                 )
             # While another program reads what was there before, the file does not have the rest.
-            place = self._copied(connection)
+            place = self._copy(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
                 f"{message} What was bought since it was opened is lost: {error}.",
@@ -144,7 +144,7 @@ class Place:
         """Return the file beside the ledger that was deleted or replaced, if any."""
         return next((each for each, opened in self._log if not is_file_at(each, opened)), None)
 
-    def _copied(self, connection: sqlite3.Connection) -> Path:
+    def _copy(self, connection: sqlite3.Connection) -> Path:
         folder = self._path.parent if self._path.parent.is_dir() else machine_folder()
         names = (f"{self._path.name}.rescued-{number}" for number in range(1, 1000))
         place = next(folder / name for name in names if not (folder / name).exists())

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.files.atomic import new_file
 from pipeline.money import plain
-from pipeline.paid.ledger.calls import unpacked
+from pipeline.paid.ledger.calls import unpack
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 from pipeline.tables.cells import cell
@@ -28,7 +28,7 @@ __all__ = ["export"]
 
 ATTEMPTS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 16 << 20
-"""Bytes of unpacked bodies held at once: a single body may have a megabyte."""
+"""Bytes of unpack bodies held at once: a single body may have a megabyte."""
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -149,7 +149,7 @@ def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
 
 
 def _text(attempt: int, packed: object, ledger: Path) -> str:
-    body = unpacked(attempt, packed, ledger)
+    body = unpack(attempt, packed, ledger)
     return body.decode(json.detect_encoding(body), "replace")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Found, Owned, unpacked
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Found, Owned, unpack
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
@@ -280,7 +280,7 @@ class Job:
                 paid.setdefault(digest, []).append(None if cost is None else amount(cost))
                 rows[digest] = row
         owned = {
-            digest: Owned(status, unpacked(attempt, body, self.database.path))
+            digest: Owned(status, unpack(attempt, body, self.database.path))
             for digest, (attempt, status, body) in last.items()
         }
         costs = {digest: Cost(rows[digest], known_total(each)) for digest, each in paid.items()}

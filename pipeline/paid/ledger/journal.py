@@ -26,7 +26,7 @@ from pipeline.paid.ledger.calls import (
     Call,
     CallEnded,
     State,
-    packed,
+    pack,
 )
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import KeyUsage, Note, RateRefusal
@@ -181,7 +181,7 @@ class Journal:
         """Try the waiting writes once more, and every later one only once."""
         self._given_up.set()
 
-    async def sent(self, call: Call, reserved_usd: Decimal) -> int:
+    async def record_attempt(self, call: Call, reserved_usd: Decimal) -> int:
         """Record that an attempt is about to be sent, and return its number.
 
         Raises:
@@ -191,7 +191,7 @@ class Journal:
         self._write(_Sent(done, call, reserved_usd))
         return await done
 
-    def ended(
+    def record_end(
         self, attempt: int, end: AttemptEnd, refusal: RateRefusal | None = None
     ) -> asyncio.Future[None]:
         """Record how an attempt ended, once, and what the throttle learned from it.
@@ -392,7 +392,7 @@ def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]
 
 def _body(end: AttemptEnd) -> bytes | None:
     """Return the response as the ledger keeps it; None if it did not end the call."""
-    return packed(end.body) if isinstance(end, CallEnded) else None
+    return pack(end.body) if isinstance(end, CallEnded) else None
 
 
 def _answers(ends: Sequence[AttemptEnd]) -> str:

@@ -121,10 +121,10 @@ def spare_file(ledger: Path, place: Path, workers: int) -> Iterator[FileIO]:
     Raises:
         LedgerError: the disk has no room even for that.
     """
-    with _no_room_said(ledger):
+    with _translate_no_room(ledger):
         file = FileIO(place, "wb")
     try:
-        with _no_room_said(ledger):
+        with _translate_no_room(ledger):
             try:
                 append_durably(file, b"\n" * (workers * SPARE_PER_WORKER))
             finally:
@@ -165,7 +165,7 @@ def take_in(database: Database, place: Path) -> None:
 
 
 @contextmanager
-def _no_room_said(ledger: Path) -> Iterator[None]:
+def _translate_no_room(ledger: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

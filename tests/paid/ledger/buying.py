@@ -49,14 +49,14 @@ class Clock:
 
 
 def send(journal: Journal, call: Call = ROAD) -> int:
-    return asyncio.run(journal.sent(call, RESERVED))
+    return asyncio.run(journal.record_attempt(call, RESERVED))
 
 
 def finish(
     journal: Journal, attempt: int, how: AttemptEnd, refusal: RateRefusal | None = None
 ) -> None:
     async def main() -> None:
-        await journal.ended(attempt, how, refusal)
+        await journal.record_end(attempt, how, refusal)
 
     asyncio.run(main())
 

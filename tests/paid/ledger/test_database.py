@@ -228,7 +228,7 @@ def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) ->
     async def main() -> None:
         texts = [Call("cpv", str(number)) for number in range(50)]
         pairs = [(journal, call) for call in texts for journal in (first, second)]
-        await asyncio.gather(*(journal.sent(call, RESERVED) for journal, call in pairs))
+        await asyncio.gather(*(journal.record_attempt(call, RESERVED) for journal, call in pairs))
 
     asyncio.run(main())
     assert (job.money().attempts, other.open_job("others").money().attempts) == (50, 50)

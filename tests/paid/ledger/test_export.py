@@ -143,7 +143,7 @@ def test_an_export_that_breaks_off_leaves_what_was_there_and_nothing_else(
     with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("UPDATE bodies SET body = x'00' WHERE attempt_id = 3")
     (tmp_path / name).write_text("mine")
-    with pytest.raises(LedgerError, match="attempt 3 cannot be unpacked") as caught:
+    with pytest.raises(LedgerError, match="attempt 3 cannot be unpack") as caught:
         exported(ledger, tmp_path / name, bodies=True, overwrite=True)
     assert "ledger verify" in caught.value.hint
     assert (tmp_path / name).read_text() == "mine"

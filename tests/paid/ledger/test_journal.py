@@ -35,7 +35,8 @@ from tests.paid.ledger.buying import RESERVED
 
 async def main():
     job = Ledger(pathlib.Path(sys.argv[1]), {BASE_URL!r}).open_job("tenders")
-    print(await Journal(job, {FINGERPRINT!r}).sent(Call("cpv", "road"), RESERVED), flush=True)
+    journal = Journal(job, {FINGERPRINT!r})
+    print(await journal.record_attempt(Call("cpv", "road"), RESERVED), flush=True)
     await asyncio.sleep(3600)
 
 asyncio.run(main())
@@ -72,7 +73,7 @@ def test_sent_returns_after_the_commit_and_not_before(
     async def main() -> None:
         with sqlite3.connect(path, isolation_level=None) as holder:
             holder.execute("BEGIN IMMEDIATE")
-            waiter = asyncio.create_task(journal.sent(ROAD, RESERVED))
+            waiter = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
             await asyncio.sleep(0.05)
             assert not waiter.done()
             holder.execute("ROLLBACK")
@@ -91,7 +92,7 @@ def test_no_commit_waits_for_a_host_name_to_be_looked_up(journal: Journal) -> No
             lookup = loop.run_in_executor(None, found.wait)  # as `getaddrinfo` in an outage
             try:
                 async with asyncio.timeout(10):
-                    return await journal.sent(ROAD, RESERVED)
+                    return await journal.record_attempt(ROAD, RESERVED)
             finally:
                 found.set()
                 await lookup
@@ -105,10 +106,10 @@ def test_answers_are_kept_although_the_main_thread_has_ended(
     """A thread that buys then goes on, but Python's executors take no more work."""
 
     async def main() -> None:
-        attempt = await journal.sent(ROAD, RESERVED)
+        attempt = await journal.record_attempt(ROAD, RESERVED)
         monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
-        await journal.ended(attempt, ANSWERED)
-        assert await journal.sent(Call("psc", "road"), RESERVED) == 2
+        await journal.record_end(attempt, ANSWERED)
+        assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
 
     asyncio.run(main())
     assert job.answered("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST}
@@ -118,7 +119,9 @@ def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
     statements: list[str] = []
 
     async def main() -> list[int]:
-        return await asyncio.gather(*(journal.sent(call, RESERVED) for call in calls(100)))
+        return await asyncio.gather(
+            *(journal.record_attempt(call, RESERVED) for call in calls(100))
+        )
 
     with job.database.transaction() as connection:
         connection.set_trace_callback(statements.append)
@@ -141,7 +144,7 @@ def test_a_failure_reaches_every_waiter_and_the_next_write_works(
     ledger: Ledger, job: Job, journal: Journal
 ) -> None:
     async def main() -> list[int | BaseException]:
-        sending = (journal.sent(call, RESERVED) for call in calls(5))
+        sending = (journal.record_attempt(call, RESERVED) for call in calls(5))
         return await asyncio.gather(*sending, return_exceptions=True)
 
     with job.database.transaction() as connection:
@@ -183,7 +186,7 @@ def test_something_is_written_over_attempts_whose_commit_failed(
 
 def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal: Journal) -> None:
     async def main() -> list[int | BaseException]:
-        tasks = [asyncio.create_task(journal.sent(call, RESERVED)) for call in calls(3)]
+        tasks = [asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(3)]
         await asyncio.sleep(0)
         tasks[1].cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
@@ -200,9 +203,11 @@ def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journa
     async def main() -> None:
         with job.database.transaction() as connection:
             connection.set_trace_callback(statements.append)
-            first = asyncio.create_task(journal.sent(ROAD, RESERVED))
+            first = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
             await asyncio.sleep(0.01)  # it is on its way, and cannot be written yet
-            rest = [asyncio.create_task(journal.sent(call, RESERVED)) for call in calls(5)]
+            rest = [
+                asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(5)
+            ]
             await asyncio.sleep(0.01)
         assert sorted(await asyncio.gather(first, *rest)) == [1, 2, 3, 4, 5, 6]
         connection.set_trace_callback(None)

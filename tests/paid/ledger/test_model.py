@@ -148,7 +148,7 @@ class LedgerMachine(RuleBasedStateMachine):
         journal = Journal(self.jobs[name], FINGERPRINT)
 
         async def main() -> list[int]:
-            return await asyncio.gather(*(journal.sent(call, held) for call in calls))
+            return await asyncio.gather(*(journal.record_attempt(call, held) for call in calls))
 
         for number, call in zip(asyncio.run(main()), calls, strict=True):
             assert number not in self.attempts

@@ -143,7 +143,7 @@ def test_a_body_that_is_none_is_an_error_of_the_ledger(
     with closing(Ledger(folder / "ledger.db", address)) as ledger:
         job = ledger.open_job("tenders")
         note(job, "road")
-        with pytest.raises(LedgerError, match="body of attempt 1 cannot be unpacked"):
+        with pytest.raises(LedgerError, match="body of attempt 1 cannot be unpack"):
             list(LedgerMatcher(job, SYSTEMS).answers([["road"]]))
 
 
