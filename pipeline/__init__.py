@@ -90,6 +90,7 @@ __all__ = [
 
 if not TYPE_CHECKING:
     HEAVY = (
+        "purchases",
         "classification.summary",
         "classification.classifier",
         "api",
@@ -98,7 +99,7 @@ if not TYPE_CHECKING:
         "training",
         "codes.frame",
     )
-    HOMES = ("answers", "errors", "file_options", "purchases", *HEAVY)
+    HOMES = ("answers", "errors", "file_options", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:
