@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine.model import general_model, shipped_model
+from pipeline.engine.model import shipped_model
 
 __all__: list[str] = []
 
@@ -68,15 +68,6 @@ LIMITS = {
   package. For others, add the official table (`tender-pipeline codes add unspsc FILE`).""",
 }
 
-SECOND = """A second network ({dimensions} dimensions) learned the labelled texts, titles and
-phrases below, and no text of CPV. It has up to {weight} of the weight in an answer: a gate lowers
-that for texts which are worded like CPV notices rather than like the labelled texts.
-{crosswalk}"""
-
-CROSSWALK = """For those, the codes that the crosswalk gives to the CPV codes of a text have up to
-{weight} of the weight.
-"""
-
 JUDGED = """Small trees put the best 15 codes in the order of the chance that an expert accepts
 them, which is the confidence. They learned it from notices that a language model judged,
 instructed as an expert (two such experts agree in 93 of 100 verdicts). With each source judged by
@@ -85,13 +76,6 @@ texts, and the calibration error is {error}. As hashes, the words of each code's
 phrases are kept.
 """
 
-MEASURED = {
-    False: "which the networks have not learned",
-    True: """by a model that had not learned them. After that, the second
-network of this package learned them, too, so they cannot measure it any more""",
-}
-"""How the held-back texts measured a model, by whether the final one learned them."""
-
 CARD = """# The model for {name}
 
 <!-- Written by scripts/model_cards.py from what the model says of itself. -->
@@ -99,8 +83,8 @@ CARD = """# The model for {name}
 Answers `tender-pipeline run` for {name} where no service and no other model is given.
 
 A low-rank softmax on hashed words, pairs of words and parts of words ({dimensions} dimensions,
-shared by the four systems), with weights in {bits} bits each{memory}.
-{second}{judged}Nothing else is kept of the texts.
+shared by the four systems), with weights in {bits} bits each.
+{judged}Nothing else is kept of the texts.
 
 ## What it learned
 
@@ -117,12 +101,12 @@ It can answer with {codes:,} codes.
 {sources}
 
 Repeat it with such data: `python -m workshop recipe.toml --data FOLDER --output MODELS --jobs 2`
-in a clone (the recipe stands beside this card{beside}).
+in a clone (the recipe stands beside this card).
 A source with many texts weighs no more than the recipe says.
 
 ## How far it agrees with buyers
 
-On {rows:,} labelled texts of the "held back" files, {measured}.
+On {rows:,} labelled texts of the "held back" files, which the networks have not learned.
 They are agreement with what buyers wrote, by the networks alone, before the codes are judged.
 
 | | first code right | among 5 | among 10 |
@@ -157,37 +141,20 @@ The settings were chosen on these rows, so texts of other publishers and years w
 
 def main() -> None:
     """Write the cards."""
-    general = general_model().path
+    folder = shipped_model().path
+    about = json.loads((folder / "model.json").read_text("utf-8"))["about"]
+    recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
     for system in SYSTEMS:
-        own = shipped_model(system).path
-        said = json.loads((own / "model.json").read_text("utf-8"))
-        recipes = [
-            tomllib.loads((folder / "recipe.toml").read_text("utf-8")) for folder in (general, own)
-        ]
-        card = _card(system, said["about"][system], *recipes)
-        (general / f"{system}.md").write_text(card, "utf-8")
+        (folder / f"{system}.md").write_text(_card(system, about[system], recipe), "utf-8")
 
 
-def _card(
-    system: System, about: Mapping[str, Any], recipe: Mapping[str, Any], second: Mapping[str, Any]
-) -> str:
-    """Return the card of a system.
-
-    Args:
-        system: whose codes the model gives.
-        about: what the model that answers says of itself.
-        recipe: the recipe of the general model.
-        second: the recipe of the model that answers.
-    """
-    remembers = recipe["systems"][system].get("remembers", True)
-    has_second = "blended_with_general" in second
+def _card(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
+    """Return the card of a system from what the model says of itself and from its recipe."""
     held = about["held_back"]
     return CARD.format(
         name=NAMES[system],
         dimensions=recipe["model"]["width"],
         bits=8 // recipe["model"]["columns"],
-        memory=", and\ntypical vectors of each code's texts" if remembers else "",
-        second=_second(system, about, second) if has_second else "",
         judged=JUDGED.format(
             accepted=_share(about["judged"]["accepted"]),
             texts=about["judged"]["texts"],
@@ -199,12 +166,10 @@ def _card(
         codes=about["codes"],
         languages=LANGUAGES if recipe["systems"][system].get("learns_from_cpv") else "",
         data=DATA[system],
-        beside=", that of the second network in a folder beside it" if has_second else "",
         sources="\n".join(
             f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()
         ),
         rows=held["rows"],
-        measured=MEASURED[second["systems"][system].get("learns_held_back", True)],
         first=_share(held["right"]["1"]),
         five=_share(held["right"]["5"]),
         ten=_share(held["right"]["10"]),
@@ -231,15 +196,6 @@ def _ok(ok: Mapping[str, Any]) -> str:
     return (
         f"From a confidence of {_share(ok['confidence'])} on, two in three of the first codes are "
         f"right as far as stated:\n  {_share(ok['rows'])} of the texts reach it."
-    )
-
-
-def _second(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    asks = recipe["systems"][system].get("asks_cpv")
-    return SECOND.format(
-        dimensions=recipe["model"]["width"],
-        weight=_share(about["weight_of_the_history"]),
-        crosswalk=CROSSWALK.format(weight=_share(asks)) if asks else "",
     )
 
 

@@ -2,11 +2,10 @@
 
     python -m workshop [RECIPE] --data FOLDER [--output FOLDER] [--jobs 2] [--overwrite]
 
-The files that a recipe names are in the folder of ``--data``. Without a recipe, the three recipes
-in ``pipeline/engine/shipped`` follow each other, the general one first, because the others are
-trained beside its models; what they make replaces the models of this checkout. With a recipe, the
-models go into the folder of ``--output``, which `run --model` takes, and their figures are printed
-as JSON.
+The files that a recipe names are in the folder of ``--data``. Without a recipe, it is the one in
+``pipeline/engine/shipped``, and what it makes replaces the model of this checkout. With a recipe,
+the model goes into the folder of ``--output``, which `run --model` takes, and its figures are
+printed as JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import argparse
 import json
 import logging
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -32,9 +30,6 @@ __all__ = ["install", "main"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "pipeline" / "engine" / "shipped"
-FOLDERS = (SHIPPED, SHIPPED / "publishers_us", SHIPPED / "publishers_unspsc")
-"""The folders of models with their recipes, in the order in which they are trained."""
-
 FLATTERED = (
     "If the package's models learned the rows that a recipe holds back, as they did those of their "
     "own recipe, they look better in this comparison than on new rows."
@@ -58,13 +53,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.recipe is None:
         if options.data is None or options.output is not None:
             parser.error("without a recipe, give --data FOLDER and no --output")
-        return _train_all(options.data, options.jobs)
+        with tempfile.TemporaryDirectory(dir=ROOT) as made:
+            code = _train(
+                SHIPPED / "recipe.toml", options.data, Path(made) / "models", options.jobs
+            )
+            if not code:
+                install(Path(made) / "models", SHIPPED)
+        return code
     if options.output is None:
         parser.error("a recipe needs --output FOLDER")
     folder = options.data or options.recipe.parent
-    shown, jobs = progress_display(), options.jobs
+    return _train(options.recipe, folder, options.output, options.jobs, options.overwrite)
+
+
+def _train(recipe: Path, data: Path, output: Path, jobs: int, overwrite: bool = False) -> int:
     try:
-        about = train_recipe(options.recipe, folder, options.output, shown, jobs, options.overwrite)
+        about = train_recipe(recipe, data, output, progress_display(), jobs, overwrite)
     except PipelineError as error:
         click.echo(f"{error.message} {error.hint}", err=True)
         return error.exit_code
@@ -72,21 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log.info("%s", "\n".join(summary_lines(each)))
     log.info("%s", FLATTERED)
     say(json.dumps(about))
-    return 0
-
-
-def _train_all(data: Path, jobs: int) -> int:
-    """Train the models of the package, each in a process of its own, which loads the last ones."""
-    for folder in FOLDERS:
-        with tempfile.TemporaryDirectory(dir=ROOT) as made:
-            command = [sys.executable, "-m", "workshop", str(folder / "recipe.toml")]
-            command += ["--data", str(data.resolve()), "--output", f"{made}/models"]
-            command += ["--jobs", str(jobs)]
-            code = subprocess.run(command, cwd=ROOT).returncode  # noqa: S603 - it is this program
-            if code:
-                return code
-            install(Path(made) / "models", folder)
-            log.info("replaced: %s", folder)
     return 0
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes import load, titles_by_language
-from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice
+from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice, log_odds
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import calibration_error, logistic, probability
 from pipeline.engine.model.candidates import Lister
@@ -216,7 +216,7 @@ def judge(
     words = TitleWords(table, _rare(titles), _rare(map(cleaned, texts)))
     evidence = Evidence.of(system, listed, words, voices)
     found, traits = _traits(model, evidence, texts)
-    lessons = _Lessons.of(traits, listed.codes[found], verdicts)
+    lessons = _Lessons.of(system, traits, listed.codes[found], verdicts)
     unseen = _unseen(lessons, [each.source for each in some])
     best = unseen.argmax(axis=1)
     rows = np.arange(len(best))
@@ -240,7 +240,7 @@ def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Int
     for portion in portions(texts):
         read = reading(portion)
         shares, _ = model.shares(read)
-        places, some = evidence.traits(shares, read, *model.beside_shares(read))
+        places, some = evidence.traits(shares, read, model.own_vectors(read))
         found.append(places)
         traits.append(some)
     return np.concatenate(found), np.concatenate(traits)
@@ -251,24 +251,28 @@ class _Lessons:
     """The candidates of some texts.
 
     Attributes:
+        system: whose codes they are.
         traits: texts x candidates x traits.
         right: texts x candidates: whether they are accepted.
         known: texts x candidates: whether the expert was shown them.
     """
 
+    system: System
     traits: Floats
     right: Bools
     known: Bools
 
     @classmethod
-    def of(cls, traits: Floats, codes: Texts, verdicts: Sequence[Verdict]) -> _Lessons:
+    def of(
+        cls, system: System, traits: Floats, codes: Texts, verdicts: Sequence[Verdict]
+    ) -> _Lessons:
         rows = list(zip(codes.tolist(), verdicts, strict=True))
         right = [[code in verdict.accepted for code in own] for own, verdict in rows]
         known = [
             [verdict.unknowable or code in verdict.accepted | verdict.refused for code in own]
             for own, verdict in rows
         ]
-        return cls(traits, np.array(right), np.array(known))
+        return cls(system, traits, np.array(right), np.array(known))
 
     def learned(self, some: Bools | slice) -> Trees:
         width = self.traits.shape[2]
@@ -277,8 +281,7 @@ class _Lessons:
         return boosted(rows, self.right[some].ravel(), weights)
 
     def odds(self, trees: Trees, some: Bools) -> Floats:
-        rows = self.traits[some]
-        return trees.odds(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+        return log_odds(self.system, trees, self.traits[some])
 
 
 def _unseen(lessons: _Lessons, sources: Sequence[str]) -> Floats:

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
-from pipeline.engine.model import general_model, load_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import Dataset, Examples, NetworkSettings
 from pipeline.errors import InputError, SettingsError
@@ -26,7 +25,7 @@ from workshop.training import OtherLanguages, Recipe, Task
 __all__ = ["Prepared", "read_recipe"]
 
 
-TABLES = {"networks", "model", "systems", "other_languages", "blended_with_general"}
+TABLES = {"networks", "model", "systems", "other_languages"}
 """The tables that a recipe may have."""
 
 
@@ -62,9 +61,6 @@ class SystemSettings:
         phrase_weight: the weight of a phrase, whether from a file or shipped.
         learns_from_cpv: how much the texts of CPV count in this system; 0 for not at all. See
             `workshop.training`.
-        asks_cpv: in a model that is blended with the general one, the weight of what CPV says about
-            texts unlike the labelled ones; 0 for not at all. See `pipeline.engine.model.crosswalk`.
-        remembers: whether typical texts of each code are kept.
         learns_held_back: whether the final model also trains on the held-out files.
         judged: a file of texts whose codes an expert judged, if the model learns from them how
             likely its codes are accepted.
@@ -78,21 +74,8 @@ class SystemSettings:
     title_share: float = 1.0
     phrase_weight: float = 0.3
     learns_from_cpv: float = 0.0
-    asks_cpv: float = 0.0
-    remembers: bool = True
     learns_held_back: bool = True
     judged: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Blended:
-    """How the models of a recipe are blended with the general model of the package.
-
-    Attributes:
-        others: files of texts that are not worded like the labelled ones, with the column ``text``.
-    """
-
-    others: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +84,6 @@ class RecipeFile:
 
     recipe: Recipe
     systems: Mapping[System, SystemSettings]
-    blended: Blended | None
 
 
 def read_settings(path: Path) -> RecipeFile:
@@ -117,8 +99,7 @@ def read_settings(path: Path) -> RecipeFile:
         seeded = tuple(replace(each, seed=seed) for seed, each in enumerate(networks))
         languages = OtherLanguages(**text.get("other_languages", {}))
         recipe = Recipe(seeded, **text["model"], other_languages=languages)
-        blended = _blended(text)
-        _check(systems, recipe, blended)
+        _check(systems, recipe)
         if unknown_tables := text.keys() - TABLES:
             raise ValueError(f"it has an unknown table, {min(unknown_tables)}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -132,7 +113,7 @@ def read_settings(path: Path) -> RecipeFile:
             f"{path} names an unknown system, {min(unknown)}.",
             f"Choose from {', '.join(SYSTEMS)}.",
         )
-    return RecipeFile(recipe, systems, blended)
+    return RecipeFile(recipe, systems)
 
 
 def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
@@ -148,7 +129,7 @@ def _system_settings(values: Mapping[str, Any]) -> SystemSettings:
     )
 
 
-def _check(systems: Mapping[str, SystemSettings], recipe: Recipe, blended: Blended | None) -> None:
+def _check(systems: Mapping[str, SystemSettings], recipe: Recipe) -> None:
     """Check early what would otherwise fail in the middle of training.
 
     Raises:
@@ -164,22 +145,10 @@ def _check(systems: Mapping[str, SystemSettings], recipe: Recipe, blended: Blend
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
         if settings.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
             raise ValueError(f"{name} learns from CPV, which it does not name")
-        _check_asking(name, settings, blended)
     _check_numbers(recipe)
     _check_numbers(recipe.other_languages)
     for network in recipe.networks:
         _check_numbers(network)
-
-
-def _check_asking(name: str, settings: SystemSettings, blended: Blended | None) -> None:
-    """Check whether a model may ask CPV, and how much that counts."""
-    weight = settings.asks_cpv
-    if not isinstance(weight, int | float) or not 0 <= weight <= 1:
-        raise ValueError(f"asks_cpv of {name} is not a number from 0 to 1")
-    if weight and blended is None:
-        raise ValueError(f"{name} asks CPV, but is not blended with the general model")
-    if weight and settings.learns_from_cpv:
-        raise ValueError(f"{name} both asks CPV and learns from it")
 
 
 def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
@@ -192,16 +161,6 @@ def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
             raise ValueError(f"{each.name} is not a whole number")
         if not isinstance(value, int | float):
             raise ValueError(f"{each.name} is not a number")
-
-
-def _blended(recipe: Mapping[str, Any]) -> Blended | None:
-    """Return what the models are blended with, if anything."""
-    if "blended_with_general" not in recipe:
-        return None
-    blended = Blended(**recipe["blended_with_general"])
-    if not (isinstance(blended.others, list) and blended.others):
-        raise ValueError("blended_with_general needs files in the list others")
-    return blended
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +183,6 @@ class Prepared:
 def read_recipe(path: Path, data: Path) -> tuple[Recipe, list[Prepared]]:
     """Read a recipe and all the files it names, which are in the folder ``data``.
 
-    With files of other texts, the models are blended with the package's general model, and a gate
-    learns to tell those texts from the labelled ones.
-
     Returns:
         The settings of the networks, and the systems to train.
 
@@ -236,34 +192,7 @@ def read_recipe(path: Path, data: Path) -> tuple[Recipe, list[Prepared]]:
     """
     read = read_settings(path)
     prepared = [_prepared(data, system, each) for system, each in read.systems.items()]
-    if read.blended is None:
-        return read.recipe, prepared
-    return read.recipe, _with_general(prepared, data, read.systems, read.blended)
-
-
-def _with_general(
-    prepared: Sequence[Prepared],
-    folder: Path,
-    systems: Mapping[System, SystemSettings],
-    blended: Blended,
-) -> list[Prepared]:
-    """Return the systems with the general model beside their own, and texts for the gate."""
-    batches = (batch for name in blended.others for batch in _batches(folder / name, ["text"], ()))
-    texts = [text for some, _ in batches for text in some]
-    others = Examples.of(texts, [""] * len(texts))
-    general = general_model()
-    return [
-        replace(
-            each,
-            task=replace(
-                each.task,
-                beside=load_model(general, each.task.system),
-                others=others,
-                cpv=load_model(general, "cpv") if systems[each.task.system].asks_cpv else None,
-            ),
-        )
-        for each in prepared
-    ]
+    return read.recipe, prepared
 
 
 def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepared:
@@ -283,9 +212,8 @@ def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepare
         weights=_weights(all_sources, settings),
         phrase_weights=np.repeat([settings.title_weight, settings.phrase_weight], counts),
         phrase_shares=np.repeat([settings.title_share, 1.0], counts),
-        crosswalk=counterparts(system) if settings.learns_from_cpv or settings.asks_cpv else {},
-        weight_of_cpv=settings.learns_from_cpv or settings.asks_cpv,
-        remembers=settings.remembers,
+        crosswalk=counterparts(system) if settings.learns_from_cpv else {},
+        weight_of_cpv=settings.learns_from_cpv,
         recognises=False,
         learns_held_back=settings.learns_held_back,
         judged=read_judged(folder / settings.judged) if settings.judged else (),

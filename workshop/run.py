@@ -56,7 +56,7 @@ def train_recipe(
 def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
     """Return the figures of one system of a recipe."""
     system = read.task.system
-    previous = read.task.beside or load_model(shipped_model(system), system)
+    previous = load_model(shipped_model(), system)
     return {
         **about_model(read.dataset, read.task, trained, previous),
         "learned_by_source": dict(read.learned.most_common()),

@@ -1,8 +1,8 @@
 """Trains the models of several systems together, as the models of the package were.
 
 Beyond `pipeline.engine.training`, which trains on a history: texts of CPV teach systems whose
-examples are in one or two languages, a gate opens for texts that are worded like the examples, and
-trees learn from an expert's verdicts which codes are accepted.
+examples are in one or two languages, and trees learn from an expert's verdicts which codes are
+accepted.
 
 CPV notices come in 24 languages, and CPV codes have titles in 23. The crosswalk says which code of
 another system fits a CPV code, so these texts teach that system, too: `Streusalz` and road salt get
@@ -20,17 +20,9 @@ from scipy import sparse
 from pipeline.answers import System
 from pipeline.engine import training
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.arrays import Floats, Ints, Texts
-from pipeline.engine.model.calibration import logistic
-from pipeline.engine.model.crosswalk import Crosswalk
-from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.gate import Gate
-from pipeline.engine.model.loading import general_voices
-from pipeline.engine.model.model import Model
-from pipeline.engine.model.prototypes import unit
-from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.arrays import Ints, Texts
 from pipeline.engine.model.stored import own
-from pipeline.engine.training import Examples, Trained
+from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
 from workshop.acceptance import Judgement, judge, lister
 
@@ -39,7 +31,6 @@ __all__ = [
     "Recipe",
     "Task",
     "best_counterparts",
-    "learned_gate",
     "train",
     "with_other_languages",
     "work",
@@ -88,26 +79,20 @@ class Task(training.Task):
 
     Attributes:
         crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
-            to its examples, or ``cpv`` is asked.
-        weight_of_cpv: how much these texts, or the answers of ``cpv``, count.
+            to its examples.
+        weight_of_cpv: how much these texts count.
         judged: texts whose codes an expert judged, if the model learns from them how likely its
             codes are accepted. They should be unknown to the first model.
-        others: texts that are not worded like the examples, if any. The trained model's weight in
-            the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
-        cpv: the general model of CPV, if it is asked about texts like ``others``; see
-            `pipeline.engine.model.crosswalk`.
     """
 
     crosswalk: Mapping[str, Sequence[str]] = field(default_factory=dict)
     weight_of_cpv: float = 1.0
     judged: Sequence[Judgement] = ()
-    others: Examples = field(default_factory=lambda: Examples.of([], []))
-    cpv: Model | None = None
 
     @property
     def gains_cpv(self) -> bool:
         """Whether the texts of CPV are added to its examples."""
-        return bool(self.crosswalk) and self.cpv is None
+        return bool(self.crosswalk)
 
 
 def train(
@@ -124,7 +109,7 @@ def train(
     def more(sets: Sequence[TrainingSet], codes: Sequence[Texts]) -> list[TrainingSet]:
         return _in_more_languages(tasks, sets, codes, recipe.other_languages)
 
-    found = training.train([_beside(task) for task in tasks], recipe, advance, jobs, more)
+    found = training.train(tasks, recipe, advance, jobs, more)
     voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in found}
     return [
         _with_acceptance(task, trained, voices) for task, trained in zip(tasks, found, strict=True)
@@ -147,26 +132,10 @@ def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     return training.work(tasks, recipe) + int(epochs * gaining * more)
 
 
-def _beside(task: Task) -> Task:
-    """Return the task with the gate to the model beside it, and with what CPV is asked."""
-    if task.beside is None:
-        return task
-    gate, walk = None, None
-    if len(task.others):
-        if not isinstance(task.beside.scores, Scorer):
-            raise TypeError("a gate reads the vectors of one network")
-        gate = learned_gate(task.beside.scores.encoder, task.taught, task.others)
-    if task.cpv is not None:
-        best = best_counterparts(task.crosswalk, task.cpv.codes, task.beside.codes)
-        walk = Crosswalk(task.cpv, best, task.weight_of_cpv)
-    return replace(task, gate=gate, walk=walk)
-
-
-def _with_acceptance(task: Task, trained: Trained, general: Mapping[System, Voice]) -> Trained:
+def _with_acceptance(task: Task, trained: Trained, voices: Mapping[System, Voice]) -> Trained:
     """Return the model with what judges its best codes, if the task has judged texts."""
     if not task.judged:
         return trained
-    voices = general if task.beside is None else general_voices()
     listed = lister(task, False, trained.first)
     acceptance, figures = judge(trained.first, listed, voices, task.judged)
     evidence = replace(acceptance.evidence, lister=lister(task, True, trained.model))
@@ -237,23 +206,4 @@ def with_other_languages(
         weights=np.concatenate([data.weights, weights.astype(np.float32)]),
         shares=np.concatenate([data.shares, shares]),
         partial=np.concatenate([data.partial, np.zeros(len(rows), np.bool_)]),
-    )
-
-
-SHRINKAGE = 1.0
-"""How strongly the weights are kept near zero."""
-
-
-def learned_gate(encoder: Encoder, examples: Examples, others: Examples) -> Gate:
-    """Return a gate that opens for texts worded like the examples, and not for the others."""
-    both = [_directions(encoder, each) for each in (examples, others)]
-    is_own = np.repeat([True, False], [len(examples), len(others)])
-    weights = logistic(np.concatenate(both), is_own, SHRINKAGE)
-    return Gate(encoder, weights.astype(np.float32))
-
-
-def _directions(encoder: Encoder, examples: Examples) -> Floats:
-    """Return the text vectors, scaled to unit length."""
-    return np.concatenate(
-        [unit(encoder.encode(each.parts[0]).hidden) for each in examples.portions()]
     )

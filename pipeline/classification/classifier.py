@@ -17,7 +17,7 @@ from pipeline.classification.columns import check_free, new_columns, new_fields
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
-from pipeline.engine.model import ModelFolder, opened, shipped_models
+from pipeline.engine.model import ModelFolder, opened, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.public import public, public_class, shortened
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
@@ -260,8 +260,7 @@ def _made_with(settings: Settings) -> dict[str, str]:
     """Return what the answers depend on beside the settings: versions and checksums."""
     found = {"version of tender-pipeline": VERSIONS["tender-pipeline"]}
     if settings.engine == "learned":
-        models = shipped_models(settings.systems)
-        found["checksum of the package's models"] = " ".join(each.sha256 for each in models)
+        found["checksum of the package's models"] = shipped_model().sha256
     tables = {f"{system} code table": added_digest(system) for system in settings.systems}
     return found | {name: digest or "the package's" for name, digest in tables.items()}
 

@@ -154,12 +154,11 @@ def _folder(
 
 
 def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
-    from pipeline.engine.model import check_arrays, opened, shipped_models
+    from pipeline.engine.model import check_arrays, opened, shipped_model
 
-    for folder in shipped_models():
-        check_arrays(folder)
+    check_arrays(shipped_model())
     own = opened(models, systems)
-    found = ["the models of the package are undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
+    found = ["the model of the package is undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
     return Finding("models", "ok", "; ".join(found))
 
 

@@ -46,5 +46,5 @@ def ranker(
         from pipeline.engine.lexical.ranker import LexicalRanker
 
         return LexicalRanker(table, kept_index(table))
-    learned = load_model(model or shipped_model(system), system)
+    learned = load_model(model or shipped_model(), system)
     return LearnedRanker(learned, table, partial(ranker, system, "lexical"))

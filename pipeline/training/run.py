@@ -459,7 +459,7 @@ def from_history(
         warn(line)
     _check_enough(dataset, name, reader is None)
     examples = dataset.examples()
-    package = load_model(shipped_model(system), system)
+    package = load_model(shipped_model(), system)
     task = history_task(system, examples, None if settings.only_history else package)
     recipe = history_recipe(len(examples))
     log.info("learning from %s, each read several times", how_many(len(examples), "row"))

@@ -114,7 +114,7 @@ def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
 def test_a_damaged_model_is_refused_before_the_work(
     command: Command, model: Path, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (model / "cpv.memory.npy").unlink()
+    (model / "cpv.prior.npy").unlink()
     assert command("plan", table, "--model", model) == 2
     assert "is damaged" in capsys.readouterr().err
 

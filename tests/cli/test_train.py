@@ -156,12 +156,12 @@ def test_a_model_trained_beside_other_models_than_these_says_so(
     path = written(tmp_path / "h.csv", rows())
     assert command("train", path, "--system", "cpv", "--output", "model") == 0
     load_model(model_folder(Path("model")), "cpv")
-    assert "beside other models" not in caplog.text
+    assert "beside another model" not in caplog.text
     about = json.loads(Path("model/model.json").read_text("utf-8"))
     about["systems"]["cpv"]["beside"] = "0" * 64
     Path("model/model.json").write_text(json.dumps(about), "utf-8")
     load_model(model_folder(Path("model")), "cpv")
-    assert "trained beside other models of the package" in caplog.text
+    assert "trained beside another model of the package" in caplog.text
 
 
 def test_without_a_history_and_decisions_there_is_nothing_to_learn_from(

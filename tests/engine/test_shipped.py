@@ -14,63 +14,43 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
 from pipeline.engine.model import (
     check_arrays,
-    general_model,
     load_model,
     model_folder,
     shipped_model,
-    shipped_models,
 )
-from pipeline.engine.model.folder import checksum
-from pipeline.engine.model.scorer import Blend
 from pipeline.engine.model.stored import own
 from pipeline.engine.rankers import ranker
 from pipeline.errors import SettingsError
 
-FOLDER = general_model().path
-
-SHIPPED = [folder.path for folder in shipped_models()]
+FOLDER = shipped_model().path
 
 MOST = 60_000_000
-"""Bytes of all the models together."""
+"""Bytes of the model."""
 
 
-def test_every_system_has_a_model_and_all_together_are_small() -> None:
-    assert set(general_model().systems) == set(SYSTEMS)
+def test_the_model_knows_every_system_and_is_small() -> None:
+    assert set(shipped_model().systems) == set(SYSTEMS)
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) <= MOST
 
 
-@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
-def test_the_arrays_are_as_they_were_written(folder: Path) -> None:
-    checksums = json.loads((folder / "model.json").read_text("utf-8"))["arrays"]
-    assert {f"{name}.npy" for name in checksums} == {path.name for path in folder.glob("*.npy")}
-    check_arrays(model_folder(folder))
-
-
-def linked(folder: Path, place: Path) -> Path:
-    """Return a folder with the files of a shipped model, which is checked like a user's."""
-    for path in folder.iterdir():
-        (place / path.name).symlink_to(path)
-    return place
+def test_the_arrays_are_as_they_were_written() -> None:
+    checksums = json.loads((FOLDER / "model.json").read_text("utf-8"))["arrays"]
+    assert {f"{name}.npy" for name in checksums} == {path.name for path in FOLDER.glob("*.npy")}
+    check_arrays(model_folder(FOLDER))
 
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    return linked(FOLDER, tmp_path)
+    """Return a folder with the files of the shipped model, which is checked like a user's."""
+    for path in FOLDER.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    return tmp_path
 
 
-@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
-def test_their_values_pass_the_checks_that_are_skipped_when_they_are_loaded(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = model_folder(linked(folder, tmp_path))
+def test_its_values_pass_the_checks_that_are_skipped_when_it_is_loaded(copied: Path) -> None:
+    model = model_folder(copied)
     for system in model.systems:
         assert load_model(model, system).system == system
-    assert not caplog.messages, "the general model is the one that they were trained beside"
-
-
-def test_a_system_is_answered_by_a_model_that_knows_it() -> None:
-    for system in SYSTEMS:
-        assert system in shipped_model(system).systems
 
 
 def test_a_damaged_array_is_found(copied: Path, tmp_path: Path) -> None:
@@ -83,41 +63,17 @@ def test_a_damaged_array_is_found(copied: Path, tmp_path: Path) -> None:
 
 
 def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:
-    encoders = {id(own(load_model(general_model(), system)).encoder) for system in SYSTEMS}
+    encoders = {id(own(load_model(shipped_model(), system)).encoder) for system in SYSTEMS}
     assert len(encoders) == 1
-    for folder in shipped_models():
-        weights = own(load_model(folder, folder.systems[0])).encoder.weights
-        assert isinstance(weights.places.base, np.memmap)
-
-
-def test_beside_each_model_of_publishers_is_the_general_one() -> None:
-    for system in ("psc", "naics", "unspsc"):
-        scores = load_model(shipped_model(system), system).scores
-        assert isinstance(scores, Blend)
-        assert scores.other is load_model(general_model(), system).scores
-        assert scores.same_codes
-        assert scores.gate is not None
-        assert scores.gate.encoder is own(load_model(general_model(), system)).encoder
-
-
-def test_a_gate_that_does_not_fit_the_model_beside_it_is_refused(tmp_path: Path) -> None:
-    gated = linked(shipped_model("naics").path, tmp_path)
-    (gated / "naics.gate.npy").unlink()
-    weights = np.load(shipped_model("naics").path / "naics.gate.npy")[:-1]
-    np.save(gated / "naics.gate.npy", weights)
-    about = json.loads((gated / "model.json").read_text("utf-8"))
-    about["arrays"]["naics.gate"] = checksum(weights)
-    (gated / "model.json").unlink()
-    (gated / "model.json").write_text(json.dumps(about), "utf-8")
-    with pytest.raises(SettingsError, match="its gate does not fit the model beside it"):
-        load_model(model_folder(gated), "naics")
+    weights = own(load_model(shipped_model(), "cpv")).encoder.weights
+    assert isinstance(weights.places.base, np.memmap)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_code_of_the_table_is_known_and_every_answer_has_a_title(system: System) -> None:
     table = load(system)
     assignable = {code for code in table.titles if table.assignable(code)}
-    assert assignable <= set(load_model(shipped_model(system), system).codes.tolist())
+    assert assignable <= set(load_model(shipped_model(), system).codes.tolist())
     texts = ["supply of toner", "works", "Lieferung von Medikamenten", "??", "x1 y2"]
     for matches in ranker(system).rank(texts, 20):
         assert all(table.titles[match.code] == match.title for match in matches)
@@ -177,7 +133,7 @@ def test_the_recipe_names_every_system() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_card_of_each_model_says_what_the_model_says_of_itself(system: System) -> None:
-    said = (shipped_model(system).path / "model.json").read_text("utf-8")
+    said = (shipped_model().path / "model.json").read_text("utf-8")
     about = json.loads(said)["about"][system]
     card = Path(FOLDER, f"{system}.md").read_text("utf-8")
     right = about["held_back"]["right"]

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.codes import phrases
-from pipeline.engine.model import Model, general_model, load_model, model_folder, shipped_model
-from pipeline.engine.model.reading import reading
-from pipeline.engine.model.scorer import Blend
-from pipeline.errors import SettingsError
+from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from tests.engine.model.training_data import history
 from workshop.__main__ import install, main
 from workshop.recipe import read_recipe
@@ -41,7 +38,7 @@ most_of_a_source = 50
 [systems.unspsc]
 taught = ["taught_unspsc.csv"]
 held_back = ["tried_unspsc.csv"]
-remembers = false
+phrase_weight = 0.3
 
 [other_languages]
 notice_share = 0.5
@@ -100,7 +97,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
     folder = model_folder(Path("model"))
     assert folder.systems == ("naics", "unspsc")
     # Each is compared with the model that answers without it.
-    assert compared == [load_model(shipped_model(system), system) for system in folder.systems]
+    assert compared == [load_model(shipped_model(), system) for system in folder.systems]
     codes = {system: set(load_model(folder, system).codes.tolist()) for system in folder.systems}
     assert {"237990", "561720"} <= codes["naics"]
     assert "72141199" in codes["unspsc"]  # a commodity, which the shipped table lacks
@@ -125,59 +122,21 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
     assert about["held_back"]["rows"] == 30
 
 
-def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate_and_ask_cpv(
-    recipe: Path,
-) -> None:
-    only_naics = RECIPE.partition("[systems.unspsc]")[0]
-    asking = only_naics.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n")
-    recipe.write_text(f'{asking}[blended_with_general]\nothers = ["others.csv"]\n')
-    (recipe.parent / "others.csv").write_text("text\n" + "Straßenreinigung und Winterdienst\n" * 60)
-    assert main([str(recipe), "--output", "model"]) == 0
-    scores = load_model(model_folder(Path("model")), "naics").scores
-    assert isinstance(scores, Blend)
-    assert scores.other is load_model(general_model(), "naics").scores
-    assert scores.gate is not None
-    texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
-    like, unlike = scores.gate.openness(reading(texts))
-    assert like > 0.5 > unlike
-    assert scores.crosswalk is not None
-    assert scores.crosswalk.cpv is load_model(general_model(), "cpv")
-    assert scores.crosswalk.weight == 0.5
-
-
-def test_a_model_asks_cpv_only_beside_the_general_one(recipe: Path) -> None:
-    recipe.write_text(RECIPE.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n"))
-    with pytest.raises(SettingsError, match="naics asks CPV, but is not blended"):
-        read_recipe(recipe, recipe.parent)
-
-
-def test_a_model_that_asks_cpv_does_not_learn_its_texts(
+def test_a_system_learns_the_texts_of_cpv_if_the_recipe_says_so(
     recipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The titles in 23 languages would take most of the time.
     monkeypatch.setattr(
         "workshop.recipe.titles_by_language", lambda table: [[*table.titles.values()]]
     )
-    general = '[blended_with_general]\nothers = ["tried.csv"]\n'
     cpv = '[systems.cpv]\ntaught = ["taught_cpv.csv"]\nheld_back = ["tried_cpv.csv"]\n'
     for name in ("taught_cpv.csv", "tried_cpv.csv"):
         labelled(recipe.parent / name, 1, {code: code for code in NAICS}, 30)
-    for says, asks in (("asks_cpv = 1", True), ("learns_from_cpv = 0.5", False)):
-        said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\n{says}\n")
-        recipe.write_text(said + cpv + general)
-        _, (naics, unspsc, _) = read_recipe(recipe, recipe.parent)
-        assert (naics.task.cpv is not None, naics.task.gains_cpv) == (asks, not asks)
-        assert (unspsc.task.cpv, unspsc.task.gains_cpv) == (None, False)
-
-
-@pytest.mark.parametrize("says", ["2", "-0.5", '"0.5"', "nan", "0.5\nlearns_from_cpv = 0.5"])
-def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says: str) -> None:
-    general = '[blended_with_general]\nothers = ["tried.csv"]\n[systems.cpv]\n'
-    files = 'taught = ["taught.csv"]\nheld_back = ["tried.csv"]\n'
-    said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\nasks_cpv = {says}\n")
-    recipe.write_text(said + general + files)
-    with pytest.raises(SettingsError, match=r"asks_cpv of naics is not|both asks CPV and learns"):
-        read_recipe(recipe, recipe.parent)
+    said = RECIPE.replace("[systems.naics]\n", "[systems.naics]\nlearns_from_cpv = 0.5\n")
+    recipe.write_text(said + cpv)
+    _, (naics, unspsc, _) = read_recipe(recipe, recipe.parent)
+    assert naics.task.gains_cpv
+    assert not unspsc.task.gains_cpv
 
 
 @pytest.mark.parametrize(
@@ -194,12 +153,10 @@ def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says
         ("epochs = 1", 'epochs = "1"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
-        ("remembers = false", "learns_from_cpv = 1.0", "unspsc learns from CPV"),
+        ("phrase_weight = 0.3", "learns_from_cpv = 1.0", "unspsc learns from CPV"),
         ("notice_share = 0.5", 'notice_share = "often"', "notice_share is not a number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
         ("[other_languages]", "[other_language]", "it has an unknown table, other_language"),
-        ("[model]", "[blended_with_general]\nothers = []\n[model]", "files in the list others"),
-        ("[model]", '[blended_with_general]\nothers = "a.csv"\n[model]', "in the list others"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],
 )

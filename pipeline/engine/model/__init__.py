@@ -1,11 +1,9 @@
-"""The learned engine: a low-rank softmax on hashed features, with memory and calibration."""
+"""The learned engine: a low-rank softmax on hashed features, with calibration."""
 
 from pipeline.engine.model.folder import (
     ModelFolder,
-    general_model,
     model_folder,
     shipped_model,
-    shipped_models,
 )
 from pipeline.engine.model.loading import check_arrays, load_model, opened
 from pipeline.engine.model.model import Model
@@ -16,11 +14,9 @@ __all__ = [
     "ModelFolder",
     "check_arrays",
     "check_free",
-    "general_model",
     "load_model",
     "model_folder",
     "opened",
     "save",
     "shipped_model",
-    "shipped_models",
 ]

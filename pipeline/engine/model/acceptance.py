@@ -27,14 +27,29 @@ from pipeline.engine.model.title_words import MEASURES, TitleWords, stems_of_tex
 from pipeline.engine.model.trees import Trees
 from pipeline.engine.text.cleaning import cleaned
 
-__all__ = ["TRAITS", "Acceptance", "Evidence", "Judged", "Voice"]
+__all__ = ["TRAITS", "Acceptance", "Evidence", "Judged", "Voice", "log_odds"]
 
 HEARD = 8
 """How many of the best codes of another system are compared with a candidate."""
 
+GAINS: Mapping[Act, float] = {Act.LEASE: 3.0, Act.WORKS: 0.5}
+"""What a code of an act gains in log odds if the text names this act before any other, times how
+strongly; CPV has few codes for hire, so there they gain nothing. Of 118 notices of hire that an
+expert judged, the first codes of PSC are accepted for .63 instead of .59, of NAICS for .57 instead
+of .48, of UNSPSC for .46 instead of .45. Of 399 notices of works, as many are accepted as before
+(.545 instead of .544 over the systems), and fewer get a code of materials. The same for repair,
+installation or other acts gained less than a point, or lost."""
+
+NAMED = 0.3
+"""How strongly a text must name the act for that."""
+
 TINY = 1e-6
 
-TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 6 + MEASURES
+OWN_ACT = LISTED + 3
+"""The trait that is the act of the candidate; those after it are how strongly the text names that
+act and the strongest one."""
+
+TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 5 + MEASURES
 """How many numbers describe a candidate; see `Evidence.traits`."""
 
 
@@ -129,16 +144,13 @@ class Evidence:
             raise ValueError("the general model beside it lacks one of its codes")
         return cls(system, lister, titles, voices, place)
 
-    def traits(
-        self, shares: Floats, read: Reading, words: Encoded, openness: Floats
-    ) -> tuple[Ints, Floats]:
+    def traits(self, shares: Floats, read: Reading, words: Encoded) -> tuple[Ints, Floats]:
         """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
 
         Args:
             shares: texts x codes.
             read: the texts.
             words: the texts, by the encoder whose words the lister knows.
-            openness: how far each text opens the gate.
         """
         found = self.lister.candidates(shares, words)
         best, general = found.places, self.places[found.places]
@@ -146,7 +158,7 @@ class Evidence:
         log = np.log(np.take_along_axis(self._own_shares(read), general, 1) + TINY)
         alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
         alone += self._acts(general, texts) + self._said(general, read)
-        alone += self._of_texts(texts, found.shares, openness)
+        alone += self._of_texts(texts, found.shares)
         columns = np.empty((*best.shape, len(alone)), np.float32)
         for number, values in enumerate(alone):
             columns[:, :, number] = values
@@ -185,7 +197,7 @@ class Evidence:
             found.append(np.einsum("nkj,nj->nk", alike, shares))
         return found
 
-    def _of_texts(self, texts: Sequence[str], shares: Floats, openness: Floats) -> list[Floats]:
+    def _of_texts(self, texts: Sequence[str], shares: Floats) -> list[Floats]:
         """Return what is known of a text: how long it is, and how sure the networks are."""
         whole = shares.sum(axis=1)
         part = shares / whole[:, None]
@@ -193,7 +205,7 @@ class Evidence:
         words = np.log1p([len(stems_of_text(text)) for text in texts])
         length = np.log1p([len(cleaned(text)) for text in texts])
         digits = [sum(map(str.isdigit, text)) / max(1, len(text)) for text in texts]
-        return [np.array(each)[:, None] for each in (words, length, digits, whole, doubt, openness)]
+        return [np.array(each)[:, None] for each in (words, length, digits, whole, doubt)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +223,21 @@ class Acceptance:
     slope: float
     start: float
 
-    def judged(self, shares: Floats, read: Reading, words: Encoded, openness: Floats) -> Judged:
+    def judged(self, shares: Floats, read: Reading, words: Encoded) -> Judged:
         """Judge the best codes of texts; see `Evidence.traits`."""
-        places, traits = self.evidence.traits(shares, read, words, openness)
-        odds = self.trees.odds(traits.reshape(-1, traits.shape[2])).reshape(places.shape)
+        places, traits = self.evidence.traits(shares, read, words)
+        odds = log_odds(self.evidence.system, self.trees, traits)
         chances = probability(self.slope * odds + self.start)
         order = np.argsort(-chances, axis=1, kind="stable")
         return Judged(np.take_along_axis(places, order, 1), np.take_along_axis(chances, order, 1))
+
+
+def log_odds(system: System, trees: Trees, traits: Floats) -> Floats:
+    """Return texts x candidates, the log odds of being accepted; see `Evidence.traits`."""
+    odds = trees.odds(traits.reshape(-1, traits.shape[2])).reshape(traits.shape[:2])
+    act, named, most = (traits[:, :, OWN_ACT + number] for number in range(3))
+    gain = np.array([GAINS.get(each, 0.0) for each in Act])
+    if system == "cpv":
+        gain[Act.LEASE] = 0
+    leads = (named == most) & (named >= NAMED)
+    return odds + np.where(leads, gain[act.astype(np.intp)] * named, 0)

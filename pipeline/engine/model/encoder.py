@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from pipeline.engine.evidence import enough_known
-from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.arrays import Bools, Floats
 from pipeline.engine.model.features import Counts, hashed_features
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.sparse_rows import SparseRows, weighted_sums
@@ -41,10 +41,6 @@ class Encoded:
     def words(self) -> SparseRows:
         """Texts x features: the words and pairs of neighbours that are known."""
         return self.composition.words
-
-    def select(self, texts: Ints) -> Encoded:
-        """Return the given texts, in the given order."""
-        return Encoded(self.hidden[texts], self.composition.select(texts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

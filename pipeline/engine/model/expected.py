@@ -53,19 +53,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "repeat_usual": ("u4", "repeats"),
     "repeat_seen": ("u4", "repeats"),
 }
-MEMORY: Mapping[str, tuple[str, ...]] = {
-    "memory": ("u1", "vectors", "packed width"),
-    "memory_scales": ("f2", "vectors"),
-    "memory_labels": ("u2 u4", "vectors"),
-    "memory_texts": ("f4", "vectors"),
-}
-"""The same for a system's own arrays; a model has all of the memory arrays or none."""
-
-GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
-"""The same for the gate of a model that is blended with the general one."""
-
-CROSSWALK: Mapping[str, tuple[str, ...]] = {"counterparts": ("i4", "codes of CPV")}
-"""The same for the crosswalk of a model with a gate, if the model asks CPV."""
+"""The same for a system's own arrays."""
 
 ACCEPTANCE: Mapping[str, tuple[str, ...]] = {
     "texts": ("f4", "codes"),
@@ -91,9 +79,7 @@ LONGEST = {
     "typical parts": CENTRES,
     "columns": 1_024,
     "codes": 250_000,
-    "codes of CPV": 250_000,
     "repeats": 20_000_000,
-    "vectors": 1_000_000,
     "words and pairs": BLOCKS << BITS,
     "words": BLOCKS << BITS,
     "entries": 50_000_000,
@@ -126,7 +112,7 @@ ODDS = 3
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    names = (*OWN, *MEMORY, *GATE, *CROSSWALK, *ACCEPTANCE)
+    names = (*OWN, *ACCEPTANCE)
     own = {f"{system}.{name}" for system in systems for name in names}
     return own | {f"encoder.{name}" for name in ENCODER}
 
@@ -152,9 +138,8 @@ def check_values(values: Any) -> None:
             _check_number("odds", number, -LARGEST, LARGEST)
     for name in SHARES:
         _check_number(name, values.get(name), 0, 1)
-    for name in ("weight", "weight_of_cpv"):
-        if values.get(name) is not None:
-            _check_number(name, values[name], 0, 1)
+    if values["weight"] is not None:
+        _check_number("weight", values["weight"], 0, 1)
 
 
 def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
@@ -169,11 +154,8 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
         ValueError: an array is missing, or has the wrong type or shape.
     """
     wanted = OWN if part in SYSTEMS else ENCODER
-    if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
-        wanted = {**wanted, **MEMORY}
-    for extra in (GATE, CROSSWALK, ACCEPTANCE):
-        if not extra.keys().isdisjoint(arrays):
-            wanted = {**wanted, **extra}
+    if part in SYSTEMS and not ACCEPTANCE.keys().isdisjoint(arrays):
+        wanted = {**wanted, **ACCEPTANCE}
     for name, (kinds, *sides) in wanted.items():
         if name not in arrays:
             raise ValueError(f"it has no array {part}.{name}")
@@ -212,7 +194,7 @@ def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> Non
     Raises:
         ValueError: training would not write these values.
     """
-    if max(sizes["codes"], sizes.get("vectors", 0)) * sizes["width"] > UNPACKED:
+    if sizes["codes"] * sizes["width"] > UNPACKED:
         raise ValueError(f"the model of {system} is too large")
     codes = arrays["codes"].astype("U8")
     if not np.char.isalnum(codes).all() or len({*codes.tolist()}) != len(codes):
@@ -244,10 +226,6 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
         "prior": (-LARGEST, LARGEST),
         "repeat_usual": (1, 2**32 - 2),
         "repeat_seen": (1, 2**32 - 2),
-        "memory_scales": (0, LARGEST),
-        "memory_labels": (0, sizes["codes"] - 1),
-        "memory_texts": (0, 1e9),
-        "gate": (-LARGEST, LARGEST),
         "texts": (0, 1e9),
         "word_codes": (0, sizes["codes"] - 1),
         "word_scales": (0, LARGEST),

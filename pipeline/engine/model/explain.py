@@ -2,7 +2,7 @@
 
 The network's score of a code is linear in the features of a text. The contribution of a feature to
 one code, relative to its average contribution to the others weighted by their shares, is therefore
-exact. The memory, and the judgement of the best codes, are left out.
+exact. The judgement of the best codes is left out.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     """Explain each text by the model that adds more to its code, or else by the other one."""
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
-    asked, part, from_other, _ = blend.parts(reading(tuple(texts)))
-    from_own = np.zeros((len(texts), part.shape[1]), np.float32)
-    from_own[asked] = part
+    from_own, from_other, _ = blend.parts(reading(tuple(texts)))
     found = []
     for row, by_own, by_other in zip(
         range(len(texts)),

@@ -23,19 +23,16 @@ __all__ = [
     "ABOUT",
     "FORM",
     "KIND",
-    "PUBLISHERS",
     "SHARED",
     "SHIPPED",
     "About",
     "ModelFolder",
     "checksum",
     "damaged",
-    "general_model",
     "is_model",
     "model_folder",
     "read_about",
     "shipped_model",
-    "shipped_models",
 ]
 
 FORM = 4
@@ -51,17 +48,7 @@ SHARED = "encoder"
 """Name prefix of the arrays that all systems of a model share."""
 
 SHIPPED = Path(__file__).parent.parent / "shipped"
-"""The models that come with the package: the general one, and in folders below it others."""
-
-PUBLISHERS: Mapping[System, Path] = {
-    "psc": SHIPPED / "publishers_us",
-    "naics": SHIPPED / "publishers_us",
-    "unspsc": SHIPPED / "publishers_unspsc",
-}
-"""Models that learned only the labelled texts, titles and phrases of their systems.
-
-For texts worded like those of their publishers, they are better than the general model, which also
-learned the texts of CPV in all languages. They answer together with it."""
+"""The model that comes with the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +196,9 @@ def _ok_from(about: Any, systems: Iterable[System]) -> dict[System, float]:
 
 
 @cache
-def general_model() -> ModelFolder:
+def shipped_model() -> ModelFolder:
     """Return the model that comes with the package and knows all systems."""
     return model_folder(SHIPPED)
-
-
-@cache
-def shipped_model(system: System) -> ModelFolder:
-    """Return the model that answers for a system unless another one is given."""
-    return model_folder(PUBLISHERS.get(system, SHIPPED))
-
-
-def shipped_models(systems: Iterable[System] = SYSTEMS) -> list[ModelFolder]:
-    """Return all the models that answer for some systems, the general one first."""
-    return list(dict.fromkeys([general_model(), *map(shipped_model, systems)]))
 
 
 def checksum(array: npt.NDArray[Any]) -> str:

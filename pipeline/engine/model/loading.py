@@ -14,14 +14,12 @@ from pipeline.engine.model.array_file import mapped
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.expected import Sizes, check_encoder, check_shapes, check_system
 from pipeline.engine.model.folder import (
-    PUBLISHERS,
     SHARED,
     SHIPPED,
     About,
     ModelFolder,
     checksum,
     damaged,
-    general_model,
     model_folder,
     read_about,
     shipped_model,
@@ -71,7 +69,7 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, Mo
 
 @cache
 def load_model(folder: ModelFolder, system: System) -> Model:
-    """Map one system of a model into memory, once per process; unpack its head and prototypes.
+    """Map one system of a model into memory, once per process; unpack its head.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
@@ -84,10 +82,9 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     values = about.values[system]
     arrays, own = _scorer(folder, system)
     beside = _beside(folder, about, system)
-    cpv = load_model(general_model(), "cpv") if _asks_cpv(about, system) else None
     try:
         voices = _voices(folder, about, system)
-        return stored.model(system, arrays, values, own, beside, cpv, voices)
+        return stored.model(system, arrays, values, own, beside, voices)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
 
@@ -105,7 +102,7 @@ def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
 
 def general_voices(folder: ModelFolder | None = None) -> dict[System, Voice]:
     """Return what a general model says of each system; without one, the package's."""
-    general = folder or general_model()
+    general = folder or shipped_model()
     return {system: _voice(general, system) for system in general.systems}
 
 
@@ -140,20 +137,14 @@ def _beside(folder: ModelFolder, about: About, system: System) -> Model | None:
     """Return the shipped model that the model is blended with, if it is."""
     if about.values[system]["weight"] is None:
         return None
-    has_gate = f"{system}.gate" in about.checksums
-    shipped = general_model() if has_gate else shipped_model(system)
+    shipped = shipped_model()
     if about.values[system].get("beside") != shipped.sha256:
         log.warning(
-            "the model %s was trained beside other models of the package than this version's: "
+            "the model %s was trained beside another model of the package than this version's: "
             "its confidence may be off, until it is trained again",
             folder.path,
         )
     return load_model(shipped, system)
-
-
-def _asks_cpv(about: About, system: System) -> bool:
-    """Return whether the model asks the general model of CPV."""
-    return {f"{system}.gate", f"{system}.counterparts"} <= about.checksums.keys()
 
 
 @cache
@@ -169,7 +160,7 @@ def _encoder(folder: ModelFolder) -> Encoder:
 def _own(folder: ModelFolder, about: About, system: System, encoder: Encoder) -> Arrays:
     """Return the arrays that belong to one system."""
     width, features = encoder.weights.width, len(encoder.vocabulary.features)
-    sizes = {"width": width, "packed width": (width + 1) // 2, "features": features}
+    sizes = {"width": width, "features": features}
     arrays = _read(folder, about, system, sizes)
     if not _is_shipped(folder):
         check_system(system, arrays, sizes)
@@ -195,4 +186,4 @@ def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
 
 
 def _is_shipped(folder: ModelFolder) -> bool:
-    return folder.path == SHIPPED or folder.path in PUBLISHERS.values()
+    return folder.path == SHIPPED

@@ -32,8 +32,6 @@ class Model:
         repeats: hashes of the training texts, to recognise exact repeats.
         only_history: whether the model was trained on the examples alone.
         calibration: None during training.
-        behind_gate: the calibration of the general model, for the texts that the gate leaves to
-            it; None without a gate. ``calibration`` was fitted on texts that open the gate.
         unseen: the share of held-out examples whose code the model does not know.
         acceptance: says how likely an expert accepts the best codes, which is then their
             confidence; None in a model whose confidence is that of the code which a history gives.
@@ -44,7 +42,6 @@ class Model:
     repeats: Repeats
     only_history: bool
     calibration: Calibration | None = None
-    behind_gate: Calibration | None = None
     unseen: float = 0.0
     acceptance: Acceptance | None = None
 
@@ -90,7 +87,7 @@ class Model:
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
-            first = self._sure(self.calibration, read, evidence(best[:, 0], second, known))
+            first = self.calibration.confidence(evidence(best[:, 0], second, known))
             first *= familiarity(known)  # no known features: confidence 0, which means no match
             best = np.column_stack([first, self.calibration.others(best, first)])
         self._put_repeats_first(places, best, seen)
@@ -100,7 +97,7 @@ class Model:
         self, acceptance: Acceptance, shares: Floats, known: Floats, read: Reading, top: int
     ) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
-        judged = acceptance.judged(shares, read, *self.beside_shares(read))
+        judged = acceptance.judged(shares, read, self.own_vectors(read))
         chances = judged.chances * familiarity(known)[:, None]
         if top <= judged.places.shape[1]:
             return judged.places, chances
@@ -110,26 +107,17 @@ class Model:
         others = np.clip(others, 0, chances[:, -1:])
         return np.hstack([judged.places, places]), np.hstack([chances, others])
 
-    def beside_shares(self, read: Reading) -> tuple[Encoded, Floats]:
-        """Return the texts by the model's own encoder, and how far each opens the gate."""
+    def own_vectors(self, read: Reading) -> Encoded:
+        """Return the texts by the model's own encoder, which knows the words of its examples."""
         own = self.scores.own if isinstance(self.scores, Blend) else self.scores
-        if not isinstance(own, Scorer) or not isinstance(self.scores, Scorer | Blend):
-            raise TypeError(f"{type(self.scores).__name__} has no encoder of its own")
-        return read(own.encoder), self.scores.openness(read)
+        if not isinstance(own, Scorer):
+            raise TypeError(f"{type(own).__name__} has no encoder of its own")
+        return read(own.encoder)
 
     @cached_property
     def _fields(self) -> Sequence[Field]:
         """The fields of the codes."""
         return fields(self.system, self.codes)
-
-    def _sure(self, calibration: Calibration, read: Reading, seen: Floats) -> Floats:
-        """Return how likely the first codes are right."""
-        first = calibration.confidence(seen)
-        gate = self.scores.gate if isinstance(self.scores, Blend) else None
-        if gate is None or self.behind_gate is None:
-            return first
-        openness = gate.openness(read)
-        return openness * first + (1 - openness) * self.behind_gate.confidence(seen)
 
     def learned(self, texts: Sequence[str]) -> int:
         """Return how many of some texts the model was trained on; the shipped ones never know."""

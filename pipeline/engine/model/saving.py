@@ -20,7 +20,6 @@ from pipeline.engine.model.folder import (
     KIND,
     SHARED,
     checksum,
-    general_model,
     is_model,
     shipped_model,
 )
@@ -131,5 +130,4 @@ def _values(model: Model) -> dict[str, Any]:
     values = stored.model_values(model)
     if not isinstance(model.scores, Blend):
         return values
-    beside = shipped_model(model.system) if model.scores.gate is None else general_model()
-    return values | {"beside": beside.sha256}
+    return values | {"beside": shipped_model().sha256}

@@ -8,20 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
-from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder, enough_words_known
-from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import IntegerRows, blocks, softmax
-from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reading import Reading
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
-
-LEAST = 0.01
-"""A gated model with a smaller weight for a text is not asked, which saves most of its time."""
-
-FROM_MEMORY = 0.3
-"""Weight of the prototypes in the scores; the rest is the network's."""
 
 STRANGE, FAMILIAR = 0.1, 0.5
 """If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
@@ -55,14 +46,12 @@ class Scorer:
         codes: the codes that the network can predict.
         directions: the weight vector of each code.
         prior: the bias of each code, independent of the text.
-        memory: the prototypes of the codes, if any are stored.
     """
 
     encoder: Encoder
     codes: Texts
     directions: IntegerRows
     prior: Floats
-    memory: Memory | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
@@ -71,13 +60,7 @@ class Scorer:
         for block in blocks(shares):
             shares[block] += self.prior
             softmax(shares[block])
-        if self.memory is not None:
-            self.memory.mix(shares, encoded.hidden, FROM_MEMORY)
         return shares, encoded.known
-
-    def openness(self, read: Reading) -> Floats:
-        """Return 1 for each text: there is no gate."""
-        return np.ones(len(read(self.encoder).hidden))
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
         """Return the texts of which the encoder knows enough words; see `Scores`."""
@@ -92,9 +75,6 @@ class Blend:
         own: the scores of the model that was trained on fewer texts.
         other: the scores of the model beside it, which knows more wordings.
         weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
-        gate: reduces the weight of ``own`` for texts that are not worded like its examples, if the
-            other model is the general one.
-        crosswalk: what CPV adds to ``other`` for texts that close the gate, if it is asked.
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
@@ -103,62 +83,36 @@ class Blend:
     own: Scorer
     other: Scores
     weight: float
-    gate: Gate | None
-    crosswalk: Crosswalk | None
     codes: Texts
     places: Ints
     same_codes: bool
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
-        asked, own, other, known = self.parts(read)
+        own, other, known = self.parts(read)
         if self.same_codes:
-            shares = other
-            shares[asked] += own
-        else:
-            shares = np.zeros((len(other), len(self.codes)), np.float32)
-            shares[:, self.places] = other
-            shares[asked, : own.shape[1]] += own
+            return own + other, known
+        shares = np.zeros((len(other), len(self.codes)), np.float32)
+        shares[:, self.places] = other
+        shares[:, : own.shape[1]] += own
         return shares, known
 
-    def openness(self, read: Reading) -> Floats:
-        """Return how far each text opens the gate; 1 without a gate."""
-        if self.gate is None:
-            return self.own.openness(read)
-        return self.gate.openness(read)
-
-    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats]:
+    def parts(self, read: Reading) -> tuple[Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
 
         Returns:
-            The texts that ``own`` is asked about, what it adds for them (these texts x its codes),
-            what ``other`` adds for all texts (texts x its codes), and the larger of the two known
-            shares of all texts.
+            What ``own`` adds (texts x its codes), what ``other`` adds (texts x its codes), and the
+            larger of the two known shares of each text.
         """
-        other, known = read.kept(self.other.shares)  # others read those of the general model, too
-        other = other.copy()
-        openness = self.openness(read)
-        if self.crosswalk is not None:
-            self.crosswalk.mix(other, openness, read)
-        likely = self.weight * openness
-        asked = np.flatnonzero(likely >= LEAST)
-        own, known_to_own = self.own.shares(read.only(asked))
-        weight = np.zeros(len(other))
-        weight[asked] = likely[asked] * familiarity(known_to_own)
-        own *= weight[asked, None].astype(np.float32)
-        other *= (1 - weight)[:, None].astype(np.float32)
-        known = known.copy()
-        known[asked] = np.maximum(known[asked], known_to_own)
-        return asked, own, other, known
+        other, known_to_other = read.kept(self.other.shares)  # others read them, too
+        own, known_to_own = self.own.shares(read)
+        weight = (self.weight * familiarity(known_to_own))[:, None].astype(np.float32)
+        return weight * own, (1 - weight) * other, np.maximum(known_to_own, known_to_other)
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
-        """Return the texts of which one of the two models knows enough words; see `Scores`.
-
-        With a gate, only the general model counts: it knows far more words, and asking both takes
-        time.
-        """
+        """Return the texts of which one of the two models knows enough words; see `Scores`."""
         known = self.other.enough_words_known(texts)
-        return known if self.gate is not None else self.own.enough_words_known(texts) | known
+        return self.own.enough_words_known(texts) | known
 
 
 def familiarity(known: Floats) -> Floats:
@@ -167,17 +121,11 @@ def familiarity(known: Floats) -> Floats:
     return trusted
 
 
-def blend(
-    own: Scorer,
-    other: Scores,
-    weight: float,
-    gate: Gate | None = None,
-    crosswalk: Crosswalk | None = None,
-) -> Blend:
+def blend(own: Scorer, other: Scores, weight: float) -> Blend:
     """Return the blend of both models' scores; see `Blend`."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
     same = np.array_equal(own.codes, other.codes)
-    return Blend(own, other, weight, gate, crosswalk, codes, places(codes, other.codes), same)
+    return Blend(own, other, weight, codes, places(codes, other.codes), same)
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:

@@ -13,15 +13,12 @@ from pipeline.codes import load
 from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
-from pipeline.engine.model.gate import Gate
-from pipeline.engine.model.int4 import from_three_bytes, pack, three_bytes, unpack
+from pipeline.engine.model.int4 import from_three_bytes, three_bytes
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.products import IntegerRows
-from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
 from pipeline.engine.model.trees import Trees
@@ -86,20 +83,8 @@ def model_arrays(model: Model) -> Arrays:
         "repeat_usual": model.repeats.usual.astype(np.uint32),
         "repeat_seen": model.repeats.seen.astype(np.uint32),
     }
-    if scorer.memory is not None:
-        memory, memory_scales = pack(scorer.memory.vectors.rows())
-        arrays |= {
-            "memory": memory,
-            "memory_scales": memory_scales,
-            "memory_labels": scorer.memory.labels.astype(np.uint32),
-            "memory_texts": scorer.memory.texts.astype(np.float32),
-        }
     if model.acceptance is not None:
         arrays |= _acceptance_arrays(model.acceptance)
-    if isinstance(model.scores, Blend) and model.scores.gate is not None:
-        arrays |= {"gate": model.scores.gate.weights.astype(np.float32)}
-        if model.scores.crosswalk is not None:
-            arrays |= {"counterparts": model.scores.crosswalk.counterparts.astype(np.int32)}
     return arrays
 
 
@@ -124,7 +109,6 @@ def model_values(model: Model) -> dict[str, Any]:
     if model.calibration is None:
         raise ValueError("a model is calibrated before it is kept")
     blended = model.scores if isinstance(model.scores, Blend) else None
-    walk = None if blended is None else blended.crosswalk
     judges = model.acceptance
     return {
         "only_history": model.only_history,
@@ -133,13 +117,12 @@ def model_values(model: Model) -> dict[str, Any]:
         "spread": model.calibration.spread,
         "unseen": model.unseen,
         "weight": None if blended is None else blended.weight,
-        **({} if walk is None else {"weight_of_cpv": walk.weight}),
         **({} if judges is None else {"odds": [judges.trees.start, judges.slope, judges.start]}),
     }
 
 
 def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
-    """Return the scorer of one system from its arrays; its head and prototypes are unpacked."""
+    """Return the scorer of one system from its arrays; its head is unpacked."""
     directions = IntegerRows(
         arrays["directions"].astype(np.float32), arrays["direction_scales"].astype(np.float32)
     )
@@ -148,7 +131,6 @@ def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
         arrays["codes"].astype("U8"),
         directions,
         np.asarray(arrays["prior"]),
-        _memory(arrays, directions.width) if "memory" in arrays else None,
     )
 
 
@@ -158,7 +140,6 @@ def model(
     values: Mapping[str, Any],
     own: Scorer,
     beside: Model | None,
-    cpv: Model | None,
     voices: Mapping[System, Voice],
 ) -> Model:
     """Return a model from its arrays and values.
@@ -169,56 +150,23 @@ def model(
         values: see `model_values`.
         own: the model's own scorer; see `scorer`.
         beside: the shipped model, if the model is blended with it.
-        cpv: the general model of CPV, if the model asks it.
         voices: what the general model says of each system, if the best codes are judged by it.
 
     Raises:
-        ValueError: the model has a part that does not fit the shipped models.
+        ValueError: what judges its best codes does not fit the shipped model.
     """
     scores: Scorer | Blend = own
-    gate = None
     if beside is not None:
-        gate = _gate(arrays, beside.scores)
-        walk = _crosswalk(arrays, values, beside.scores, cpv)
-        scores = blend(own, beside.scores, float(values["weight"]), gate, walk)
+        scores = blend(own, beside.scores, float(values["weight"]))
     return Model(
         system,
         scores,
         _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
         Calibration(np.array(values["calibration"], np.float64), float(values["spread"])),
-        None if beside is None or gate is None else beside.calibration,
         float(values["unseen"]),
         _acceptance(system, arrays, values, own, scores, voices) if voices else None,
     )
-
-
-def _gate(arrays: Arrays, beside: Scores) -> Gate | None:
-    if "gate" not in arrays:
-        return None
-    if not isinstance(beside, Scorer) or len(arrays["gate"]) != 1 + beside.directions.width:
-        raise ValueError("its gate does not fit the model beside it")
-    return Gate(beside.encoder, np.asarray(arrays["gate"]))
-
-
-def _crosswalk(
-    arrays: Arrays, values: Mapping[str, Any], beside: Scores, cpv: Model | None
-) -> Crosswalk | None:
-    if cpv is None:
-        return None
-    counterparts = arrays["counterparts"].astype(np.intp)
-    weight = values.get("weight_of_cpv")
-    fits = len(counterparts) == len(cpv.codes) and counterparts.min() >= -1
-    if not fits or counterparts.max() >= len(beside.codes) or weight is None:
-        raise ValueError("its crosswalk does not fit the models beside it")
-    return Crosswalk(cpv, counterparts, float(weight))
-
-
-def _memory(arrays: Arrays, width: int) -> Memory:
-    levels = unpack(arrays["memory"], width)
-    lengths = np.linalg.norm(levels, axis=1)
-    vectors = IntegerRows(levels, 1 / np.maximum(lengths, 1))  # prototypes have unit length
-    return Memory(vectors, arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
 
 
 def _acceptance(

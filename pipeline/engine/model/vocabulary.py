@@ -42,11 +42,6 @@ class Composition(NamedTuple):
         """Texts x known features: the words and the pairs of neighbours, as in `vectors`."""
         return _added(self.tokens.where(self.tokens.columns % 2 == 0), self.pairs, self.spelt)
 
-    def select(self, texts: Ints) -> Composition:
-        """Return the given texts, in the given order."""
-        tokens, pairs = self.tokens.select(texts), self.pairs.select(texts)
-        return self._replace(tokens=tokens, pairs=pairs, known=self.known[texts])
-
 
 @dataclass(frozen=True)
 class Vocabulary:

@@ -8,8 +8,6 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats
-from pipeline.engine.model.crosswalk import Crosswalk
-from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Settings
@@ -35,15 +33,12 @@ class Task:
         weights: the weight of each example, with the held-out examples last.
         phrase_weights: the weight of each phrase.
         phrase_shares: the probability that an epoch samples each phrase.
-        remembers: whether the model keeps typical vectors of each code.
         recognises: whether a text that repeats an example gets that example's usual code.
         learns_held_back: whether the finished model also trains on the held-out examples. If no
             task sets this, the evaluated model is the finished one, and training takes half the
             time.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
-        gate: reduces the trained model's weight in the blend for some texts, if any do.
-        walk: what CPV is asked about those texts, if it is.
     """
 
     system: System
@@ -53,12 +48,9 @@ class Task:
     weights: Floats
     phrase_weights: Floats
     phrase_shares: Floats
-    remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
     beside: Model | None = None
-    gate: Gate | None = None
-    walk: Crosswalk | None = None
 
     def examples(self, whole: bool) -> Examples:
         """Return the training examples of the finished (``whole``) or the first model."""

@@ -11,12 +11,11 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes.table import cut, stem
-from pipeline.engine.model.arrays import Floats, Ints, Texts
+from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.general_codes import fields, is_general
+from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.products import rounded, softmax
-from pipeline.engine.model.prototypes import Memory, unit
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.dataset import Examples
@@ -26,7 +25,7 @@ from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
 from pipeline.wording import TEXT_COLUMN
 
-__all__ = ["merge", "remember", "train", "traits", "tree", "work"]
+__all__ = ["merge", "train", "traits", "tree", "work"]
 
 
 FLOOR = 1e-6
@@ -124,59 +123,6 @@ def _psc(code: str) -> list[str]:
     return found
 
 
-PER_CODE = 0.5
-"""A code whose texts weigh n gets n ** PER_CODE prototypes.
-
-With 0.7 there are twice as many prototypes, and at most .002 more of the held-out texts have their
-code first."""
-
-LEAST = 0.65
-"""A prototype whose texts weigh less is left out, unless it is the heaviest one of its code.
-
-It stands for one or two titles or phrases. Without these there are 44 % fewer prototypes."""
-
-ROUNDS = 6
-
-AT_ONCE = 4_096
-"""Texts compared with prototypes in one matrix; limits memory use."""
-
-
-def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
-    """Cluster the texts of each code into a few prototypes (spherical k-means)."""
-    random = np.random.default_rng(0)
-    hidden = unit(hidden)
-    order = np.argsort(labels, kind="stable")
-    borders = np.flatnonzero(np.diff(labels[order])) + 1
-    parts = [_typical(hidden[rows], weights[rows], random) for rows in np.split(order, borders)]
-    codes = labels[order[np.concatenate([[0], borders])]]
-    return Memory(
-        rounded(np.concatenate([vectors for vectors, _ in parts])),
-        np.repeat(codes, [len(vectors) for vectors, _ in parts]),
-        np.concatenate([texts for _, texts in parts]).astype(np.float32),
-    )
-
-
-def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return (the prototypes of one code, the total weight of the texts nearest to each)."""
-    count = min(len(hidden), int(np.ceil(weights.sum() ** PER_CODE)))
-    centres = hidden[random.choice(len(hidden), count, replace=False)]
-    for _ in range(ROUNDS if count < len(hidden) else 0):
-        nearest = _nearest(hidden, centres)
-        order = np.argsort(nearest, kind="stable")
-        found, first = np.unique(nearest[order], return_index=True)
-        sums = np.zeros_like(centres)  # a prototype that is nearest to no text becomes zero
-        sums[found] = np.add.reduceat(hidden[order], first)
-        centres = unit(sums)
-    texts: Floats = np.bincount(_nearest(hidden, centres), weights, count).astype(np.float32)
-    kept = texts >= min(LEAST, texts.max())
-    return centres[kept], texts[kept]
-
-
-def _nearest(hidden: Floats, centres: Floats) -> Ints:
-    parts = range(0, len(hidden), AT_ONCE)
-    return np.concatenate([(hidden[at : at + AT_ONCE] @ centres.T).argmax(axis=1) for at in parts])
-
-
 Advance = Callable[[int], None]
 
 More = Callable[[Sequence[TrainingSet], Sequence[Texts]], list[TrainingSet]]
@@ -256,8 +202,8 @@ def _fitted(
     del sets
     encoder, heads = _encoder(vocabulary, network, use, recipe)
     return [
-        _scorer(task, task.examples(whole), encoder, head, its_codes)
-        for task, head, its_codes in zip(tasks, heads, codes, strict=True)
+        Scorer(encoder, its_codes, rounded(head.directions), head.prior)
+        for head, its_codes in zip(heads, codes, strict=True)
     ]
 
 
@@ -326,24 +272,3 @@ def _encoder(
     weights = quantised(network.features[kept] @ turn, recipe.columns, use[kept])
     heads = [Head(head.directions @ turn, head.prior) for head in network.heads]
     return Encoder(smaller, weights), heads
-
-
-def _scorer(task: Task, examples: Examples, encoder: Encoder, head: Head, codes: Texts) -> Scorer:
-    return Scorer(
-        encoder,
-        codes,
-        rounded(head.directions),
-        head.prior,
-        _memory(task, examples, encoder, codes) if task.remembers else None,
-    )
-
-
-def _memory(task: Task, examples: Examples, encoder: Encoder, codes: Texts) -> Memory:
-    taught = Examples.joined([examples, task.phrases])
-    weights = np.concatenate([task.weights[: len(examples)], task.phrase_weights])
-    general = np.array([is_general(task.system, code) for code in taught.codes.tolist()])
-    # A general label is no evidence for a specific code, so it is used only if there are no others.
-    kept = ~general if task.system in PARTIAL and not general.all() else general | ~general
-    hidden = [encoder.encode(each.parts[0]).hidden for each in taught.where(kept).portions()]
-    labels = np.searchsorted(codes, taught.codes[kept])
-    return remember(np.concatenate(hidden), labels, weights[kept])

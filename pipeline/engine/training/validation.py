@@ -104,7 +104,6 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
-        behind_gate=None if task.gate is None else start,
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
     places, confidence = _answered(task, lambda each: model.ranked(reading(each), each.hashes, TOP))
@@ -130,9 +129,7 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
 
 
 def _beside(task: Task, scorer: Scorer, weight: float) -> Scorer | Blend:
-    if task.beside is None:
-        return scorer
-    return blend(scorer, task.beside.scores, weight, task.gate, task.walk)
+    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight)
 
 
 def _weight(task: Task, scorer: Scorer) -> float:
@@ -144,8 +141,6 @@ def _weight(task: Task, scorer: Scorer) -> float:
         own, known = _share_of_truth(task.system, scorer, each)
         other, _ = _share_of_truth(task.system, task.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
-        if task.gate is not None:
-            weights *= task.gate.openness(reading(each))
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 

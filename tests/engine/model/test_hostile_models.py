@@ -162,7 +162,6 @@ SPOILT: dict[str, Spoil] = {
     "no codes": without("cpv.codes"),
     "no centres": without("encoder.centres"),
     "no features": without("encoder.features"),
-    "half a memory": without("cpv.memory_scales"),
     "codes none": rewritten("cpv.codes", lambda a: a[:0]),
     "codes one less": rewritten("cpv.codes", lambda a: a[:-1]),
     "codes numbers": rewritten("cpv.codes", lambda a: np.arange(len(a))),
@@ -180,9 +179,6 @@ SPOILT: dict[str, Spoil] = {
     "features none": rewritten("encoder.features", lambda a: a[:0]),
     "features negative": rewritten("encoder.features", lambda a: -a.astype("i4")),
     "rarity shorter": rewritten("encoder.rarity", lambda a: a[1:]),
-    "memory wider": rewritten("cpv.memory", lambda a: np.hstack([a, a])),
-    "memory none": rewritten("cpv.memory", lambda a: a[:0]),
-    "labels shorter": rewritten("cpv.memory_labels", lambda a: a[1:]),
     "repeats shorter": rewritten("cpv.repeat_codes", lambda a: a[1:]),
     # Values that no training writes, with the right checksums.
     "features not ascending": rewritten("encoder.features", lambda a: a[::-1].copy()),
@@ -203,10 +199,6 @@ SPOILT: dict[str, Spoil] = {
     "scales negative": element("cpv.direction_scales", 0, -1),
     "prior NaN": element("cpv.prior", 0, np.nan),
     "prior infinite": element("cpv.prior", 0, np.inf),
-    "memory scale NaN": element("cpv.memory_scales", 0, np.nan),
-    "memory label of no code": element("cpv.memory_labels", 0, 60_000),
-    "memory of huge counts": element("cpv.memory_texts", 0, 3e38),
-    "memory of negative counts": element("cpv.memory_texts", 0, -1),
     "repeats not ascending": rewritten("cpv.repeat_hashes", lambda a: a[::-1].copy()),
     "a repeat of no code": element("cpv.repeat_codes", 0, b"99999999"),
     "a repeat never seen": element("cpv.repeat_usual", 0, 0),
@@ -254,15 +246,11 @@ def no_titles() -> Titleless:
 EXTREME: dict[str, Spoil] = {
     "files that are not the model's": lambda folder: os.mkfifo(folder / "cpv.more.npy"),
     "a link to an array": file(PRIOR, moved),
-    "no memory": lambda folder: [
-        without(f"cpv.memory{name}")(folder) for name in ("", "_scales", "_labels", "_texts")
-    ],
     "no repeats": lambda folder: [
         rewritten(f"cpv.repeat_{name}", lambda a: a[:0])(folder)
         for name in ("hashes", "codes", "usual", "seen")
     ],
     "one code": lambda folder: [
-        rewritten("cpv.memory_labels", lambda a: a * 0)(folder),
         rewritten("cpv.repeat_codes", lambda a: np.full_like(a, b"03111000"))(folder),
         *(
             rewritten(f"cpv.{name}", lambda a: a[:1])(folder)
@@ -275,14 +263,12 @@ EXTREME: dict[str, Spoil] = {
         element("encoder.centres", slice(None), 16)(folder),
         element("cpv.direction_scales", slice(None), 1e6)(folder),
         element("cpv.prior", 0, -1e6)(folder),
-        element("cpv.memory_texts", slice(None), 1e9)(folder),
         of_system("calibration", [1e6, -1e6, 1e6, -1e6])(folder),
     ],
     "nothing but noughts": lambda folder: [
         element(name, slice(None), 0)(folder)
         for name in (
             *("encoder.lengths", "encoder.centres", "cpv.directions", "cpv.direction_scales"),
-            *("cpv.memory", "cpv.memory_scales", "cpv.memory_texts"),
         )
     ],
     "columns that stand together": rewritten("cpv.directions", np.asfortranarray),

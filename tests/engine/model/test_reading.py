@@ -3,10 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
-from pipeline.engine.model import general_model, load_model
+from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.encoder import Encoded, Encoder
 from pipeline.engine.model.features import Counts
 from pipeline.engine.model.reading import Reading, reading
@@ -29,7 +28,7 @@ class Watched:
 
 @pytest.fixture
 def watched() -> Any:
-    scores = load_model(general_model(), "cpv").scores
+    scores = load_model(shipped_model(), "cpv").scores
     assert isinstance(scores, Scorer)
     return Watched(scores.encoder)
 
@@ -40,19 +39,7 @@ def read() -> Reading:
     return reading(TEXTS)
 
 
-@pytest.mark.parametrize(("rows", "encoded"), [([], 0), ([2], 1), ([0, 3], 2), ([0, 1, 3], 4)])
-def test_of_few_texts_only_these_are_encoded_and_once(
-    read: Reading, watched: Any, rows: list[int], encoded: int
-) -> None:
-    some = [read.only(np.array(rows, np.intp))(cast(Encoder, watched)) for _ in range(2)]
-    assert watched.encoded == [encoded]
-    whole = read(watched)
-    for found in some:
-        assert found.hidden.tobytes() == whole.hidden[rows].tobytes()
-        assert found.known.tobytes() == whole.known[rows].tobytes()
-
-
-def test_texts_that_are_encoded_already_are_not_encoded_again(read: Reading, watched: Any) -> None:
-    read(watched)
-    read.only(np.array([2]))(watched)
+def test_an_encoder_is_asked_once(read: Reading, watched: Any) -> None:
+    first, second = (read(cast(Encoder, watched)) for _ in range(2))
+    assert first is second
     assert watched.encoded == [4]
