@@ -14,16 +14,21 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes import load, titles_by_language
-from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice, log_odds
-from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
+from pipeline.engine.model.acceptance import Acceptance, Evidence, Trees, Voice, log_odds
 from pipeline.engine.model.calibration import calibration_error, logistic, probability
-from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.encoder import portions
-from pipeline.engine.model.features import BITS
-from pipeline.engine.model.general_codes import is_general
-from pipeline.engine.model.model import Model
-from pipeline.engine.model.reading import reading
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.candidates import (
+    LEVELS,
+    MOST_CODES,
+    SMOOTHING,
+    InvertedIndex,
+    Lister,
+    WordIndex,
+)
+from pipeline.engine.model.encoder import portions, reading
+from pipeline.engine.model.features import BITS, Vocabulary
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
+from pipeline.engine.model.model import Model, is_general
+from pipeline.engine.model.serialization import own
 from pipeline.engine.model.title_words import (
     RARITY_STEP,
     TitleWords,
@@ -31,9 +36,6 @@ from pipeline.engine.model.title_words import (
     rarity_levels,
     stems,
 )
-from pipeline.engine.model.trees import Trees
-from pipeline.engine.model.vocabulary import Vocabulary
-from pipeline.engine.model.word_index import LEVELS, MOST_CODES, SMOOTHING, InvertedIndex, WordIndex
 from pipeline.engine.text.cleaning import cleaned, readable
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.task import Task

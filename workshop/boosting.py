@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.acceptance import QUESTIONS, STEP, Trees
 from pipeline.engine.model.calibration import probability
-from pipeline.engine.model.trees import QUESTIONS, STEP, Trees
+from pipeline.engine.model.matrices import Bools, Floats, Ints
 
 __all__ = ["boosted"]
 

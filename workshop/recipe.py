@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
-from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training import Dataset, Examples, NetworkSettings
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import read_toml

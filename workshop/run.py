@@ -13,8 +13,8 @@ from pipeline.answers import System
 from pipeline.checks import whole_number
 from pipeline.codes import table
 from pipeline.engine.model import load_model, save, shipped_model
-from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
+from pipeline.engine.model.matrices import Bools
 from pipeline.engine.training import Trained
 from pipeline.progress import Display
 from pipeline.training.run import about_model, check_output

@@ -20,8 +20,8 @@ from scipy import sparse
 from pipeline.answers import System
 from pipeline.engine import training
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.arrays import Ints, Texts
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.matrices import Ints, Texts
+from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
 from workshop.acceptance import Judgement, judge, lister

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.text.alternation import factored
+from pipeline.engine.text.boilerplate import factored
 from pipeline.engine.text.cleaning import KEPT, cleaned, readable
 from pipeline.engine.text.negation import clauses
 

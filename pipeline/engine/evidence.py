@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.text.cleaning import cleaned
-from pipeline.engine.text.letters import Words
-from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
+from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
 
 __all__ = ["GRAM", "STOCK_NUMBER", "Knows", "enough_known", "shares_known"]
 

@@ -18,8 +18,8 @@ from pipeline.checks import check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
-from pipeline.engine.model.arrays import Bools, Texts
-from pipeline.engine.model.general_codes import is_general
+from pipeline.engine.model.matrices import Bools, Texts
+from pipeline.engine.model.model import is_general
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
 from pipeline.engine.training.dataset import reading
 from pipeline.engine.training.train import train, work

@@ -18,7 +18,7 @@ from pipeline.engine.model import (
     model_folder,
     shipped_model,
 )
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.serialization import own
 from pipeline.engine.rankers import ranker
 from pipeline.errors import SettingsError
 

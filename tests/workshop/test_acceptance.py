@@ -15,7 +15,7 @@ import pytest
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.errors import InputError, SettingsError
 from tests.engine.model.spoiling import Spoil, element, of_system, without

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from pipeline.engine.model import Model
-from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.encoder import Reading
 from pipeline.engine.model.features import count
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.network import TrainingSet
 from pipeline.engine.training.train import tree

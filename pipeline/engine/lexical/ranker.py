@@ -14,11 +14,10 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.engine.evidence import enough_known
-from pipeline.engine.lexical.buying_words import BUYING_WORDS
 from pipeline.engine.lexical.features import parts, term_counts
 from pipeline.engine.lexical.index import Index, weighted
 from pipeline.engine.text.attribution import Reasons, named, strongest
-from pipeline.engine.text.words import words
+from pipeline.engine.text.words import BUYING_WORDS, words
 
 __all__ = ["LexicalRanker"]
 

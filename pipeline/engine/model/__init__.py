@@ -5,9 +5,8 @@ from pipeline.engine.model.folder import (
     model_folder,
     shipped_model,
 )
-from pipeline.engine.model.loading import check_arrays, load_model, opened
+from pipeline.engine.model.loading import check_arrays, check_free, load_model, opened, save
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.saving import check_free, save
 
 __all__ = [
     "Model",

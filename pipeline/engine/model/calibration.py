@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Bools, Floats
+from pipeline.engine.model.matrices import Bools, Floats
 
 __all__ = [
     "BINS",

@@ -1,20 +1,151 @@
-"""Turns texts into short dense vectors, which all systems of a model share."""
+"""Turns texts into short dense vectors, from features whose weights take a few bits each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
 
 from pipeline.engine.evidence import enough_known
-from pipeline.engine.model.arrays import Bools, Floats
-from pipeline.engine.model.features import Counts, hashed_features
-from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.sparse_rows import SparseRows, weighted_sums
-from pipeline.engine.model.vocabulary import Composition, Vocabulary
+from pipeline.engine.model.features import Composition, Counts, Vocabulary, count, hashed_features
+from pipeline.engine.model.matrices import TOGETHER, Bools, Floats, Ints, SparseRows, weighted_sums
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoded", "Encoder", "enough_words_known", "portions"]
+__all__ = [
+    "AT_ONCE",
+    "Codebook",
+    "Encoded",
+    "Encoder",
+    "Reading",
+    "enough_words_known",
+    "portions",
+    "quantised",
+    "reading",
+    "rotation",
+]
+
+
+CENTRES = 256
+"""Centroids per subvector: as many as one byte can index."""
+
+ROUNDS = 10
+SAMPLE = 30_000
+"""How many rows the centroids are fitted to."""
+
+QUANTISED_AT_ONCE = 256
+"""Rows that are compared with the centroids at once, so that the products stay in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codebook:
+    """Product-quantised rows of weights.
+
+    Attributes:
+        places: rows x subvectors, uint8: the index of each subvector's centroid.
+        lengths: the length of each row, float16.
+        centres: subvectors x centroids x columns of a subvector, float32.
+    """
+
+    places: Ints
+    lengths: Floats
+    centres: Floats
+
+    @property
+    def width(self) -> int:
+        """The number of columns of a row."""
+        parts, _, columns = self.centres.shape
+        return int(parts * columns)
+
+    def rows(self, which: Ints) -> Floats:
+        """Return the given rows as float32."""
+        rows: Floats = self._unit(which) * self.lengths[which].astype(np.float32)[:, None]
+        return rows
+
+    def sums(self, texts: SparseRows) -> Floats:
+        """Return the product of a sparse matrix and the rows: texts x columns, float32."""
+        weights = texts.scaled(self.lengths[texts.columns].astype(np.float32))
+        most = max(TOGETHER, int(texts.lengths.max(initial=0)))
+        return weighted_sums(weights, self._decoder(most), self.width)
+
+    def _unit(self, which: Ints) -> Floats:
+        """Return the given rows before they are scaled to their lengths."""
+        return self._decoder(len(which))(which)
+
+    def _decoder(self, most: int) -> Callable[[Ints], Floats]:
+        """Return a function that decodes up to so many rows; each call overwrites the last one's.
+
+        The rows are not scaled to their lengths.
+        """
+        parts, centres, columns = self.centres.shape
+        offsets = (np.arange(parts) * centres).astype(np.min_scalar_type(parts * centres))
+        # As single values, the columns of a centroid are copied at once.
+        flat = np.ascontiguousarray(self.centres).reshape(-1).view(f"V{4 * columns}")
+        places = np.empty((most, parts), np.intp)
+        found = np.empty((most, parts), flat.dtype)
+        kept = np.asarray(self.places)
+
+        def decode(which: Ints) -> Floats:
+            here = places[: len(which)], found[: len(which)]
+            here[0][...] = kept.take(which, axis=0) + offsets
+            flat.take(here[0], out=here[1], mode="clip")
+            return here[1].view(np.float32)
+
+        return decode
+
+
+def rotation(width: int) -> Floats:
+    """Return a fixed random rotation, which spreads the variance over all columns."""
+    random = np.random.default_rng(0)
+    turned: Floats = np.linalg.qr(random.standard_normal((width, width)))[0].astype(np.float32)
+    return turned
+
+
+def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
+    """Quantise rows of weights.
+
+    Args:
+        rows: rows x columns, a multiple of ``columns``.
+        columns: columns per subvector; fewer take more bytes and lose less.
+        importance: the importance of each row when fitting the centroids.
+    """
+    random = np.random.default_rng(0)
+    lengths = (np.linalg.norm(rows, axis=1) + 1e-6).astype(np.float16)
+    unit = rows / lengths.astype(np.float32)[:, None]
+    chance = importance * lengths + 1e-12
+    count = min(SAMPLE, len(rows))
+    sample = np.sort(random.choice(len(rows), count, replace=False, p=chance / chance.sum()))
+    starts = range(0, rows.shape[1], columns)
+    centres = [_centres(unit[sample, at : at + columns], random) for at in starts]
+    places = [
+        _nearest(unit[:, at : at + columns], found)
+        for at, found in zip(starts, centres, strict=True)
+    ]
+    return Codebook(np.stack(places, axis=1), lengths, np.stack(centres))
+
+
+def _centres(parts: Floats, random: np.random.Generator) -> Floats:
+    """Return k-means centroids; with few rows, some are duplicates."""
+    centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
+    for _ in range(ROUNDS):
+        nearest = _nearest(parts, centres)
+        times = np.bincount(nearest, minlength=CENTRES)
+        sums = [np.bincount(nearest, column, CENTRES) for column in parts.T]
+        found = (np.stack(sums, axis=1) / np.maximum(times, 1)[:, None]).astype(np.float32)
+        centres = np.where(times[:, None] > 0, found, centres)
+    return np.ascontiguousarray(centres)
+
+
+def _nearest(parts: Floats, centres: Floats) -> Ints:
+    half = np.einsum("ij,ij->i", centres, centres) / 2
+    near = [
+        (parts[at : at + QUANTISED_AT_ONCE] @ centres.T - half).argmax(axis=1)
+        for at in range(0, len(parts), QUANTISED_AT_ONCE)
+    ]
+    return np.concatenate(near).astype(np.uint8)
+
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
@@ -89,3 +220,41 @@ def enough_words_known(encoder: Encoder, texts: tuple[str, ...]) -> Bools:
 def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """Split texts into portions of at most `AT_ONCE`."""
     return [tuple(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)]
+
+
+Kept = TypeVar("Kept")
+
+
+class Reading:
+    """The vectors of a portion of texts, and what is asked of them several times.
+
+    Args:
+        encode: returns the texts as vectors; see `Encoder.encode`. It is called once per encoder.
+        texts: the texts themselves; only those that judge codes need them.
+    """
+
+    def __init__(self, encode: Callable[[Encoder], Encoded], texts: Sequence[str] = ()) -> None:
+        self.texts = texts
+        self._encode = encode
+        self._encoded: dict[Encoder, Encoded] = {}
+        self._kept: dict[Callable[[Reading], Any], Any] = {}
+
+    def __call__(self, encoder: Encoder) -> Encoded:
+        """Return the texts as vectors by an encoder."""
+        if encoder not in self._encoded:
+            self._encoded[encoder] = self._encode(encoder)
+        return self._encoded[encoder]
+
+    def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
+        """Return what a function computes of the texts, and keep it for others to read."""
+        if computed not in self._kept:
+            self._kept[computed] = computed(self)
+        found: Kept = self._kept[computed]
+        return found
+
+
+@lru_cache(maxsize=1)
+def reading(texts: tuple[str, ...]) -> Reading:
+    """Return the reading of a portion; all systems, and what explains a code, get the same one."""
+    counts = count(texts)
+    return Reading(lambda encoder: encoder.encode(counts), texts)

@@ -1,36 +1,153 @@
-"""Maps the arrays of a model into memory and rejects a damaged or incomplete model."""
+"""Maps the arrays of a model into memory, rejects a damaged one, and saves models atomically."""
 
 from __future__ import annotations
 
+import io
+import json
 import logging
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.model import stored
+from pipeline.engine.model import serialization
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.array_file import mapped
 from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.expected import Sizes, check_encoder, check_shapes, check_system
 from pipeline.engine.model.folder import (
+    ABOUT,
+    FORM,
+    KIND,
     SHARED,
     SHIPPED,
     About,
     ModelFolder,
+    Sizes,
+    check_encoder,
+    check_shapes,
+    check_system,
     checksum,
     damaged,
+    is_model,
     model_folder,
     read_about,
     shipped_model,
 )
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.scorer import Scorer
-from pipeline.engine.model.stored import Arrays
-from pipeline.errors import SettingsError
-from pipeline.wording import option
+from pipeline.engine.model.scorer import Blend, Scorer
+from pipeline.engine.model.serialization import Arrays, mapped
+from pipeline.errors import OutputError, SettingsError
+from pipeline.files.atomic import sync, translated
+from pipeline.wording import OVERWRITE, beside, option
 
-__all__ = ["check_arrays", "general_voices", "load_model", "opened"]
+__all__ = ["check_arrays", "check_free", "general_voices", "load_model", "opened", "save"]
+
+
+def check_free(folder: Path, overwrite: bool) -> None:
+    """Check, before any work is done, that a model may be written to a folder.
+
+    Raises:
+        OutputError: the path is a file, holds something else, or contains the current folder.
+    """
+    place = folder.resolve()
+    if place == Path.cwd() or place in Path.cwd().parents:
+        raise OutputError(
+            f"{folder} is where you are.", f"Give a folder of its own: {option('output', 'DIR')}."
+        )
+    if place.exists() and not place.is_dir():
+        raise OutputError(
+            f"{folder} is a file.", f"Give a folder of its own: {option('output', 'DIR')}."
+        )
+    if place.exists() and any(place.iterdir()) and not (overwrite or is_model(place)):
+        raise OutputError(
+            f"{folder} is not a model of this tool.",
+            f"Write elsewhere{beside('output', 'DIR')}, or replace it and all that is in it with "
+            f"{OVERWRITE}.",
+        )
+
+
+def save(
+    models: Sequence[Model], folder: Path, about: Mapping[str, Any], overwrite: bool = False
+) -> None:
+    """Write models to a temporary folder and move it into place, replacing older models.
+
+    Args:
+        models: the models to save: one per system, all with the same encoder.
+        folder: the folder to write.
+        about: JSON-serialisable details to store with the models, such as how they were trained.
+        overwrite: whether to replace a folder that is not a model.
+
+    Raises:
+        OutputError: the folder must not be replaced or cannot be written.
+    """
+    check_free(folder, overwrite)
+    place = folder.resolve()
+    with translated(folder):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        rubbish = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    try:
+        with translated(folder):
+            draft = rubbish / "new"
+            draft.mkdir()
+            _write(models, draft, about)
+            _put(draft, place, rubbish / "old")
+            sync(place.parent)
+    finally:
+        shutil.rmtree(rubbish, ignore_errors=True)
+
+
+def _put(draft: Path, place: Path, old: Path) -> None:
+    """Move a folder into place; if that fails, restore the previous one."""
+    if place.exists():
+        place.replace(old)
+    try:
+        draft.replace(place)
+    except OSError:
+        if old.exists():
+            old.replace(place)
+        raise
+
+
+def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> None:
+    """Write each array to its own file, so that it can be mapped into memory."""
+    shared = serialization.encoder_arrays(serialization.own(models[0]).encoder)
+    arrays = {f"{SHARED}.{name}": array for name, array in shared.items()}
+    for model in models:
+        its_own = serialization.model_arrays(model)
+        arrays |= {f"{model.system}.{name}": array for name, array in its_own.items()}
+    for name, array in arrays.items():
+        _keep(array, folder / f"{name}.npy")
+    text = {
+        "kind": KIND,
+        "form": FORM,
+        "systems": {model.system: _values(model) for model in models},
+        "about": dict(about),
+        "arrays": {name: checksum(array) for name, array in arrays.items()},
+    }
+    (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
+    sync(folder / ABOUT)
+    folder.chmod(0o755)
+
+
+def _keep(array: npt.NDArray[Any], path: Path) -> None:
+    """Write an array via a buffer: on a full disk, numpy itself reports only the bytes written."""
+    whole = io.BytesIO()
+    np.save(whole, array)
+    path.write_bytes(whole.getvalue())
+    sync(path)
+
+
+def _values(model: Model) -> dict[str, Any]:
+    values = serialization.model_values(model)
+    if not isinstance(model.scores, Blend):
+        return values
+    return values | {"beside": shipped_model().sha256}
+
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +201,7 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     beside = _beside(folder, about, system)
     try:
         voices = _voices(folder, about, system)
-        return stored.model(system, arrays, values, own, beside, voices)
+        return serialization.model(system, arrays, values, own, beside, voices)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
 
@@ -97,7 +214,7 @@ def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
         arrays = _own(folder, read_about(folder.path), system, encoder)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
-    return arrays, stored.scorer(arrays, encoder)
+    return arrays, serialization.scorer(arrays, encoder)
 
 
 def general_voices(folder: ModelFolder | None = None) -> dict[System, Voice]:
@@ -154,7 +271,7 @@ def _encoder(folder: ModelFolder) -> Encoder:
     arrays = _read(folder, read_about(folder.path), SHARED, sizes)
     if not _is_shipped(folder):
         check_encoder(arrays, sizes)
-    return stored.encoder(arrays)
+    return serialization.encoder(arrays)
 
 
 def _own(folder: ModelFolder, about: About, system: System, encoder: Encoder) -> Arrays:

@@ -2,24 +2,138 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 
 import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.model.acceptance import Acceptance
-from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import Encoded, portions
-from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
-from pipeline.engine.model.general_codes import Field, fields, made_specific
-from pipeline.engine.model.largest import highest
-from pipeline.engine.model.reading import Reading, reading
+from pipeline.engine.model.encoder import Encoded, Reading, portions, reading
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, highest
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, familiarity
 
-__all__ = ["Model"]
+__all__ = [
+    "Field",
+    "Model",
+    "Repeats",
+    "fields",
+    "gather",
+    "hashed",
+    "hashes",
+    "is_general",
+    "made_specific",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The texts of a history, stored only as hashes.
+
+    Attributes:
+        hashes: hashes of the normalised texts, ascending, uint64.
+        labels: the index of each text's usual code.
+        usual: how often each text had that code.
+        seen: how often each text occurs in the history.
+        trust: how often held-out texts that also occur in the rest had their usual code.
+    """
+
+    hashes: Ints
+    labels: Ints
+    usual: Ints
+    seen: Ints
+    trust: float = 0.5
+
+    def find(self, hashes: Ints) -> tuple[Bools, Ints, Floats]:
+        """Return (which texts are in the history, indices of their codes, confidence in them)."""
+        if not len(self.hashes):
+            nothing = np.zeros(len(hashes), np.intp)
+            return nothing.astype(np.bool_), nothing, nothing.astype(np.float64)
+        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        sure = (self.usual[place] - 1 + 2 * self.trust) / (self.seen[place] + 1)
+        return self.hashes[place] == hashes, self.labels[place].astype(np.intp), sure
+
+
+@lru_cache(maxsize=1)
+def hashed(texts: tuple[str, ...]) -> Ints:
+    """Return `hashes` of texts, computed once for all systems."""
+    return hashes(texts)
+
+
+def hashes(texts: Sequence[str]) -> Ints:
+    """Return a 64-bit hash of each text, ignoring case and differences in white space."""
+    normal = (" ".join(text.casefold().split()).encode("utf-8", "replace") for text in texts)
+    digests = [int.from_bytes(blake2b(text, digest_size=8).digest()) for text in normal]
+    return np.array(digests, np.uint64)
+
+
+def gather(hashes: Ints, labels: Ints) -> Repeats:
+    """Return the most frequent code of each text; the first code wins a tie."""
+    order = np.lexsort((labels, hashes))
+    pairs = np.stack([hashes[order], labels[order].astype(np.uint64)], axis=1)
+    pairs, times = np.unique(pairs, axis=0, return_counts=True)
+    best = np.lexsort((pairs[:, 1], -times, pairs[:, 0]))
+    texts, first, seen_as = np.unique(pairs[best, 0], return_index=True, return_inverse=True)
+    seen = np.bincount(seen_as, times[best], len(texts)).astype(np.int64)
+    chosen = best[first]
+    return Repeats(texts, pairs[chosen, 1].astype(np.int64), times[chosen], seen)
+
+
+WITH_FIELDS = ("cpv", "unspsc")
+
+EVIDENCE = 0.01
+"""A general code stays first if every code below it has less than this fraction of its share."""
+LEAST = 1e-3
+"""General codes with a smaller share are left unchanged: they never come first in an answer."""
+
+Field = tuple[int, Ints]
+"""The index of a general code, and the indices of all codes below it."""
+
+
+def is_general(system: System, code: str) -> bool:
+    """Return whether a code names a whole field."""
+    return system in WITH_FIELDS and code.endswith("000000")
+
+
+def fields(system: System, codes: Texts) -> tuple[Field, ...]:
+    """Return the fields for which the codes include the general code and any code below it."""
+    general: list[tuple[int, str]] = []
+    below: dict[str, list[int]] = defaultdict(list)
+    for place, code in enumerate(codes.tolist()):
+        if is_general(system, code):
+            general.append((place, code[:2]))
+        else:
+            below[code[:2]].append(place)
+    return tuple((place, np.array(below[field])) for place, field in general if field in below)
+
+
+def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
+    """Pass the shares of general codes on to the codes below them, in place.
+
+    A general code that would rank above all codes below it keeps only the highest of their shares.
+    The rest goes to the codes below, in proportion to their shares.
+
+    Args:
+        shares: texts x codes.
+        some: the fields among the codes.
+    """
+    # All fields are looked at together: for most, no text has a share worth passing on.
+    likely = shares[:, [own for own, _ in some]] >= LEAST
+    for place in np.flatnonzero(likely.any(axis=0)).tolist():
+        own, below = some[place]
+        rows = np.flatnonzero(likely[:, place])
+        parts = shares[np.ix_(rows, below)]
+        best, general = parts.max(axis=1), shares[rows, own]
+        lower = (best < general) & (best >= EVIDENCE * general)
+        rows, parts, best, general = rows[lower], parts[lower], best[lower], general[lower]
+        growth = 1 + (general - best) / parts.sum(axis=1)
+        shares[np.ix_(rows, below)] = parts * growth[:, None]
+        shares[rows, own] = best
+    return shares
 
 
 @dataclass(frozen=True, eq=False)

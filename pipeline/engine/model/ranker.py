@@ -1,10 +1,11 @@
-"""Ranks codes with a trained model, and codes that the model does not know by their titles."""
+"""Ranks codes with a trained model, those it does not know by title, and explains the ranking."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -12,14 +13,163 @@ import numpy as np
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.codes.table import parent
-from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.exact_matches import hashes
-from pipeline.engine.model.explain import explain
-from pipeline.engine.model.model import Model
-from pipeline.engine.model.unseen_codes import UnseenCodes
-from pipeline.engine.text.attribution import named
+from pipeline.engine.model.encoder import AT_ONCE, reading
+from pipeline.engine.model.features import count, parts, tokens
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
+from pipeline.engine.model.model import Model, hashes
+from pipeline.engine.model.scorer import Blend, Scorer, Scores
+from pipeline.engine.text.attribution import Reasons, named, strongest
 
-__all__ = ["LearnedRanker"]
+__all__ = ["LearnedRanker", "UnseenCodes", "explain"]
+
+
+DOUBTFUL = 0.1
+"""The title ranking is used for a text if the model's first code has less than this confidence.
+
+Measured with a model of 5,000 rows and 846 codes and the full UNSPSC, 156,510 codes, on 3,000
+texts, 6 % of which had a code that the model did not know. The title ranking is used for 7 % of the
+texts and puts 3 % of those unseen codes among the first 10; .633 of all right codes are among the
+first 10, against .638 without it. With 0.15, the figures are 18 %, 6 % and .620; if always used,
+100 %, 18 % and .520.
+A text that is the title of an unseen code is ranked by title whatever the confidence: this puts the
+code of 96 % of 500 such titles among the first 10, against 33 %, and .633 becomes .630."""
+
+
+class UnseenCodes:
+    """The codes of a table that a model was not trained on, neither by example nor by title.
+
+    Args:
+        table: the codes that may be given.
+        known: the codes that the model knows.
+        chance: how often a text has a code that no other example has.
+    """
+
+    def __init__(self, table: CodeTable, known: Container[str], chance: float) -> None:
+        self._known = known
+        self._chance = chance
+        self._titles = [
+            title
+            for code, title in table.titles.items()
+            if code not in known and code in table.assignable_codes
+        ]
+
+    def __len__(self) -> int:
+        return len(self._titles)
+
+    def concerned(self, texts: Sequence[str], ranked: Sequence[Sequence[Match]]) -> list[int]:
+        """Return the indices of the texts for which unseen codes are considered.
+
+        These are the texts with a very low confidence and those that are an unseen code's title.
+        """
+        wanted = hashes(texts)
+        place = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
+        is_title = self._hashes[place] == wanted
+        return [
+            number
+            for number, found in enumerate(ranked)
+            if is_title[number] or not found or found[0].confidence < DOUBTFUL
+        ]
+
+    def blended(
+        self, learned: Sequence[Match], by_title: Sequence[Match], top: int
+    ) -> tuple[Match, ...]:
+        """Add unseen codes ranked by title; without a learned match, return the title ranking."""
+        if not learned:
+            return tuple(by_title[:top])
+        doubt = (1 - learned[0].confidence) * self._chance
+        more = [
+            Match(match.code, match.title, round(match.confidence * doubt, 4))
+            for match in by_title
+            if match.code not in self._known
+        ]
+        return tuple(sorted([*learned, *more], key=lambda match: -match.confidence)[:top])
+
+    @cached_property
+    def _hashes(self) -> Ints:
+        return np.sort(hashes(self._titles))
+
+
+def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Return the strongest words for the code of each text; none if the model knows no word of it.
+
+    Args:
+        scores: the scorer that gave the codes.
+        texts: the texts that were coded.
+        places: for each text, the index of its code among the codes of the scorer, or the indices
+            of several codes that were merged into one answer.
+    """
+    found: list[Reasons] = []
+    for at in range(0, len(texts), AT_ONCE):
+        some = texts[at : at + AT_ONCE], places[at : at + AT_ONCE]
+        found += _of(scores, *some)
+    return found
+
+
+def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    if isinstance(scores, Blend):
+        return _of_blend(scores, texts, places)
+    if not isinstance(scores, Scorer):
+        return [()] * len(texts)
+    vectors = scores.encoder.vocabulary.vectors(count(texts))
+    features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
+    pulls = _pulls(scores, vectors, places)
+    return [
+        strongest(text, parts(text), some, pull, tokens)
+        for text, some, pull in zip(texts, features, pulls, strict=True)
+    ]
+
+
+def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Explain each text by the model that adds more to its code, or else by the other one."""
+    own = [each[each < len(blend.own.codes)] for each in places]
+    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
+    from_own, from_other, _ = blend.parts(reading(tuple(texts)))
+    found = []
+    for row, by_own, by_other in zip(
+        range(len(texts)),
+        _of(blend.own, texts, own),
+        _of(blend.other, texts, other),
+        strict=True,
+    ):
+        by_more = from_own[row, own[row]].sum() >= from_other[row, other[row]].sum()
+        found.append(by_own or by_other if by_more else by_other or by_own)
+    return found
+
+
+def _pulls(scorer: Scorer, vectors: SparseRows, places: Sequence[Ints]) -> Iterator[Floats]:
+    """Yield how much evidence each feature of a text adds for its code, for each text."""
+    weights = scorer.encoder.weights
+    scores = scorer.directions(weights.sums(vectors)) + scorer.prior
+    for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
+        way = _towards(scorer, own, place)
+        yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
+
+
+def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
+    """Return the vector from the mean of the other codes, weighted by share, to the given codes.
+
+    The mean excludes the given codes: if their share were close to 1, the difference would
+    otherwise be only rounding error.
+    """
+    own = np.zeros(len(scores), np.bool_)
+    own[places] = True
+    if not own.any():
+        return np.zeros(scorer.directions.width, np.float32)
+    way: Floats = _centre(scorer, scores, own) - _centre(scorer, scores, ~own)
+    return way
+
+
+def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
+    """Return the mean of the directions of some codes, weighted by their shares."""
+    if not some.any():
+        return np.zeros(scorer.directions.width, np.float32)
+    shares = softmax(scores[None, some])[0]
+    if 2 * len(shares) < len(scores):
+        return scorer.directions.combined(shares, some)
+    every = np.zeros(len(scores), np.float32)
+    every[some] = shares
+    return scorer.directions.combined(every)  # without a copy of nearly all directions
+
 
 TOGETHER = 50
 """How many extra codes to take from the model where several of them are merged into one."""

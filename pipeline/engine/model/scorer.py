@@ -7,10 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
-from pipeline.engine.model.encoder import Encoder, enough_words_known
-from pipeline.engine.model.products import IntegerRows, blocks, softmax
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.encoder import Encoder, Reading, enough_words_known
+from pipeline.engine.model.matrices import Bools, Floats, IntegerRows, Ints, Texts, blocks, softmax
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 

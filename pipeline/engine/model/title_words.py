@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.codes import CodeTable, titles_by_language
-from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.text.cleaning import KEPT, cleaned, readable
-from pipeline.engine.text.letters import Words
+from pipeline.engine.text.ngrams import Words
 
 __all__ = [
     "MEASURES",

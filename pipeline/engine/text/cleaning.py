@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from pipeline.engine.text.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
-from pipeline.engine.text.letters import Words
+from pipeline.engine.text.ngrams import Words
+from pipeline.engine.text.stop_words import PROCEDURE, SUPPORT
 
 __all__ = ["KEPT", "MAX_CHARS", "cleaned", "meaning", "readable"]
 

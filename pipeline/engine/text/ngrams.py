@@ -7,8 +7,9 @@ length take a few operations on whole arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 from itertools import repeat
 from typing import TypeAlias
 from zlib import crc32
@@ -16,7 +17,39 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Hashes", "gram_hashes", "word_hashes"]
+__all__ = ["Hashes", "Words", "gram_hashes", "word_hashes"]
+
+
+LETTER, LETTER_OR_DIGIT = r"[^\W\d_]", r"[^\W_]"
+
+
+class Words:
+    """A pattern that matches letters of any script.
+
+    Args:
+        pattern: a regular expression without groups, for texts in lower case.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
+
+    @cached_property
+    def _ascii(self) -> re.Pattern[str]:
+        ascii_only = self._pattern.replace(LETTER, "[a-z]").replace(LETTER_OR_DIGIT, "[a-z0-9]")
+        return re.compile(ascii_only, re.ASCII)
+
+    def findall(self, text: str) -> list[str]:
+        """Return the matches in a text."""
+        return (self._ascii if text.isascii() else self._any).findall(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text."""
+        return (self._ascii if text.isascii() else self._any).finditer(text)
+
 
 Hashes: TypeAlias = npt.NDArray[np.uint32]
 Places: TypeAlias = npt.NDArray[np.intp]

@@ -10,12 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.codes import CodeTable, Retired, find_code, normalized
-from pipeline.engine.model.arrays import Bools, Ints, Texts
-from pipeline.engine.model.encoder import AT_ONCE
-from pipeline.engine.model.exact_matches import hashes
-from pipeline.engine.model.features import Counts, count
-from pipeline.engine.model.reading import Reading
-from pipeline.engine.model.vocabulary import Vocabulary
+from pipeline.engine.model.encoder import AT_ONCE, Reading
+from pipeline.engine.model.features import Counts, Vocabulary, count
+from pipeline.engine.model.matrices import Bools, Ints, Texts
+from pipeline.engine.model.model import hashes
 
 __all__ = ["Dataset", "Examples", "learnable", "reading"]
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.model.arrays import Bools, Floats, Ints
-from pipeline.engine.model.general_codes import Field
-from pipeline.engine.model.products import softmax
+from pipeline.engine.model.matrices import Bools, Floats, Ints, softmax
+from pipeline.engine.model.model import Field
 
 __all__ = [
     "Head",

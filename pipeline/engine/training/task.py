@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Settings
@@ -71,7 +71,7 @@ class Recipe:
             on the text vectors are kept.
         width: dimensions of the finished model.
         columns: how many columns are quantised into one byte; see
-            `pipeline.engine.model.product_quantization`.
+            `pipeline.engine.model.encoder`.
     """
 
     networks: tuple[Settings, ...]

@@ -11,13 +11,11 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes.table import cut, stem
-from pipeline.engine.model.arrays import Floats, Texts
-from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.general_codes import fields
-from pipeline.engine.model.product_quantization import quantised, rotation
-from pipeline.engine.model.products import rounded, softmax
+from pipeline.engine.model.encoder import Encoder, quantised, rotation
+from pipeline.engine.model.features import Vocabulary, learn
+from pipeline.engine.model.matrices import Floats, Texts, rounded, softmax
+from pipeline.engine.model.model import fields
 from pipeline.engine.model.scorer import Scorer
-from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
 from pipeline.engine.training.task import Recipe, Task

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.lexical.buying_words import BUYING_WORDS
 from pipeline.engine.lexical.features import (
     FEATURES,
     HALF_AT_WORD,
@@ -13,6 +12,7 @@ from pipeline.engine.lexical.features import (
     parts,
     term_counts,
 )
+from pipeline.engine.text.words import BUYING_WORDS
 
 
 def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None:

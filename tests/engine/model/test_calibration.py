@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.arrays import Bools, Floats
 from pipeline.engine.model.calibration import Calibration, calibrate, evidence
+from pipeline.engine.model.matrices import Bools, Floats
 
 START = Calibration(np.array([-2.0, 1.0, 0.5, 0.0]))
 

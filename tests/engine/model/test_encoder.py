@@ -5,10 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pipeline.engine.model.encoder import Encoded, Encoder
-from pipeline.engine.model.features import BITS, count, hashed_features
-from pipeline.engine.model.product_quantization import quantised
-from pipeline.engine.model.vocabulary import learn
+from pipeline.engine.model.encoder import Encoded, Encoder, quantised
+from pipeline.engine.model.features import BITS, count, hashed_features, learn
 from pipeline.engine.text.ngrams import gram_hashes
 from tests.engine.model.training_data import history
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.engine.model import folder as folders
 from pipeline.engine.model import load_model, model_folder, save
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.serialization import own
 from pipeline.errors import OutputError, SettingsError
 from tests.engine.model.training_data import history, taught
 

@@ -9,9 +9,9 @@ import pytest
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load
 from pipeline.engine.model import Model
-from pipeline.engine.model import unseen_codes as untaught
+from pipeline.engine.model import ranker as untaught
 from pipeline.engine.model.ranker import LearnedRanker
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.serialization import own
 from pipeline.engine.training.train import train
 from tests.engine.model.training_data import PHRASES, history, ignored, small, task, taught
 

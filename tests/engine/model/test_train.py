@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.calibration import calibration_error
+from pipeline.engine.model.encoder import Reading
 from pipeline.engine.model.features import count
-from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.training import history_recipe, work
 from pipeline.engine.training.train import train

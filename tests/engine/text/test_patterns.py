@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.engine.text.alternation import factored, split
+from pipeline.engine.text.boilerplate import factored, split
 from pipeline.engine.text.cleaning import readable
-from pipeline.engine.text.letters import Words
 from pipeline.engine.text.negation import IN_BRACKETS, STEMS, WORDS, clauses
+from pipeline.engine.text.ngrams import Words
 
 FOLDED = st.text(st.sampled_from("abcz01_-. \n\u00df\u0142\u0434\u2019"), max_size=30)
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.products import softmax
+from pipeline.engine.model.matrices import Floats, Ints, softmax
 from pipeline.engine.training.network import Settings, TrainingSet, fit, prior
 
 WORDS = 60

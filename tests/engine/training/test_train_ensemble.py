@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training.network import Head, Network
 from pipeline.engine.training.train import merge
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.engine.model.features import BITS, BLOCKS
-from pipeline.engine.model.known_features import KnownFeatures
+from pipeline.engine.model.features import BITS, BLOCKS, KnownFeatures
 
 LAST = (BLOCKS << BITS) - 1
 

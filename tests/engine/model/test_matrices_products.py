@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.products import FEW, SEVERAL, IntegerRows, rounded
+from pipeline.engine.model.matrices import FEW, SEVERAL, IntegerRows, rounded
 
 RANDOM = np.random.default_rng(0)
 VECTORS = RANDOM.standard_normal((80, 128), dtype=np.float32)

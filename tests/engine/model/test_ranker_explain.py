@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.model.explain import _pulls, explain
 from pipeline.engine.model.features import count, parts, tokens
-from pipeline.engine.model.products import softmax
-from pipeline.engine.model.stored import own
+from pipeline.engine.model.matrices import softmax
+from pipeline.engine.model.ranker import _pulls, explain
+from pipeline.engine.model.serialization import own
 from pipeline.engine.text.attribution import strongest
 from tests.engine.model.training_data import learned, taught
 

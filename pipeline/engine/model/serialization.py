@@ -1,40 +1,110 @@
-"""Converts models to arrays for storage, and back."""
+"""Converts models to arrays and back, and maps arrays of untrusted files into memory."""
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.codes import load
-from pipeline.engine.model.acceptance import Acceptance, Evidence, Voice
+from pipeline.engine.model.acceptance import Acceptance, Evidence, Trees, Voice
 from pipeline.engine.model.calibration import Calibration
-from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.exact_matches import Repeats
-from pipeline.engine.model.int4 import from_three_bytes, three_bytes
-from pipeline.engine.model.model import Model
-from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.products import IntegerRows
+from pipeline.engine.model.candidates import InvertedIndex, Lister, WordIndex
+from pipeline.engine.model.encoder import Codebook, Encoder
+from pipeline.engine.model.features import Vocabulary
+from pipeline.engine.model.matrices import IntegerRows, Ints
+from pipeline.engine.model.model import Model, Repeats
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
-from pipeline.engine.model.trees import Trees
-from pipeline.engine.model.vocabulary import Vocabulary
-from pipeline.engine.model.word_index import InvertedIndex, WordIndex
+from pipeline.files.regular import open_regular
 
 __all__ = [
     "Arrays",
     "encoder",
     "encoder_arrays",
+    "from_three_bytes",
+    "mapped",
     "model",
     "model_arrays",
     "model_values",
     "own",
     "scorer",
+    "three_bytes",
 ]
+
+
+MAGIC = b"\x93NUMPY\x01\x00"
+
+HEADER = re.compile(
+    r"\{'descr': '([<>|][uifS][1-8])', 'fortran_order': (True|False), "
+    r"'shape': \(((?:[0-9]{1,12}, ?)*(?:[0-9]{1,12})?)\), \} *\n"
+)
+"""The header that NumPy writes for an array without fields or objects."""
+
+ARRAY_BYTES = 2**32
+"""Size limit, several times the size of the largest model array."""
+
+
+def mapped(path: Path) -> npt.NDArray[Any]:
+    """Map an array into memory without reading its data.
+
+    Raises:
+        ValueError: the file is unreadable, not a plain array, or its length contradicts its header.
+    """
+    try:
+        return _mapped(path)
+    except OSError as error:
+        raise ValueError(f"{path.name}: {error.strerror or error}") from error
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    with open_regular(path) as file:
+        header = _header(file)
+        if header is None:
+            raise ValueError(f"{path.name} is no plain array")
+        kind, fortran, shape = header
+        offset = file.tell()
+        size = math.prod(shape) * kind.itemsize
+        if size > ARRAY_BYTES or os.fstat(file.fileno()).st_size != offset + size:
+            raise ValueError(f"{path.name} is not as long as it says")
+        order: Any = "F" if fortran else "C"
+        if not size:  # an empty array cannot be mapped
+            return np.empty(shape, kind, order)
+        # As a plain array: with a memmap, NumPy runs Python code for each slice and each result.
+        return np.asarray(np.memmap(file, kind, "r", offset, shape, order))
+
+
+def _header(file: BinaryIO) -> tuple[np.dtype[Any], bool, tuple[int, ...]] | None:
+    """Return (dtype, whether it is in Fortran order, shape); None if it is not a plain array."""
+    begins = file.read(len(MAGIC) + 2)
+    text = file.read(int.from_bytes(begins[len(MAGIC) :], "little")).decode("latin-1")
+    found = HEADER.fullmatch(text)
+    if not begins.startswith(MAGIC) or found is None:
+        return None
+    shape = tuple(int(size) for size in found[3].split(",") if size.strip())
+    return np.dtype(found[1]), found[2] == "True", shape
+
+
+def three_bytes(numbers: Ints) -> Ints:
+    """Return whole numbers below 2**24 as bytes: numbers x 3, the lowest byte first."""
+    packed: Ints = numbers.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].copy()
+    return packed
+
+
+def from_three_bytes(packed: Ints) -> Ints:
+    """Return the numbers that `three_bytes` packed, as uint32."""
+    whole = np.zeros((len(packed), 4), np.uint8)
+    whole[:, :3] = packed
+    numbers: Ints = whole.view("<u4").ravel()
+    return numbers
+
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

@@ -6,9 +6,8 @@ from typing import Any, cast
 import pytest
 
 from pipeline.engine.model import load_model, shipped_model
-from pipeline.engine.model.encoder import Encoded, Encoder
+from pipeline.engine.model.encoder import Encoded, Encoder, Reading, reading
 from pipeline.engine.model.features import Counts
-from pipeline.engine.model.reading import Reading, reading
 from pipeline.engine.model.scorer import Scorer
 
 TEXTS = "wheat and seeds", "asphalt for a road", "road works", "cleaning of windows"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.general_codes import fields, is_general, made_specific
+from pipeline.engine.model.model import fields, is_general, made_specific
 from tests.engine.model.training_data import answers, learned
 
 CODES = np.array(["45000000", "45233140", "45261900", "90000000", "90910000", "92000000"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.largest import largest
+from pipeline.engine.model.matrices import largest
 
 
 @pytest.mark.parametrize(("width", "count"), [(7, 7), (40, 3), (1_000, 10), (1_003, 50)])

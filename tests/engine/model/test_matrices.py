@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.sparse_rows import TOGETHER, SparseRows, summed, weighted_sums
+from pipeline.engine.model.matrices import TOGETHER, Floats, Ints, SparseRows, summed, weighted_sums
 
 PLACES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), max_size=40)
 

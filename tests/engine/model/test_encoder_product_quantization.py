@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.product_quantization import quantised, rotation
+from pipeline.engine.model.encoder import quantised, rotation
 
 
 def rows(number: int, width: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
