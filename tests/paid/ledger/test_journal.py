@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,9 +106,14 @@ def test_answers_are_kept_although_the_main_thread_has_ended(
 ) -> None:
     """A thread that buys then goes on, but Python's executors take no more work."""
 
+    async def refused(_: Journal, group: list[Any], error: Exception) -> None:
+        for one in group:
+            one.resolve(error)
+
     async def main() -> None:
         attempt = await journal.record_attempt(ROAD, RESERVED)
         monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+        monkeypatch.setattr(Journal, "_keep", refused)  # which would try for long
         await journal.record_end(attempt, ANSWERED)
         assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
 
