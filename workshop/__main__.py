@@ -30,6 +30,7 @@ __all__ = ["install", "main"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "pipeline" / "engine" / "shipped"
+
 FLATTERED = (
     "If the package's models learned the rows that a recipe holds back, as they did those of their "
     "own recipe, they look better in this comparison than on new rows."

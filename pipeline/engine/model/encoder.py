@@ -208,7 +208,7 @@ of rows of keys. Words of two or three letters are often known by chance, and mo
 placeholder texts (lorem ipsum) consists of words of some language."""
 
 ENCODERS = 4
-"""How many encoders read a text at most: the shipped models' three, and one of a history."""
+"""For how many encoders this is kept: the package's, and those of a few histories."""
 
 
 @lru_cache(maxsize=ENCODERS)

@@ -193,8 +193,7 @@ class Model:
 
         In training, which does not keep the texts, no codes are judged.
         """
-        # Other systems read those of CPV, too; see `pipeline.engine.model.crosswalk`.
-        shares, known = read.kept(self.shares) if self.system == "cpv" else self.shares(read)
+        shares, known = self.shares(read)
         if self.acceptance is not None and read.texts:
             places, best = self._judged(self.acceptance, shares, known, read, top)
             return places[:, :top], best[:, :top]
