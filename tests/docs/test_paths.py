@@ -13,7 +13,7 @@ from tests.docs.pages import DOCUMENTS, ROOT, inline, names, page
 
 FOLDERS = ("pipeline", "tests", "scripts", "docs", "benchmarks", "sample_inputs", ".ci")
 
-OF_OTHERS = {"--quiet", "--keep-going"}
+OF_OTHERS = {"--depth", "--quiet", "--keep-going"}
 """Options of pip and Sphinx."""
 
 STATION = re.compile(r"^\d+\. .*(?:\n   .*)*", re.MULTILINE)
