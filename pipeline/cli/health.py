@@ -12,24 +12,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
+from pipeline.classification.columns import check_free
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.decisions import decisions_in
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.files.paths import is_seen
-from pipeline.quoting import command
+from pipeline.quoting import command, how_many, listed, readable
 from pipeline.report import page_file
 from pipeline.tables import output_format_of
+from pipeline.tables.texts import own_name
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
+    from pipeline.classification.request import Job, Request
     from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
     from pipeline.paid.ledger.totals import OpenJob
@@ -43,6 +48,7 @@ __all__ = [
     "check_ledger",
     "check_metrics",
     "check_service",
+    "check_tables",
     "checked",
 ]
 
@@ -56,6 +62,12 @@ CLOCK_OFF_S = 30.0
 """How far the clock may be from the service's before the plan's times are misleading."""
 
 SENTENCE = "Road resurfacing works"
+
+FIRST_ROWS = 1_000
+"""Rows of a table that are read."""
+
+EXAMPLES, EXAMPLE = 3, 60
+"""How many texts of a table are shown, and how many characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +119,59 @@ def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Fin
     try:
         places = ", ".join(map(str, open_all()))
     except PipelineError as error:
-        yield Finding("metrics", "error", error.message, error.hint)
+        yield _failed("metrics", error)
     else:
         if places:
             yield Finding("metrics", "ok", f"go to {places}")
 
 
-def check_files(options: RunOptions) -> Iterator[Finding]:
+def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Finding]:
     """Check the decisions, and where the output and the report go, if the options name them."""
     if options.decisions:
         yield checked("decisions", _decisions, options.decisions)
-    if isinstance(output := options.output, Path) and not options.to_standard_output:
+    output = options.output if with_output and not options.to_standard_output else None
+    if isinstance(output, Path):
         yield checked("output", _output, output, options)
     if (report := options.report) is not None:
         yield checked("report", _report, report, options.overwrite)
+
+
+def check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
+    """Read the first rows of each input as a run does, and check where its output goes."""
+    from pipeline.cli.many import jobs
+
+    try:
+        tables = [*jobs(options, request)]
+    except PipelineError as error:
+        yield _failed("table", error)
+        return
+    for opened in tables:
+        try:
+            with opened as job:
+                yield from _table(job)
+        except PipelineError as error:
+            yield _failed("table", error)
+
+
+def _table(job: Job) -> Iterator[Finding]:
+    source, settings = job.source, job.request.settings
+    check_free(source.reader.schema.names, settings)
+    limit = FIRST_ROWS if settings.limit_rows is None else min(FIRST_ROWS, settings.limit_rows)
+    texts = [text for batch in source.batches(limit) for text in batch.texts]
+    with_text = [text for text in texts if text]
+    first = "the first " if len(texts) == limit else ""
+    columns = [own_name(source.reader.schema.names, name) or name for name in settings.text_columns]
+    found = [
+        f"{source.path or 'standard input'}: the text is in {listed(columns)}",
+        f"{len(with_text):,} of {first}{how_many(len(texts), 'row')} have one",
+        *(f"- {readable(text, EXAMPLE)}" for text in islice(dict.fromkeys(with_text), EXAMPLES)),
+    ]
+    worded = sum(have_words(with_text))
+    warning = few_words(settings.text_columns, len(texts), worded, source.sample)
+    yield Finding("table", "warning" if warning else "ok", "\n".join(found), warning or "")
+    job.sink.check()
+    if isinstance(job.sink.path, Path):
+        yield _with_room("output", job.sink.path)
 
 
 def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
@@ -128,9 +179,13 @@ def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Fin
     try:
         return check(*arguments)
     except PipelineError as error:
-        return Finding(what, "error", error.message, error.hint)
+        return _failed(what, error)
     except OSError as error:
         return Finding(what, "error", str(error))
+
+
+def _failed(what: str, error: PipelineError) -> Finding:
+    return Finding(what, "error", error.message, error.hint)
 
 
 def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Finding:

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
 from pipeline.classification.inputs import InputFile, are_several, files_and_folder
 from pipeline.classification.plan import Plan
+from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import Summary, combined
-from pipeline.cli.job import asked, plan_job, run_announced, run_job, who_answers
+from pipeline.cli.job import asked, opened_job, plan_job, run_announced, run_job, who_answers
 from pipeline.cli.output.console import (
     complain,
     log_to_stderr,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService
     from pipeline.purchases import Estimate
 
-__all__ = ["plan_all", "run_all"]
+__all__ = ["jobs", "plan_all", "run_all"]
 
 
 def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
@@ -133,6 +135,19 @@ def _offers(
     from pipeline.cli.output.buying import described_files
 
     yield from described_files(service, files, whole)
+
+
+def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManager[Job]]:
+    """Yield the job of each input, not open yet.
+
+    Raises:
+        PipelineError: there is no input, or the options do not go with several.
+    """
+    if not are_several(options.input_paths, request.storage):
+        yield opened_job(options, request)
+        return
+    for file in _found(options, request.storage)[1]:
+        yield request.open(file.path, file.output)
 
 
 def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:
