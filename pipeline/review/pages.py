@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 from pipeline.answers import System, chance
 from pipeline.bands import band
 from pipeline.charts import environment
+from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import named_words, spoken_words
 from pipeline.codes import CodeTable, find_code, load, titles
 from pipeline.codes.table import full_code, stem
@@ -26,7 +27,6 @@ from pipeline.errors import OutputError
 from pipeline.quoting import how_many
 from pipeline.review.queue import LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
-from pipeline.review.table import EnrichedTable
 from pipeline.service.accounts import row_number
 from pipeline.service.web.forms import PageError
 from pipeline.service.web.static_files import StaticFiles

@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.classification.enriched import EnrichedTable, RowCells
 from pipeline.classification.excerpts import Excerpts
 from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
-from pipeline.review.table import EnrichedTable, RowCells
 
 __all__ = ["CONFLICT", "LOOK", "ORDERS", "Filters", "Item", "Order", "Progress", "Queue"]
 

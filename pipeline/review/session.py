@@ -9,6 +9,7 @@ from threading import RLock
 from uuid import uuid4
 
 from pipeline.answers import System
+from pipeline.classification.enriched import EnrichedTable
 from pipeline.codes import titles
 from pipeline.decisions import (
     Choice,
@@ -22,7 +23,6 @@ from pipeline.decisions import (
 )
 from pipeline.files.paths import stamp
 from pipeline.review.queue import Filters, Item, Queue
-from pipeline.review.table import EnrichedTable
 
 __all__ = ["Review"]
 

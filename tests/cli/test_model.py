@@ -14,11 +14,11 @@ import pytest
 
 import pipeline
 from pipeline.answers import Explained, Matched, System
+from pipeline.classification.enriched import open_enriched
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.output.report import repeated_run
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
-from pipeline.review.table import open_enriched
 from tests.cli.conftest import Command
 from tests.engine.model.training_data import taught
 

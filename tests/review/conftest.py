@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 import pipeline
+from pipeline.classification.enriched import open_enriched
 from pipeline.decisions import Decision, DecisionLog, read_decisions
 from pipeline.review.app import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
-from pipeline.review.table import open_enriched
 from tests.service.web.browsing import CHROMIUM, FORM
 from tests.service.web.markup import Element, read
 

@@ -95,9 +95,9 @@ def review(
     name = _name(reviewer)
     with service_extra():
         import pipeline.service.server  # noqa: F401 - it needs them all
+        from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-        from pipeline.review.table import open_enriched
     others = [read_decisions(path) for path in merge]
     table = open_enriched(output, text_columns, column_prefix)
     place = decisions or output.with_name(f"{output.name}.decisions.jsonl")

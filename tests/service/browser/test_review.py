@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pipeline.classification.enriched import open_enriched
 from pipeline.decisions import DecisionLog, read_decisions
 from pipeline.review.app import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
-from pipeline.review.table import open_enriched
 from pipeline.service.server import listening
 from tests.paid.serving import served
 from tests.review.conftest import TEXTS, table

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.classification.enriched import open_enriched
 from pipeline.decisions import decisions_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.review.queue import Filters, Queue
-from pipeline.review.table import open_enriched
 from tests.decisions.samples import chose, write
 from tests.review.conftest import TEXTS, enriched
 

@@ -1,4 +1,4 @@
-"""Opens an enriched table for a review: its texts, its code columns and how it was made."""
+"""Opens an enriched table, the output of a run: its texts, its code columns and how it was made."""
 
 from __future__ import annotations
 
