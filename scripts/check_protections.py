@@ -46,7 +46,7 @@ FORKING = multiprocessing.get_context("forkserver")
 
 LIBRARIES = """
     aiohttp argon2 httpx hypothesis jinja2 loky pandas pyarrow.dataset
-    pyarrow.parquet pytest scipy.sparse simplejson starlette.applications uvicorn
+    pyarrow.parquet pytest scipy.sparse starlette.applications uvicorn
 """
 FORKING.set_forkserver_preload(LIBRARIES.split())
 

@@ -18,7 +18,7 @@ from pipeline.cli.app import app
 from pipeline.cli.commands.accounts import accounts
 from pipeline.cli.commands.ledger import ledger
 from pipeline.cli.commands.run import run
-from pipeline.service.chaos.script import read_script
+from pipeline.service.chaos.faults import read_script
 from tests.docs.commands import parse
 from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page
 
@@ -74,10 +74,10 @@ def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:
     (example,) = blocks(page("how-to/rehearse-faults"), "toml")
     path = tmp_path / "night.toml"
     path.write_text(example, "utf-8")
-    assert [type(fault).__name__ for fault in read_script(path).fault] == [
-        "Latency",
-        "DropAfter",
-        "Refuse",
+    assert [fault.kind for fault in read_script(path).fault] == [
+        "latency",
+        "drop-after",
+        "refuse",
     ]
 
 

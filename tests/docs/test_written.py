@@ -25,7 +25,7 @@ from pipeline.purchases import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.accounts.keys import LONGEST, MOST_KEYS, SHORTEST
-from pipeline.service.chaos.kinds import FORMS, KINDS, When
+from pipeline.service.chaos.faults import COMMON, FORMS, KINDS
 from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, METADATA
 from pipeline.service.matching.pricing import (
     HIGHEST,
@@ -113,16 +113,10 @@ def test_the_faults_are_these() -> None:
     text = page("how-to/rehearse-faults")
     documented = {cells[0]: cells[2] for cells in rows(text, "kind of fault")}
     own = {
-        f"`{kind.model_fields['kind'].default}`": ", ".join(
-            f"`{field.alias}`"
-            for name, field in kind.model_fields.items()
-            if name not in When.model_fields and name != "kind"
-        )
-        for kind in KINDS
+        f"`{kind}`": ", ".join(f"`{name}`" for name in settings) for kind, settings in KINDS.items()
     }
     assert documented == own
-    settings = [field.alias for field in When.model_fields.values()]
-    assert [name for name in (*settings, *FORMS) if f"`{name}`" not in text] == []
+    assert [name for name in (*COMMON, *FORMS) if f"`{name}`" not in text] == []
 
 
 def test_what_the_service_settles_is_what_it_does() -> None:

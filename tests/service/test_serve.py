@@ -114,7 +114,7 @@ def test_bad_faults_are_refused_before_anything_is_served(tmp_path: Path) -> Non
     faults.write_text('[[fault]]\nkind = "stall"\n', "utf-8")
     done = ran("serve", "--data", tmp_path, "--faults", faults)
     assert done.returncode == 2
-    assert "fault 1 (stall), seconds: it is missing." in done.stderr
+    assert "fault 1: The kind stall needs seconds, above 0." in done.stderr
     assert "Rehearse faults" in done.stderr
     assert done.stdout == ""
 

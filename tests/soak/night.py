@@ -20,8 +20,8 @@ from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
+from pipeline.service.chaos.faults import Script
 from pipeline.service.chaos.record import Record
-from pipeline.service.chaos.script import Script
 from tests.forking import Process
 from tests.soak.script import soak_script
 
@@ -253,12 +253,15 @@ def toml(script: Script) -> str:
     """Write a script as the file that says it."""
     lines = [f"seed = {script.seed}"]
     for fault in script.fault:
-        set_ = fault.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         lines += ["", "[[fault]]", f'kind = "{fault.kind}"']
-        lines += [f"{name} = {_value(value)}" for name, value in set_.items()]
+        lines += [f"{name} = {_value(value)}" for name, value in fault.changed().items()]
     return "\n".join(lines) + "\n"
 
 
 def _value(value: object) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    text = (
+        f'"{value}"'
+        if isinstance(value, str)
+        else str(list(value) if isinstance(value, tuple) else value)
+    )
     return re.sub("True|False", lambda word: word[0].lower(), text)

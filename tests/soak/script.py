@@ -7,26 +7,10 @@ from itertools import islice
 from math import ceil
 from random import Random
 
+from msgspec.structs import replace
+
 from pipeline.rate import Rate
-from pipeline.service.chaos.kinds import (
-    FORMS,
-    Cut,
-    Drip,
-    DropAfter,
-    DropBefore,
-    Duplicate,
-    Error,
-    Fault,
-    Form,
-    Garbage,
-    Gateway,
-    IdleClose,
-    Latency,
-    Redirect,
-    Refuse,
-    Stall,
-)
-from pipeline.service.chaos.script import Script
+from pipeline.service.chaos.faults import FORMS, Fault, Form, Script
 
 __all__ = ["PARKING", "soak_script"]
 
@@ -44,28 +28,28 @@ def soak_script(seed: int, calls: int, timeout: float, rate: Rate) -> Script:
         rate: the limit; each time, psc is down for one of three windows.
     """
     common: list[tuple[float, Fault]] = [
-        (10, DropBefore()),
-        (10, DropAfter()),
-        (6, Cut()),
-        (5, Stall(seconds=1.4 * timeout)),
-        (3, Drip(seconds=1.2 * timeout)),
-        (4, Drip(seconds=0.1)),
-        (5, Error()),
-        (4, Error(status=500, envelope=False)),
-        (5, Error(status=503, envelope=False)),
-        (5, Gateway(status=502)),
-        (4, Gateway(status=504)),
-        (3, Redirect()),
-        (10, IdleClose(jitter=0.2)),
-        (10, Duplicate()),
+        (10, Fault("drop-before")),
+        (10, Fault("drop-after")),
+        (6, Fault("cut")),
+        (5, Fault("stall", seconds=1.4 * timeout)),
+        (3, Fault("drip", seconds=1.2 * timeout)),
+        (4, Fault("drip", seconds=0.1)),
+        (5, Fault("error")),
+        (4, Fault("error", status=500, envelope=False)),
+        (5, Fault("error", status=503, envelope=False)),
+        (5, Fault("gateway", status=502)),
+        (4, Fault("gateway", status=504)),
+        (3, Fault("redirect")),
+        (10, Fault("idle-close", jitter=0.2)),
+        (10, Fault("duplicate")),
     ]
-    common += [(1, Garbage(form=form)) for form in FORMS if form not in PARKING]
-    parking: list[tuple[float, Fault]] = [(0.1, Garbage(form=form)) for form in PARKING]
-    parking += [(0.1, Error(status=503, envelope=False, burst=25))]
+    common += [(1, Fault("garbage", form=form)) for form in FORMS if form not in PARKING]
+    parking: list[tuple[float, Fault]] = [(0.1, Fault("garbage", form=form)) for form in PARKING]
+    parking += [(0.1, Fault("error", status=503, envelope=False, burst=25))]
     refusals: list[tuple[float, Fault]] = [
-        (0.3, Refuse(seconds=1, burst=3)),
-        (0.3, Refuse(seconds=2, retry_after="date")),
-        (0.3, Refuse(retry_after="none")),
+        (0.3, Fault("refuse", seconds=1, burst=3)),
+        (0.3, Fault("refuse", seconds=2, retry_after="date")),
+        (0.3, Fault("refuse", retry_after="none")),
     ]
     thousands = calls / 1000
     # A run that was refused goes on more slowly, so that a limit that is not kept would not show:
@@ -81,17 +65,19 @@ def soak_script(seed: int, calls: int, timeout: float, rate: Rate) -> Script:
     dealt += _dealt(late, free, chance)
     window = rate.window
     down: list[Fault] = [
-        Error(status=503, envelope=False, systems=("psc",), after=start, until=start + window)
+        Fault(
+            "error", status=503, envelope=False, systems=("psc",), after=start, until=start + window
+        )
         for start in (window * number for number in range(2, 30 * calls // rate.slots + 30, 3))
     ]
-    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt, *down))
+    return Script(seed=seed, fault=(Fault("latency", seconds=0.005, jitter=0.05), *dealt, *down))
 
 
 def _dealt(wanted: list[tuple[int, Fault]], among: Sequence[int], chance: Random) -> list[Fault]:
     """Give each fault so many places of its own."""
     places = iter(chance.sample(among, sum(count for count, _ in wanted)))
     return [
-        fault.model_copy(update={"requests": tuple(sorted(islice(places, count)))})
+        replace(fault, requests=tuple(sorted(islice(places, count))))
         for count, fault in wanted
         if count
     ]

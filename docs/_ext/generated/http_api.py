@@ -8,9 +8,10 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, cast
 
-import simplejson
+import msgspec
 
 from generated.markdown import block, code, table
+from pipeline.service.http.messages import write_json
 from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import Terms
 
@@ -94,4 +95,4 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    return block("json", simplejson.dumps(value, indent=2, use_decimal=True, ensure_ascii=False))
+    return block("json", msgspec.json.format(write_json(value), indent=2).decode())

@@ -146,10 +146,9 @@ def _serve(
 
 def _serve_with_faults(accounts: Accounts, options: _Options, faults: Path) -> int:
     """Serve with faults; print them before, and what happened after."""
-    from pipeline.service.chaos.exchange import DroppableConnections
+    from pipeline.service.chaos.faults import read_script
     from pipeline.service.chaos.record import Record, outcomes
-    from pipeline.service.chaos.script import announced, read_script
-    from pipeline.service.chaos.server import FaultServer
+    from pipeline.service.chaos.server import DroppableConnections, FaultServer
 
     script = read_script(faults)
     with closing(Record(accounts.folder)) as record:
@@ -158,7 +157,7 @@ def _serve_with_faults(accounts: Accounts, options: _Options, faults: Path) -> i
             accounts,
             options,
             lambda app: FaultServer(app, script, record),
-            [announced(script), f"The record of what happens: {record.path}"],
+            [str(script), f"The record of what happens: {record.path}"],
             protocol=DroppableConnections,
         )
         say(f"What happened:\n{outcomes(record.requests(after=before))}")

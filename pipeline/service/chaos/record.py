@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,7 +71,7 @@ class Record:
         """Close the file."""
         self._connection.close()
 
-    def arrived(self, at: float, system: System, digest: bytes | None) -> int:
+    def add(self, at: float, system: System, digest: bytes | None) -> int:
         """Record the arrival of a request; return its number."""
         cursor = self._connection.execute(
             "INSERT INTO requests (arrived_at, system, text_sha256) VALUES (?, ?, ?)",
@@ -80,25 +79,14 @@ class Record:
         )
         return cursor.lastrowid or 0
 
-    def works(self, number: int) -> None:
-        """Record that the service now handles a request."""
-        self._set(number, worked_at=time.time())
-
-    def billed(self, number: int, usd: Decimal) -> None:
-        """Record what the account was charged."""
-        self._set(number, billed_usd=plain(usd))
-
-    def answered(
-        self, number: int, fault: str | None, status: int | None, stated: Decimal | None
-    ) -> None:
-        """Record what is now sent, if anything."""
-        usd = None if stated is None else plain(stated)
-        now = time.time()
-        self._set(number, answered_at=now, fault=fault, status=status, stated_usd=usd)
-
-    def closed(self, number: int) -> None:
-        """Record that the connection was closed after the answer."""
-        self._set(number, closed_at=time.time())
+    def note(self, number: int, **values: float | str | Decimal | None) -> None:
+        """Record what happens to a request, by column; the schema explains them."""
+        columns = ", ".join(f"{column} = ?" for column in values)
+        written = [plain(one) if isinstance(one, Decimal) else one for one in values.values()]
+        self._connection.execute(
+            f"UPDATE requests SET {columns} WHERE request_id = ?",  # noqa: S608 - our own columns
+            (*written, number),
+        )
 
     def requests(self, after: int = 0) -> list[Served]:
         """Return the requests after a number, in order."""
@@ -112,29 +100,21 @@ class Record:
         (number,) = self._connection.execute("SELECT max(request_id) FROM requests").fetchone()
         return number or 0
 
-    def _set(self, number: int, **values: object) -> None:
-        columns = ", ".join(f"{column} = ?" for column in values)
-        self._connection.execute(
-            f"UPDATE requests SET {columns} WHERE request_id = ?",  # noqa: S608 - our own columns
-            (*values.values(), number),
-        )
-
 
 def _served(*row: Any) -> Served:
-    number, arrived_at, system, digest, worked_at, billed, *answer = row
-    answered_at, fault, status, stated, closed_at = answer
+    number, arrived_at, system, digest, worked_at, billed, at, fault, status, stated, closed = row
     return Served(
         number,
         arrived_at,
         system,
-        None if digest is None else bytes.fromhex(digest),
+        digest and bytes.fromhex(digest),
         worked_at,
-        None if billed is None else Decimal(billed),
-        answered_at,
+        billed and Decimal(billed),
+        at,
         fault,
         status,
-        None if stated is None else Decimal(stated),
-        closed_at,
+        stated and Decimal(stated),
+        closed,
     )
 
 

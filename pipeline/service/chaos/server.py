@@ -3,32 +3,67 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
+import socket
+import struct
 import time
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
+from hashlib import sha256
 from random import Random
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import System
-from pipeline.service.chaos import kinds
-from pipeline.service.chaos.exchange import (
-    HTML,
-    PAGE,
-    Exchange,
-    Response,
-    digest_in,
-    garbled,
-    read_messages,
-)
+from pipeline.service.chaos.faults import FORMS, Dice, Fault, Script
+from pipeline.service.chaos.garbage import HTML, PAGE, Response, spoil
 from pipeline.service.chaos.record import Record
-from pipeline.service.chaos.script import Dice, Script
-from pipeline.service.http.messages import ENDPOINTS, JSON, failure, path_of
+from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure, path_of
+from pipeline.service.http.protocol import BoundedHttp
 
-__all__ = ["FaultServer"]
+__all__ = ["DroppableConnections", "FaultServer"]
+
+CONNECTION = "pipeline.connection"
+"""Where a request's scope has its connection."""
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+"""SO_LINGER with a time of 0: closing sends a reset (socket(7))."""
+
+PORTION = 64 * 1024
 
 log = logging.getLogger("pipeline.service")
+
+
+class DroppableConnections(BoundedHttp):
+    """Speaks HTTP as the service does; a request's scope has the connection."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wrap the app for a new connection."""
+        super().connection_made(transport)
+        app = self.app
+
+        async def with_connection(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, CONNECTION: self}, receive, send)
+
+        self.app = with_connection
+
+    def reset(self) -> None:
+        """Reset the connection: unsent data is lost."""
+        if not self.transport.is_closing():  # else the client has closed it
+            connected = self.transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            self.transport.abort()
+
+    def close_if_idle(self) -> bool:
+        """Close it unless a request is under way on it; return whether it was closed."""
+        if self.transport.is_closing() or not self.cycle.response_complete:
+            return False
+        self.timeout_keep_alive_handler()
+        return True
 
 
 class FaultServer:
@@ -45,91 +80,186 @@ class FaultServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        system = _system(scope)
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        system: System | None = ENDPOINTS.get(path_of(scope)) if is_post else None
         if system is None:
             await self._app(scope, receive, send)
             return
         arrived = time.time()
-        throw = self._dice.throw(system, time.monotonic() - self._started)
-        messages = await read_messages(receive)
-        number = self._record.arrived(arrived, system, digest_in(messages))
-        exchange = Exchange(self._app, scope, messages, receive, send, self._record, number)
-        await asyncio.sleep(throw.delay)
-        if throw.fault is None:
-            response = await exchange.work()
-            await exchange.answer(response, None, response.billed_usd)
+        delay, fault, chance = self._dice.throw(system, time.monotonic() - self._started)
+        messages = await _read_messages(receive)
+        number = self._record.add(arrived, system, _digest_in(messages))
+        await asyncio.sleep(delay)
+        if fault is not None:
+            log.info("request %d (%s): %s", number, system, fault.kind)
+        exchange = _Exchange(self._app, scope, messages, receive, send, self._record, number)
+        await exchange.handle(fault, chance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A request whose body, `messages`, was read.
+
+    What happens is in the record, under the request's number, before it is visible outside.
+    """
+
+    app: ASGIApp
+    scope: Scope
+    messages: list[Message]
+    receive: Receive
+    send: Send
+    record: Record
+    number: int
+
+    async def handle(self, fault: Fault | None, chance: Random) -> None:
+        """Answer the request, struck by a fault or not."""
+        if fault is None:
+            await self._answer(await self._work(), None)
             return
-        log.info("request %d (%s): %s", number, system, throw.fault.kind)
-        await _before(exchange, throw.fault, throw.chance)
+        match fault.kind:
+            case "drop-before":
+                await self._drop(fault.kind)
+            case "refuse" | "error" | "redirect":
+                await self._answer(_refusal(fault, self.scope["path"]), fault.kind)
+            case "stall":
+                await asyncio.sleep(fault.setting("seconds"))
+                await self._answer(await self._work(), fault.kind)
+            case _:
+                response = await self._work()
+                if response.stated_usd is None:  # the service refused it: nothing to spoil
+                    await self._answer(response, None)
+                else:
+                    await self._strike(fault, response, response.stated_usd, chance)
+
+    async def _strike(
+        self, fault: Fault, response: Response, billed: Decimal, chance: Random
+    ) -> None:
+        """Strike a correct answer, which was billed."""
+        kind = fault.kind
+        match kind:
+            case "drop-after":
+                await self._drop(kind)
+            case "cut":
+                self._note(replace(response, stated_usd=None), kind)
+                await self.send(response.start)
+                await self._send_body(response.body[: len(response.body) // 2], more=True)
+                self.scope[CONNECTION].transport.close()  # once everything written is sent
+                await self._wait_for_end()
+            case "drip":
+                self._note(response, kind)
+                await self.send(response.start)
+                for place in range(len(response.body)):
+                    await asyncio.sleep(fault.setting("seconds") / len(response.body))
+                    await self._send_body(response.body[place : place + 1], more=True)
+                await self._send_body(b"", more=False)
+            case "duplicate":
+                self._note(response, kind)
+                await self.send(response.start)
+                await self._send_body(response.body, more=True)
+                self.scope[CONNECTION].transport.write(_whole(response))
+                await self._send_body(b"", more=False)
+            case "gateway":
+                await self._answer(Response(fault.setting("status"), PAGE, HTML), kind)
+            case "garbage":
+                form = fault.setting("form")
+                chosen = chance.choice(FORMS) if form == "any" else form
+                await self._answer(spoil(chosen, response.body, billed), f"{kind} {chosen}")
+            case "idle-close":
+                await self._answer(response, kind)
+                jitter = chance.uniform(0, fault.setting("jitter"))
+                await asyncio.sleep(fault.setting("seconds") + jitter)
+                if self.scope[CONNECTION].close_if_idle():
+                    self.record.note(self.number, closed_at=time.time())
+
+    async def _work(self) -> Response:
+        """Let the service answer, and record what it billed."""
+        waiting = iter(self.messages)
+        parts: list[Message] = []
+
+        async def replay() -> Message:
+            message = next(waiting, None)
+            return await self.receive() if message is None else message
+
+        async def keep(message: Message) -> None:
+            parts.append(message)
+
+        self.record.note(self.number, worked_at=time.time())
+        await self.app(self.scope, replay, keep)
+        billed: Decimal | None = self.scope.get("state", {}).get("price_usd")
+        self.record.note(self.number, billed_usd=billed)
+        start, *rest = parts
+        headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        headers.pop("content-length", None)
+        body = b"".join(part.get("body", b"") for part in rest)
+        return Response(start["status"], body, headers, billed)
+
+    async def _answer(self, response: Response, fault: str | None) -> None:
+        """Send a response."""
+        self._note(response, fault)
+        await self.send(response.start)
+        await self._send_body(response.body, more=response.padding > 0)
+        for left in range(response.padding, 0, -PORTION):
+            await self._send_body(b" " * min(left, PORTION), more=left > PORTION)
+
+    async def _drop(self, fault: str) -> None:
+        """Reset the connection without an answer."""
+        self._note(None, fault)
+        self.scope[CONNECTION].reset()
+        await self._wait_for_end()
+
+    def _note(self, response: Response | None, fault: str | None) -> None:
+        """Record what is now sent, if anything."""
+        status, stated = (response.status, response.stated_usd) if response else (None, None)
+        self.record.note(
+            self.number, answered_at=time.time(), fault=fault, status=status, stated_usd=stated
+        )
+
+    async def _send_body(self, content: bytes, more: bool) -> None:
+        await self.send({"type": "http.response.body", "body": content, "more_body": more})
+
+    async def _wait_for_end(self) -> None:
+        """Wait until the server notices that the connection is closed."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
 
-def _system(scope: Scope) -> System | None:
-    """Return the system of a call; None for other requests."""
-    if scope["type"] != "http" or scope["method"] != "POST":
+async def _read_messages(receive: Receive) -> list[Message]:
+    """Read a body, up to the size that the service accepts."""
+    messages, size = [await receive()], 0
+    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body"):
+        size += len(messages[-1].get("body", b""))
+        if size > MAX_BODY:
+            break
+        messages.append(await receive())
+    return messages
+
+
+def _digest_in(messages: list[Message]) -> bytes | None:
+    """Return the SHA-256 of the text in a body; None if there is none."""
+    try:
+        content = json.loads(b"".join(message.get("body", b"") for message in messages))
+        return sha256(content["description"].encode()).digest()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return ENDPOINTS.get(path_of(scope))
 
 
-async def _before(exchange: Exchange, fault: kinds.Fault, chance: Random) -> None:
-    """Strike a request before the work, or go on to the faults that strike after it."""
-    match fault:
-        case kinds.DropBefore():
-            await exchange.drop(fault.kind)
-        case kinds.Refuse():
-            await exchange.answer(_refusal(fault), fault.kind)
-        case kinds.Error():
-            await exchange.answer(_error(fault), fault.kind)
-        case kinds.Redirect(to=to):
-            target = to.rstrip("/") + exchange.scope["path"]
-            await exchange.answer(Response(307, b"", {"Location": target}), fault.kind)
-        case kinds.Stall(seconds=seconds):
-            await asyncio.sleep(seconds)
-            response = await exchange.work()
-            await exchange.answer(response, fault.kind, response.billed_usd)
-        case _:
-            response = await exchange.work()
-            if response.billed_usd is None:  # the service refused it: there is nothing to spoil
-                await exchange.answer(response)
-            else:
-                await _after(exchange, response, fault, chance)
+def _whole(response: Response) -> bytes:
+    head = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    return head % (response.status, len(response.body)) + response.body
 
 
-async def _after(
-    exchange: Exchange, response: Response, fault: kinds.Fault, chance: Random
-) -> None:
-    """Strike a billed answer."""
-    assert response.billed_usd is not None  # noqa: S101 - the caller checks it
-    match fault:
-        case kinds.DropAfter():
-            await exchange.drop(fault.kind)
-        case kinds.Cut():
-            await exchange.cut(response, fault.kind)
-        case kinds.Drip(seconds=seconds):
-            await exchange.drip(response, fault.kind, seconds)
-        case kinds.Duplicate():
-            await exchange.duplicate(response, fault.kind)
-        case kinds.Gateway(status=status):
-            await exchange.answer(Response(status, PAGE, HTML), fault.kind)
-        case kinds.Garbage(form=form):
-            chosen = chance.choice(kinds.FORMS) if form == "any" else form
-            bad, stated = garbled(chosen, response.body, response.billed_usd)
-            await exchange.answer(bad, f"{fault.kind} {chosen}", stated)
-        case kinds.IdleClose(seconds=seconds, jitter=jitter):
-            await exchange.answer(response, fault.kind, response.billed_usd)
-            await exchange.close_behind(seconds + chance.uniform(0, jitter))
-
-
-def _refusal(fault: kinds.Refuse) -> Response:
-    headers = {"Content-Type": JSON}
-    if fault.retry_after == "seconds":
-        headers["Retry-After"] = str(fault.seconds)
-    elif fault.retry_after == "date":
-        until = datetime.now(UTC) + timedelta(seconds=fault.seconds)
+def _refusal(fault: Fault, path: str) -> Response:
+    """Return the response of a fault that strikes before the work."""
+    if fault.kind == "redirect":
+        return Response(307, b"", {"Location": fault.setting("to").rstrip("/") + path})
+    if fault.kind == "error":
+        if not fault.setting("envelope"):
+            return Response(fault.setting("status"), PAGE, HTML)
+        return Response(fault.setting("status"), failure("INTERNAL_ERROR", "The service failed."))
+    headers, seconds = {"Content-Type": JSON}, math.ceil(fault.setting("seconds"))
+    if fault.setting("retry-after") == "seconds":
+        headers["Retry-After"] = str(seconds)
+    elif fault.setting("retry-after") == "date":
+        until = datetime.now(UTC) + timedelta(seconds=seconds)
         headers["Retry-After"] = format_datetime(until, usegmt=True)
     return Response(429, failure("RATE_LIMIT_EXCEEDED", "Too many requests."), headers)
-
-
-def _error(fault: kinds.Error) -> Response:
-    if not fault.envelope:
-        return Response(fault.status, PAGE, HTML)
-    return Response(fault.status, failure("INTERNAL_ERROR", "The service failed."))

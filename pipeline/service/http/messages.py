@@ -6,13 +6,14 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
+from decimal import Decimal
 from email.message import Message
 from json import JSONDecodeError
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 from urllib.parse import parse_qsl, unquote
 from zlib import crc32
 
-import simplejson
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -38,9 +39,11 @@ __all__ = [
     "failure",
     "form_of",
     "key_of",
+    "parse_exactly",
     "parse_json",
     "path_of",
     "success",
+    "write_json",
 ]
 
 
@@ -280,17 +283,17 @@ def success(
         "currency": "USD",
     }
     cost = {"costBreakdown": breakdown} if detailed else {"cost": {"apiCost": price.final}}
-    return _json({"success": True, "message": SUCCESS, "data": items, "metadata": cost})
+    return write_json({"success": True, "message": SUCCESS, "data": items, "metadata": cost})
 
 
 def failure(error: str, message: str) -> bytes:
     """Write the response to a call that failed."""
-    return _json({"success": False, "error": error, "message": message})
+    return write_json({"success": False, "error": error, "message": message})
 
 
-def _json(content: object) -> bytes:
-    """Write JSON; a decimal keeps all its digits."""
-    return str(WRITER.encode(content)).encode()
+def parse_exactly(body: bytes) -> Any:
+    """Read JSON; a number with a point is a decimal with all its digits."""
+    return EXACT_READER.decode(body)
 
 
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
@@ -337,7 +340,10 @@ def _refuse(constant: str) -> NoReturn:
 STRICT_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
-WRITER = simplejson.JSONEncoder(ensure_ascii=False, use_decimal=True)
+EXACT_READER = msgspec.json.Decoder(float_hook=Decimal)
+
+write_json = msgspec.json.Encoder(decimal_format="number").encode
+"""Writes JSON; a decimal keeps all its digits."""
 
 KINDS = {
     type(None): "null",

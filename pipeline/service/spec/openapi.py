@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import simplejson
-
 from pipeline.answers import SYSTEMS, System
 from pipeline.service.errors import SCHEME
-from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure
+from pipeline.service.http.messages import (
+    ENDPOINTS,
+    JSON,
+    MAX_BODY,
+    failure,
+    parse_exactly,
+    write_json,
+)
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
 from pipeline.service.spec.schemas import HEALTH, REQUEST, answer_schema, failure_schema
 from pipeline.service.spec.terms import (
@@ -78,7 +83,7 @@ def described(terms: Terms) -> bytes:
         "components": {"schemas": schemas, "securitySchemes": {"ApiKey": KEY}},
         "tags": [{"name": "Matching"}, {"name": "Operation"}],
     }
-    return simplejson.dumps(document, ensure_ascii=False, use_decimal=True).encode()
+    return write_json(document)
 
 
 def _about(terms: Terms) -> str:
@@ -130,7 +135,10 @@ def _health() -> dict[str, Any]:
 def _answers(system: System, terms: Terms) -> dict[str, Any]:
     """Return examples in each form of the metadata that the deployment uses."""
     return {
-        f"{form}{kind}": {"summary": f"{summary} ({form})", "value": _exact(body(system, form))}
+        f"{form}{kind}": {
+            "summary": f"{summary} ({form})",
+            "value": parse_exactly(body(system, form)),
+        }
         for form in terms.forms
         for kind, summary, body in (
             ("", "Matches", response),
@@ -140,16 +148,12 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
 
 
 def _failed(one: Failure) -> dict[str, Any]:
-    example = _exact(failure(one.error, one.example))
+    example = parse_exactly(failure(one.error, one.example))
     return {
         "description": f"{one.when} {one.then}",
         "content": {JSON: {"schema": _reference(_failure_name(one)), "example": example}},
         **({"headers": HEADERS[one.status]} if one.status in HEADERS else {}),
     }
-
-
-def _exact(body: bytes) -> Any:
-    return simplejson.loads(body, use_decimal=True)
 
 
 def _answer_name(system: System, form: Form) -> str:

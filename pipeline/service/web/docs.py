@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import simplejson
+import msgspec
 from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
@@ -142,5 +142,4 @@ def _values(terms: Terms) -> dict[str, Any]:
 
 def _indented(body: bytes) -> str:
     """Indent JSON; numbers keep their digits."""
-    content = simplejson.loads(body, use_decimal=True)
-    return str(simplejson.dumps(content, ensure_ascii=False, use_decimal=True, indent=2))
+    return msgspec.json.format(body, indent=2).decode()

@@ -17,11 +17,9 @@ import httpx
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.chaos.exchange import DroppableConnections
-from pipeline.service.chaos.kinds import Fault
+from pipeline.service.chaos.faults import Fault, Script
 from pipeline.service.chaos.record import Record, Served
-from pipeline.service.chaos.script import Script
-from pipeline.service.chaos.server import FaultServer
+from pipeline.service.chaos.server import DroppableConnections, FaultServer
 from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 from contextlib import suppress
@@ -11,18 +10,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import httpx
-import pytest
 
 from pipeline.rate import Rate
-from pipeline.service.accounts import Accounts
-from pipeline.service.app import create_app
-from pipeline.service.chaos.kinds import DropAfter, DropBefore, Error, Latency
-from pipeline.service.chaos.record import Record
-from pipeline.service.chaos.script import Script
-from pipeline.service.chaos.server import FaultServer
-from tests.paid.serving import serving
+from pipeline.service.chaos.faults import Fault
 from tests.service.chaos.nights import ROAD, Night, match, night
-from tests.service.conftest import SCRIPTED
 
 
 def test_without_faults_the_answer_is_the_services_and_the_record_has_it(tmp_path: Path) -> None:
@@ -49,7 +40,7 @@ def test_the_record_is_there_before_the_answer(tmp_path: Path) -> None:
 
 
 def test_requests_that_are_not_calls_are_not_struck(tmp_path: Path) -> None:
-    with night(tmp_path, DropBefore()) as server, server.client() as client:
+    with night(tmp_path, Fault("drop-before")) as server, server.client() as client:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/api/cpv/match").status_code == 405
         assert client.post("/api/cvp/match").status_code == 404
@@ -77,7 +68,10 @@ def test_a_call_without_a_text_is_recorded(tmp_path: Path) -> None:
 
 
 def test_latency_comes_on_top_of_another_fault(tmp_path: Path) -> None:
-    with night(tmp_path, Latency(seconds=0.05), Error()) as server, server.client() as client:
+    with (
+        night(tmp_path, Fault("latency", seconds=0.05), Fault("error")) as server,
+        server.client() as client,
+    ):
         assert match(client).status_code == 500
         (served,) = server.record()
         assert served.answered_at is not None
@@ -85,7 +79,7 @@ def test_latency_comes_on_top_of_another_fault(tmp_path: Path) -> None:
 
 
 def test_what_the_service_refuses_itself_is_not_spoilt(tmp_path: Path) -> None:
-    limited = night(tmp_path, DropAfter(requests=(2,)), rate=Rate(1, 3600))
+    limited = night(tmp_path, Fault("drop-after", requests=(2,)), rate=Rate(1, 3600))
     with limited as server, server.client() as client:
         assert [match(client).status_code for _ in range(2)] == [200, 429]
         assert [(one.fault, one.status) for one in server.record()] == [(None, 200), (None, 429)]
@@ -94,7 +88,9 @@ def test_what_the_service_refuses_itself_is_not_spoilt(tmp_path: Path) -> None:
 
 def test_many_at_once_are_each_charged_to_their_own_request(tmp_path: Path) -> None:
     texts = ["road", "chairs", "gibberish"] * 8
-    with night(tmp_path, DropAfter(probability=0.3), Latency(jitter=0.02)) as server:
+    with night(
+        tmp_path, Fault("drop-after", probability=0.3), Fault("latency", jitter=0.02)
+    ) as server:
         threads = [threading.Thread(target=_ask_once, args=(server, text)) for text in texts]
         for thread in threads:
             thread.start()
@@ -108,16 +104,3 @@ def test_many_at_once_are_each_charged_to_their_own_request(tmp_path: Path) -> N
 def _ask_once(server: Night, text: str) -> None:
     with server.client() as client, suppress(httpx.ReadError):
         assert match(client, text).status_code == 200
-
-
-def test_another_protocol_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    accounts, record = Accounts(tmp_path), Record(tmp_path)
-    app = FaultServer(create_app(accounts, SCRIPTED), Script(fault=(DropBefore(),)), record)
-    with caplog.at_level(logging.ERROR), serving(app) as address:
-        response = httpx.post(
-            f"{address}/api/cpv/match", json={"description": "road"}, trust_env=False, timeout=None
-        )
-    assert response.status_code == 500
-    assert "http=DroppableConnections" in caplog.text
-    record.close()
-    accounts.close()

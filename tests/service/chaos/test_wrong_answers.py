@@ -5,20 +5,25 @@ from __future__ import annotations
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from pipeline.paid.client.outcomes import RateLimited
 from pipeline.paid.client.responses import read_response
-from pipeline.service.chaos.exchange import ABSURD_USD, HUGE
-from pipeline.service.chaos.kinds import Error, Garbage, Gateway, Redirect, Refuse
+from pipeline.service.chaos.faults import Fault
+from pipeline.service.chaos.garbage import ABSURD_USD, HUGE
 from tests.service.chaos.nights import match, night
 
 
 @pytest.mark.parametrize("retry_after", ["seconds", "date", "none"])
-def test_a_refusal_says_when_to_retry_in_its_form(tmp_path: Path, retry_after: str) -> None:
-    refuse = Refuse.model_validate({"kind": "refuse", "retry-after": retry_after, "seconds": 7})
-    with night(tmp_path, refuse) as server, server.client() as client:
+def test_a_refusal_says_when_to_retry_in_its_form(
+    tmp_path: Path, retry_after: Literal["seconds", "date", "none"]
+) -> None:
+    with (
+        night(tmp_path, Fault("refuse", retry_after=retry_after, seconds=7)) as server,
+        server.client() as client,
+    ):
         response = match(client)
         assert response.status_code == 429
         said = response.headers.get("Retry-After")
@@ -36,7 +41,10 @@ def test_a_refusal_says_when_to_retry_in_its_form(tmp_path: Path, retry_after: s
 
 
 def test_errors_have_the_envelope_or_not_and_cost_nothing(tmp_path: Path) -> None:
-    faults = (Error(requests=(1,)), Error(status=503, envelope=False, requests=(2,)))
+    faults = (
+        Fault("error", requests=(1,)),
+        Fault("error", status=503, envelope=False, requests=(2,)),
+    )
     with night(tmp_path, *faults) as server, server.client() as client:
         with_envelope, without = match(client), match(client)
         assert (with_envelope.status_code, with_envelope.json()["error"]) == (500, "INTERNAL_ERROR")
@@ -46,7 +54,7 @@ def test_errors_have_the_envelope_or_not_and_cost_nothing(tmp_path: Path) -> Non
 
 
 def test_a_gateways_error_hides_an_answer_that_is_billed(tmp_path: Path) -> None:
-    faults = (Gateway(requests=(1,)), Gateway(status=504, requests=(2,)))
+    faults = (Fault("gateway", requests=(1,)), Fault("gateway", status=504, requests=(2,)))
     with night(tmp_path, *faults) as server, server.client() as client:
         assert [match(client).status_code for _ in range(2)] == [502, 504]
         assert [(one.fault, one.stated_usd) for one in server.record()] == [("gateway", None)] * 2
@@ -54,7 +62,7 @@ def test_a_gateways_error_hides_an_answer_that_is_billed(tmp_path: Path) -> None
 
 
 def test_garbage_is_billed_and_named(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage(form="absurd-cost")) as server, server.client() as client:
+    with night(tmp_path, Fault("garbage", form="absurd-cost")) as server, server.client() as client:
         prices = match(client).json()["metadata"]["costBreakdown"]
         assert prices["finalCost"] == prices["apiCost"] == prices["markupAmount"] == ABSURD_USD
         (served,) = server.record()
@@ -63,7 +71,7 @@ def test_garbage_is_billed_and_named(tmp_path: Path) -> None:
 
 
 def test_any_garbage_is_of_many_forms(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage()) as server, server.client() as client:
+    with night(tmp_path, Fault("garbage")) as server, server.client() as client:
         for _ in range(12):
             match(client)
         assert len({one.fault for one in server.record()}) > 3
@@ -71,7 +79,7 @@ def test_any_garbage_is_of_many_forms(tmp_path: Path) -> None:
 
 
 def test_a_huge_answer_is_sent_as_far_as_it_is_read(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage(form="huge")) as server, server.client() as client:
+    with night(tmp_path, Fault("garbage", form="huge")) as server, server.client() as client:
         with client.stream("POST", "/api/cpv/match", json={"description": "road"}) as response:
             assert int(response.headers["Content-Length"]) > HUGE
             next(response.iter_raw(100))
@@ -81,7 +89,7 @@ def test_a_huge_answer_is_sent_as_far_as_it_is_read(tmp_path: Path) -> None:
 
 
 def test_a_redirect_names_another_host_and_bills_nothing(tmp_path: Path) -> None:
-    redirect = Redirect(to="https://elsewhere.example/")
+    redirect = Fault("redirect", to="https://elsewhere.example/")
     with night(tmp_path, redirect) as server, server.client() as client:
         response = match(client)
         assert response.status_code == 307

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-import simplejson
 
 from pipeline.answers import Match
 from pipeline.service.errors import ValidationError
@@ -17,6 +16,7 @@ from pipeline.service.http.messages import (
     description_in,
     failure,
     success,
+    write_json,
 )
 from pipeline.service.matching.pricing import price
 
@@ -38,15 +38,15 @@ def form(description: str) -> str:
 
 def test_the_detailed_form_is_this_to_the_letter() -> None:
     assert written("detailed") == (
-        '{"success": true, "message": "API call was successful", "data": ['
-        '{"code": "45233140", "title": "Roadworks", "confidence": 0.9, "codeType": "cpv", '
-        '"cost": 0.000018}, '
-        '{"code": "45233000", "title": "Straßen \\"Ö\\"", "confidence": 0.4, "codeType": "cpv", '
-        '"cost": 0.000018}, '
-        '{"code": "45000000", "title": "Works", "confidence": 0.1, "codeType": "cpv", '
-        '"cost": 0.000018}], '
-        '"metadata": {"costBreakdown": {"apiCost": 0.000054, "markupPercentage": 50, '
-        '"markupAmount": 0.000027, "finalCost": 0.000081, "currency": "USD"}}}'
+        '{"success":true,"message":"API call was successful","data":['
+        '{"code":"45233140","title":"Roadworks","confidence":0.9,"codeType":"cpv",'
+        '"cost":0.000018},'
+        '{"code":"45233000","title":"Straßen \\"Ö\\"","confidence":0.4,"codeType":"cpv",'
+        '"cost":0.000018},'
+        '{"code":"45000000","title":"Works","confidence":0.1,"codeType":"cpv",'
+        '"cost":0.000018}],'
+        '"metadata":{"costBreakdown":{"apiCost":0.000054,"markupPercentage":50,'
+        '"markupAmount":0.000027,"finalCost":0.000081,"currency":"USD"}}}'
     )
 
 
@@ -54,7 +54,7 @@ def test_any_title_is_written_as_a_json_encoder_writes_it() -> None:
     titles = ['"', "\\", "\x00\x1f\x7f", "\u2028\u2029", "</script>", "道路🛣", ""]
     matches = [Match("1", title, 1e-7) for title in titles]
     body = success("cpv", "road", matches, price(matches), "compact").decode()
-    assert all(simplejson.dumps(title, ensure_ascii=False) in body for title in titles)
+    assert all(write_json(title).decode() in body for title in titles)
     assert [item["title"] for item in json.loads(body)["data"]] == titles
 
 
@@ -75,7 +75,7 @@ def test_the_mixed_form_is_either_and_always_the_same_to_a_text() -> None:
 
 def test_a_failure_has_three_fields() -> None:
     assert failure("UNAUTHORIZED", 'No "key".') == (
-        b'{"success": false, "error": "UNAUTHORIZED", "message": "No \\"key\\"."}'
+        b'{"success":false,"error":"UNAUTHORIZED","message":"No \\"key\\"."}'
     )
 
 

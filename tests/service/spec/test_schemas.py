@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-import simplejson
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
@@ -24,6 +23,7 @@ from pipeline.service.http.messages import (
     description_in,
     failure,
     success,
+    write_json,
 )
 from pipeline.service.matching.pricing import price
 from pipeline.service.spec import schemas
@@ -33,7 +33,7 @@ from pipeline.service.spec.terms import FAILURES, MATCHES, Form
 
 def validator(schema: dict[str, Any]) -> Draft202012Validator:
     """Return a validator for a schema as it is written."""
-    return Draft202012Validator(json.loads(simplejson.dumps(schema, use_decimal=True)))
+    return Draft202012Validator(json.loads(write_json(schema)))
 
 
 REQUEST = validator(schemas.REQUEST)

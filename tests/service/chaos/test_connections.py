@@ -8,22 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.service.chaos.kinds import (
-    Cut,
-    Drip,
-    DropAfter,
-    DropBefore,
-    Duplicate,
-    IdleClose,
-    Latency,
-    Stall,
-)
+from pipeline.service.chaos.faults import Fault
 from tests.service.chaos.nights import match, night
 from tests.service.sockets import BODY, CALL
 
 
 def test_a_drop_before_the_work_resets_the_connection_and_bills_nothing(tmp_path: Path) -> None:
-    with night(tmp_path, DropBefore()) as server:
+    with night(tmp_path, Fault("drop-before")) as server:
         with server.connection() as connection, pytest.raises(ConnectionResetError):
             server.ask(connection)
         (served,) = server.record()
@@ -32,7 +23,7 @@ def test_a_drop_before_the_work_resets_the_connection_and_bills_nothing(tmp_path
 
 
 def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -> None:
-    with night(tmp_path, DropAfter()) as server:
+    with night(tmp_path, Fault("drop-after")) as server:
         with server.connection() as connection, pytest.raises(ConnectionResetError):
             server.ask(connection)
         (served,) = server.record()
@@ -43,7 +34,11 @@ def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -
 def test_a_client_that_leaves_before_a_drop_causes_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    faults = (Latency(seconds=0.3), DropBefore(requests=(1,)), Cut(requests=(2,)))
+    faults = (
+        Fault("latency", seconds=0.3),
+        Fault("drop-before", requests=(1,)),
+        Fault("cut", requests=(2,)),
+    )
     with night(tmp_path, *faults) as server:
         for number in range(1, 3):
             server.leave()
@@ -53,7 +48,7 @@ def test_a_client_that_leaves_before_a_drop_causes_no_error(
 
 
 def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
-    with night(tmp_path, Cut()) as server, server.connection() as connection:
+    with night(tmp_path, Fault("cut")) as server, server.connection() as connection:
         response = server.ask(connection)
         with pytest.raises(http.client.IncompleteRead) as broken:
             response.read()
@@ -64,7 +59,7 @@ def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_a_stalled_request_is_handled_although_nobody_waits_for_it(tmp_path: Path) -> None:
-    with night(tmp_path, Stall(seconds=0.4)) as server:
+    with night(tmp_path, Fault("stall", seconds=0.4)) as server:
         server.leave()
         served = server.wait_for(lambda request: request.answered_at is not None)
         assert served.worked_at is not None
@@ -74,20 +69,20 @@ def test_a_stalled_request_is_handled_although_nobody_waits_for_it(tmp_path: Pat
 
 
 def test_a_client_that_waits_for_a_stalled_request_is_answered(tmp_path: Path) -> None:
-    with night(tmp_path, Stall(seconds=0.1)) as server, server.client() as client:
+    with night(tmp_path, Fault("stall", seconds=0.1)) as server, server.client() as client:
         assert match(client).status_code == 200
         assert len(server.billed()) == 1
 
 
 def test_a_dripping_answer_is_whole_for_a_patient_client(tmp_path: Path) -> None:
-    with night(tmp_path, Drip(seconds=0.1)) as server, server.client() as client:
+    with night(tmp_path, Fault("drip", seconds=0.1)) as server, server.client() as client:
         assert match(client).json()["success"] is True
         (served,) = server.record()
         assert (served.fault, served.stated_usd) == ("drip", *server.billed())
 
 
 def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -> None:
-    with night(tmp_path, Drip(seconds=3)) as server, server.connection() as connection:
+    with night(tmp_path, Fault("drip", seconds=3)) as server, server.connection() as connection:
         response = server.ask(connection)
         assert response.status == 200
         assert response.read1(1) == b"{"
@@ -96,7 +91,7 @@ def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -
 
 
 def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_path: Path) -> None:
-    with night(tmp_path, Duplicate()) as server, server.connection() as connection:
+    with night(tmp_path, Fault("duplicate")) as server, server.connection() as connection:
         connection.connect()
         request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY
         connection.sock.sendall(request)
@@ -109,7 +104,7 @@ def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_pat
 
 
 def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
-    with night(tmp_path, IdleClose()) as server, server.connection() as connection:
+    with night(tmp_path, Fault("idle-close")) as server, server.connection() as connection:
         response = server.ask(connection)
         assert response.headers["Connection"] is None
         assert response.read()
@@ -122,7 +117,10 @@ def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> No
 
 def test_a_connection_in_use_again_is_not_closed(tmp_path: Path) -> None:
     """The next request is there before the answer, and stalls beyond the time to close."""
-    faults = (IdleClose(seconds=0.1, requests=(1,)), Stall(seconds=0.3, requests=(2,)))
+    faults = (
+        Fault("idle-close", seconds=0.1, requests=(1,)),
+        Fault("stall", seconds=0.3, requests=(2,)),
+    )
     with night(tmp_path, *faults) as server, server.connection() as connection:
         connection.connect()
         request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY

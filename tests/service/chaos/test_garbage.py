@@ -9,8 +9,8 @@ import pytest
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.service.chaos.exchange import ABSURD_USD, HUGE, Response, garbled
-from pipeline.service.chaos.kinds import FORMS, Form
+from pipeline.service.chaos.faults import FORMS, Form
+from pipeline.service.chaos.garbage import ABSURD_USD, HUGE, Response, spoil
 from pipeline.service.http.messages import METADATA, Metadata, success
 from pipeline.service.matching.pricing import price
 
@@ -19,11 +19,7 @@ PRICE = price(MATCHES)
 
 
 def made(form: Form, metadata: Metadata = "detailed") -> Response:
-    return stating(form, metadata)[0]
-
-
-def stating(form: Form, metadata: Metadata) -> tuple[Response, Decimal | None]:
-    return garbled(form, success("cpv", "road", MATCHES, PRICE, metadata), PRICE.final)
+    return spoil(form, success("cpv", "road", MATCHES, PRICE, metadata), PRICE.final)
 
 
 @pytest.mark.parametrize("metadata", METADATA)
@@ -31,7 +27,8 @@ def stating(form: Form, metadata: Metadata) -> tuple[Response, Decimal | None]:
 def test_the_price_that_is_read_is_the_one_that_is_recorded_as_stated(
     form: Form, metadata: Metadata
 ) -> None:
-    bad, stated_usd = stating(form, metadata)
+    bad = made(form, metadata)
+    stated_usd = bad.stated_usd
     outcome = read_response(200, {}, bad.body + b" " * bad.padding)
     match outcome:
         case Answered(_, cost) | Unreadable(_, cost):
@@ -74,7 +71,7 @@ def test_an_answer_without_matches_can_be_spoilt_too() -> None:
     nothing = price(())
     body = success("cpv", "road", (), nothing, "compact")
     for form in FORMS:
-        garbled(form, body, nothing.final)
+        spoil(form, body, nothing.final)
 
 
 def test_the_forms_are_what_their_names_say() -> None:
@@ -82,11 +79,11 @@ def test_the_forms_are_what_their_names_say() -> None:
     assert b"<html>" in made("html").body
     assert made("html").headers == {"Content-Type": "text/html"}
     assert made("huge").padding == HUGE == 50 * 1024 * 1024
-    assert stating("absurd-cost", "compact")[1] == ABSURD_USD
-    assert stating("absurd-cost", "detailed")[1] is None
-    assert b'"confidence": "0.9"' in made("text-confidence").body
-    assert b'"finalCost": -0.0000' in made("negative-cost").body
-    assert b'"finalCost": "0.0000' in made("text-costs").body
+    assert made("absurd-cost", "compact").stated_usd == ABSURD_USD
+    assert made("absurd-cost").stated_usd is None
+    assert b'"confidence":"0.9"' in made("text-confidence").body
+    assert b'"finalCost":-0.0000' in made("negative-cost").body
+    assert b'"finalCost":"0.0000' in made("text-costs").body
     assert made("duplicates").body.count(b'"45233140"') == 2
     assert b"metadata" not in made("no-metadata").body
     assert Decimal(0) < PRICE.final < ABSURD_USD

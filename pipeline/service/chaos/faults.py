@@ -1,0 +1,266 @@
+"""Reads a script of faults, and decides, repeatably, which requests they strike."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.errors import SettingsError
+from pipeline.files.regular import read_toml
+
+__all__ = [
+    "COMMON",
+    "FORMS",
+    "KINDS",
+    "Dice",
+    "Fault",
+    "Form",
+    "Script",
+    "read_script",
+]
+
+Form: TypeAlias = Literal[
+    "absurd-cost",
+    "currency",
+    "duplicates",
+    "empty",
+    "html",
+    "huge",
+    "list",
+    "nan",
+    "negative-cost",
+    "no-metadata",
+    "text-confidence",
+    "text-costs",
+    "truncated",
+    "types",
+]
+
+FORMS: tuple[Form, ...] = get_args(Form)
+
+KINDS: dict[str, dict[str, Any]] = {
+    "latency": {"seconds": 0.0, "jitter": 0.0},
+    "drop-before": {},
+    "drop-after": {},
+    "cut": {},
+    "stall": {"seconds": None},
+    "drip": {"seconds": None},
+    "duplicate": {},
+    "refuse": {"retry-after": "seconds", "seconds": 1},
+    "error": {"status": 500, "envelope": True},
+    "gateway": {"status": 502},
+    "garbage": {"form": "any"},
+    "redirect": {"to": "http://192.0.2.1"},
+    "idle-close": {"seconds": 0.0, "jitter": 0.0},
+}
+"""The settings that only some kinds of faults have, with their defaults; None must be given.
+
+What each kind does is in docs/how-to/rehearse-faults.md.
+"""
+
+SHOWN = 8
+"""Requests that are listed when a fault is announced."""
+
+HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
+
+Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=86400)]
+
+
+class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, rename="kebab"):
+    """A fault, which requests it strikes, and the settings of its kind.
+
+    Attributes:
+        kind: what happens to a request; see `KINDS`.
+        probability: the probability that a request is struck.
+        requests: the numbers of the requests to strike, instead of a probability; the first
+            request of `systems` after the start is 1.
+        systems: the systems whose requests can be struck.
+        after: seconds after the start of the service when the fault begins.
+        until: seconds after the start when the fault ends.
+        most: the maximum number of strikes; a burst counts as one.
+        burst: the number of requests of `systems` in a row that each strike hits.
+        seconds: how long the fault takes, or asks the client to wait.
+        jitter: the maximum random addition to it, in seconds.
+        retry_after: the form of the Retry-After header.
+        status: the HTTP status.
+        envelope: whether the body is the service's error (INTERNAL_ERROR), or a proxy's page.
+        form: what is wrong with a malformed answer; "any" picks one at random.
+        to: the base URL of the host to redirect to.
+    """
+
+    kind: str
+    probability: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
+    requests: tuple[Positive, ...] | UnsetType = UNSET
+    systems: tuple[System, ...] = SYSTEMS
+    after: Seconds = 0.0
+    until: Annotated[float, Meta(gt=0)] = inf
+    most: Positive | UnsetType = UNSET
+    burst: Positive = 1
+    seconds: Seconds | UnsetType = UNSET
+    jitter: Seconds | UnsetType = UNSET
+    retry_after: Literal["seconds", "date", "none"] | UnsetType = UNSET
+    status: Annotated[int, Meta(ge=500, le=599)] | UnsetType = UNSET
+    envelope: bool | UnsetType = UNSET
+    form: Literal[Form, "any"] | UnsetType = UNSET
+    to: str | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot."""
+        if self.kind not in KINDS:
+            raise ValueError(f"Its kind must be one of {', '.join(KINDS)}")
+        own = KINDS[self.kind]
+        for name in self.changed():
+            if name not in (*COMMON, *own):
+                raise ValueError(f"The kind {self.kind} has no setting {name}")
+        if "seconds" in own and own["seconds"] is None and not self.seconds:
+            raise ValueError(f"The kind {self.kind} needs seconds, above 0")
+        if UNSET not in (self.probability, self.requests):
+            raise ValueError("Give a probability or requests, not both")
+        if self.until <= self.after:
+            raise ValueError("until must be later than after")
+        if (self.kind, self.status) == ("gateway", 503):
+            raise ValueError("503 means that nothing was done, so nothing may be billed")
+
+    def changed(self) -> dict[str, Any]:
+        """Return the settings, besides the kind, that differ from their defaults."""
+        settings: dict[str, Any] = msgspec.to_builtins(self)
+        del settings["kind"]
+        return settings
+
+    def setting(self, name: str) -> Any:
+        """Return a setting of the kind, or its default."""
+        value = getattr(self, name.replace("-", "_"))
+        return KINDS[self.kind][name] if value is UNSET else value
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{name} {_shown(value)}" for name, value in self.changed().items())
+        return f"{self.kind}: {settings or 'every request'}"
+
+
+COMMON = [
+    field.encode_name
+    for field in msgspec.structs.fields(Fault)
+    if field.encode_name != "kind" and not any(field.encode_name in own for own in KINDS.values())
+]
+"""The settings of every kind."""
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, tuple | list):
+        return str(value)
+    more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
+    return " ".join(map(str, value[:SHOWN])) + more
+
+
+class Script(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The faults of a rehearsal.
+
+    Attributes:
+        fault: the faults; the first that strikes a request counts, besides any latency.
+        seed: the same seed strikes the same requests; drawn at random if not given.
+    """
+
+    fault: tuple[Fault, ...] = ()
+    seed: int = msgspec.field(default_factory=lambda: secrets.randbelow(1_000_000))
+
+    def __str__(self) -> str:
+        faults = [f"  {fault}" for fault in self.fault] or ["  none"]
+        return "\n".join([f"Faults, seed {self.seed}:", *faults])
+
+
+def read_script(path: Path) -> Script:
+    """Read a script from a TOML file.
+
+    Raises:
+        SettingsError: the file cannot be read, or is wrong.
+    """
+    try:
+        return msgspec.convert(read_toml(path), Script)
+    except OSError as error:
+        raise SettingsError(
+            f"The faults file {path} cannot be read: {error.strerror or error}.",
+            "Give --faults a TOML file.",
+        ) from error
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{path}: {_in_words(error)}.", HINT) from error
+    except ValueError as error:  # of TOML and of UTF-8
+        raise SettingsError(f"The faults file {path} is not TOML: {error}.", HINT) from error
+
+
+def _in_words(error: msgspec.ValidationError) -> str:
+    """Name the fault, counted from 1, and the setting that an error is about."""
+    message, _, place = str(error).partition(" - at `$.")
+    place = re.sub(r"fault\[(\d+)\]\.?", lambda found: f"fault {int(found[1]) + 1} ", place)
+    return f"{place.rstrip(' `')}: {message}" if place else message
+
+
+class Dice:
+    """Decides for each request, in order, which faults of a script strike it."""
+
+    def __init__(self, script: Script) -> None:
+        self._seed = script.seed
+        self._requests = 0
+        self._dice = [
+            _Die(fault, f"{script.seed}/{place}") for place, fault in enumerate(script.fault)
+        ]
+
+    def throw(self, system: System, elapsed: float) -> tuple[float, Fault | None, Random]:
+        """Decide on the next request, to a system, some seconds after the service started.
+
+        Returns:
+            A delay in seconds; the fault that strikes then; what it leaves to chance.
+        """
+        self._requests += 1
+        chance = Random(f"{self._seed}//{self._requests}")  # noqa: S311 - to be repeatable
+        delay, struck = 0.0, None
+        for die in self._dice:
+            if die.fault.kind == "latency":
+                if die.falls(system, elapsed):
+                    jitter = chance.uniform(0, die.fault.setting("jitter"))
+                    delay += die.fault.setting("seconds") + jitter
+            elif die.falls(system, elapsed, free=struck is None):
+                struck = die.fault
+        return delay, struck, chance
+
+
+class _Die:
+    """Decides for one fault, by the number of the request, so that a seed repeats it."""
+
+    def __init__(self, fault: Fault, seed: str) -> None:
+        self.fault = fault
+        self._seed = seed
+        self._seen = self._strikes = self._left_of_burst = 0
+
+    def falls(self, system: System, elapsed: float, free: bool = True) -> bool:
+        """Return whether the next request is struck; it is not free if another fault strikes it."""
+        fault = self.fault
+        if system not in fault.systems:
+            return False
+        self._seen += 1
+        if not free or not fault.after <= elapsed < fault.until:
+            return False
+        if self._left_of_burst:
+            self._left_of_burst -= 1
+            return True
+        if self._strikes == fault.most or not self._is_chosen():
+            return False
+        self._strikes += 1
+        self._left_of_burst = fault.burst - 1
+        return True
+
+    def _is_chosen(self) -> bool:
+        if not isinstance(self.fault.requests, UnsetType):
+            return self._seen in self.fault.requests
+        if isinstance(self.fault.probability, UnsetType):
+            return True
+        chance = Random(f"{self._seed}/{self._seen}")  # noqa: S311 - to be repeatable
+        return chance.random() < self.fault.probability
