@@ -34,7 +34,7 @@ from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.progress import show_progress
-from pipeline.paid.resume import EarlierRuns, shared_usage
+from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
@@ -94,13 +94,11 @@ class PaidPurchase:
             if not plan_only:
                 lock = job_lock(service.ledger, service.endpoint, identity, service.wait)
                 self._locks.append(opened.enter_context(lock))
-            usage = shared_usage(service)
-            opened.callback(usage.close)
             self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
-        self._earlier_runs = EarlierRuns(self._ledger, usage, service)
+        self._earlier_runs = EarlierRuns(self._ledger, service)
         self._orders = CallsToBuy(self._job, settings.systems)
         self._index = CallIndex(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems)
@@ -262,7 +260,7 @@ class PaidPurchase:
                 language_model=service.chat,
                 timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, service.key_fingerprint, spare, earlier.usage, locks) as journal,
+            Journal(self._job, service.key_fingerprint, spare, locks) as journal,
         ):
             pool = Pool(
                 client,

@@ -5,27 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.money import ZERO, difference
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Job, KeyUsage, Ledger, PastAttempt, RateRefusal
+from pipeline.paid.ledger import Job, Ledger, PastAttempt, RateRefusal
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Limited
 from pipeline.rate import AUTHENTICATED, Rate, duration
 from pipeline.wording import Words, option
 
-__all__ = ["EarlierRuns", "shared_usage"]
+__all__ = ["EarlierRuns"]
 
 log = logging.getLogger(__name__)
-
-
-def shared_usage(service: PaidService) -> KeyUsage:
-    """Open the file that says what this user's runs on this machine used of a key's limit."""
-    keep = 2 * (service.limit or AUTHENTICATED).hold
-    return KeyUsage(service.endpoint, service.key_fingerprint, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +28,10 @@ class EarlierRuns:
 
     Attributes:
         ledger: what runs with this ledger sent, spent and learned.
-        usage: what runs with any ledger of this user on this machine sent and learned.
         service: the limits, and how to keep them.
     """
 
     ledger: Ledger
-    usage: KeyUsage
     service: PaidService
 
     def cost_left(self, job: Job) -> dict[Limited, Decimal]:
@@ -72,17 +64,14 @@ class EarlierRuns:
         """Create the throttle of a run in the running event loop; only the key's one buyer may.
 
         No attempt can have ended in the future, and no pause can become longer than it was. So if
-        the clock ran ahead or was set back, times in the future are replaced with the present,
-        once.
+        the clock ran ahead or was set back, times in the future are replaced with the present.
         """
         service = self.service
         now, clock = time.time(), asyncio.get_running_loop().time()
-        attempts, refusal = self._recent_attempts(now), self._last_refusal()
+        attempts = self._recent_attempts(now)
+        refusal = self.ledger.last_refusal(service.key_fingerprint)
         _warn_of_future(attempts, refusal, now)
-        attempts = [replace(attempt, settled_at=attempt.ended_at(now)) for attempt in attempts]
-        refusal = refusal and refusal.by_clock(now)
-        self.usage.replace(attempts, refusal)
-        pause = self._pause(refusal, now) if refusal else 0.0
+        pause = refusal.pause_left(now) if refusal else 0.0
         if pause > 0:
             log.warning(Words(_pause_message(pause, service.ignore_pause)))
         if service.ignore_pause:
@@ -97,14 +86,10 @@ class EarlierRuns:
 
     def pause_left(self) -> float:
         """Return how many seconds remain of a pause that the service asked earlier runs for."""
-        refusal = None if self.service.ignore_pause else self._last_refusal()
-        now = time.time()
-        return max(0.0, self._pause(refusal.by_clock(now), now)) if refusal else 0.0
-
-    def _pause(self, refusal: RateRefusal, now: float) -> float:
-        """Return how many seconds remain of a refusal's pause; negative if it is over."""
-        left = self.usage.pause_left(refusal)
-        return refusal.paused_until - now if left is None else left
+        refusal = self.ledger.last_refusal(self.service.key_fingerprint)
+        if refusal is None or self.service.ignore_pause:
+            return 0.0
+        return max(0.0, refusal.pause_left(time.time()))
 
     def seconds_needed(self, calls: int) -> float:
         """Return how many seconds some calls take at the limit, with the slots that are taken."""
@@ -129,24 +114,9 @@ class EarlierRuns:
         return found
 
     def _recent_attempts(self, now: float) -> list[PastAttempt]:
-        """Return the attempts that may still hold slots, without duplicates."""
+        """Return the attempts that may still hold slots."""
         since = now - 2 * (self.service.limit or AUTHENTICATED).hold
-        of_ledger = self.ledger.attempts_since(self.service.key_fingerprint, since)
-        # Those of all ledgers come last: of an attempt in both, their end is the more reliable.
-        found = [*of_ledger, *self.usage.attempts()]
-        distinct = {(attempt.number, attempt.sent_at): attempt for attempt in found}
-        return [
-            attempt
-            for attempt in distinct.values()
-            if attempt.settled_at is None or max(attempt.settled_at, attempt.sent_at) >= since
-        ]
-
-    def _last_refusal(self) -> RateRefusal | None:
-        """Return the last refusal, whichever run met it."""
-        of_ledger = self.ledger.last_refusal(self.service.key_fingerprint)
-        # That of all ledgers comes first: of the same one, it has the times that were corrected.
-        refusals = filter(None, [self.usage.last_refusal(), of_ledger])
-        return max(refusals, key=lambda refusal: refusal.first_at, default=None)
+        return self.ledger.attempts_since(self.service.key_fingerprint, since)
 
 
 def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:

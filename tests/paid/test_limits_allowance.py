@@ -8,7 +8,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -29,7 +29,7 @@ from pipeline.paid.ledger import Journal, Ledger
 from pipeline.paid.ledger.totals import tally_of
 from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
 from pipeline.paid.pool import Pool
-from pipeline.paid.resume import EarlierRuns, shared_usage
+from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START
@@ -128,8 +128,7 @@ def run_job(
 
     async def main() -> None:
         job = ledger.open_job(name)
-        with closing(shared_usage(service)) as usage:
-            budget: Budget = EarlierRuns(ledger, usage, service).budget(job)
+        budget: Budget = EarlierRuns(ledger, service).budget(job)
         journal = Journal(job, FINGERPRINT)
         client = cast(Client, server)
         pool = Pool(client, Throttle(None), journal, budget, systems=["cpv"], to_buy=12, wait=True)

@@ -8,20 +8,39 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
+from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
+from pipeline.paid import resume
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger import Journal, Ledger, RateRefusal
-from pipeline.paid.resume import EarlierRuns, shared_usage
+from pipeline.paid.ledger import CallOpen, Journal, Ledger, RateRefusal
+from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, finish, send
+from tests.paid.ledger.buying import (
+    ANSWERED,
+    BASE_URL,
+    FINGERPRINT,
+    FREE,
+    LOST,
+    Clock,
+    buy,
+    finish,
+    send,
+)
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
 
 T = TypeVar("T")
+
+DAY = 86_400
+NOW = 1_800_000_000.0
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +67,7 @@ def learned(path: Path, clock: Clock, refusal: RateRefusal) -> Ledger:
 def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
     async def main() -> T:
         service = PaidService(BASE_URL, "key", "ledger.db", rate=str(rate or "none"))
-        with closing(shared_usage(service)) as usage:
-            return look(EarlierRuns(ledger, usage, service).throttle())
+        return look(EarlierRuns(ledger, service).throttle())
 
     return asyncio.run(main())
 
@@ -77,11 +95,98 @@ def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
     ledger.close()
 
 
-def test_a_clock_that_was_set_back_makes_no_pause_longer(tmp_path: Path, clock: Clock) -> None:
-    clock.now += 10 * 365 * 86_400
-    ledger = learned(tmp_path / "ledger.db", clock, RateRefusal(75, 60.0))
-    assert of_next_run(ledger, lambda it: it.pause_left, AUTHENTICATED) <= 60
-    ledger.close()
+RATE = Rate(10, 60.0)
+HELD = [RATE.answered_until(0), RATE.lost_until(0), RATE.lost_until(0)]
+UNSENT = CallOpen("free", "CONNECTION_ERROR")
+
+
+@pytest.fixture
+def moved(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the ledger and of the next runs, which only the test moves."""
+    monkeypatch.setattr(resume, "time", SimpleNamespace(time=clock))
+    return clock
+
+
+def waits(ledger: Ledger) -> tuple[list[float], float]:
+    """Return after how long each slot comes free for the next run, and its pause."""
+
+    def look(throttle: Throttle) -> tuple[list[float], float]:
+        now = asyncio.get_running_loop().time()
+        return sorted(until - now for until in throttle._busy_until), throttle.pause_left
+
+    return of_next_run(ledger, look, RATE)
+
+
+def bought(path: Path, clock: Clock) -> Ledger:
+    """Return a ledger with an answer, a loss, one that was never sent and one under way."""
+    ledger = Ledger(path, BASE_URL, clock)
+    journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
+    for end in (ANSWERED, LOST, UNSENT):
+        buy(journal, end)
+    send(journal)
+    return ledger
+
+
+def test_the_slots_of_the_run_before_are_held(tmp_path: Path, moved: Clock) -> None:
+    with closing(bought(tmp_path / "ledger.db", moved)) as ledger:
+        assert waits(ledger)[0] == pytest.approx(HELD, abs=0.1)
+        moved.now += 30  # that under way counts as ended now
+        assert waits(ledger)[0] == pytest.approx([HELD[0] - 30, HELD[1] - 30, HELD[2]], abs=0.1)
+
+
+def test_a_clock_that_ran_ahead_frees_no_slot_and_is_reported(
+    tmp_path: Path, moved: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    moved.now += DAY
+    with closing(bought(tmp_path / "ledger.db", moved)) as ledger:
+        moved.now -= DAY
+        assert waits(ledger)[0] == pytest.approx(HELD, abs=0.1)
+    assert "ended up to 24 h in the future: the clock was wrong" in caplog.text
+
+
+@pytest.mark.parametrize("wrong_by", [-9999 * DAY, -DAY, -3600, DAY])
+def test_a_run_with_a_wrong_clock_forgets_no_pause(
+    tmp_path: Path, moved: Clock, wrong_by: float
+) -> None:
+    with closing(learned(tmp_path / "ledger.db", moved, RateRefusal(7, 7200.0))) as ledger:
+        moved.now += 600 + wrong_by
+        assert waits(ledger)[1] == pytest.approx(7200 if wrong_by < 0 else 0, abs=1)
+        moved.now += 600 - wrong_by
+        assert waits(ledger)[1] == pytest.approx(7200 - 1200, abs=1)
+        moved.now += 7200
+        assert waits(ledger)[1] == 0
+
+
+MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
+
+
+@example(attempts=[(NOW + DAY, NOW + DAY, ANSWERED)], lesson=(NOW + DAY, 90.0, 7))
+@example(attempts=[(NOW + DAY, NOW + DAY, LOST)], lesson=None)
+@hypothesis_settings(max_examples=40)
+@given(
+    attempts=st.lists(
+        st.tuples(MOMENTS, MOMENTS, st.sampled_from([ANSWERED, LOST, FREE])), max_size=5
+    ),
+    lesson=st.none() | st.tuples(MOMENTS, st.floats(0, 1e5), st.integers(1, 20)),
+)
+def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, lesson):  # type: ignore[no-untyped-def]
+    """Whatever times are recorded."""
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(resume, "time", SimpleNamespace(time=lambda: NOW))
+        with closing(Ledger(Path(folder) / "ledger.db", BASE_URL, clock)) as ledger:
+            journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
+            for sent_at, settled_at, end in attempts:
+                clock.now = sent_at
+                number = send(journal)
+                clock.now = settled_at
+                finish(journal, number, end)
+            if lesson:
+                clock.now, pause, slots = lesson
+                finish(journal, send(journal), FREE, RateRefusal(slots, pause))
+            held, paused = waits(ledger)
+    assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)
+    assert paused <= (lesson[1] if lesson else 0) + 0.01
 
 
 def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Service) -> None:
@@ -116,9 +221,6 @@ def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service:
             assert summary.parked is not None
             assert "demo limit is used up" in summary.parked.message
             assert app.requests == 2
-
-
-DAY = 86_400
 
 
 def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:

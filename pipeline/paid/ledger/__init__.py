@@ -9,12 +9,13 @@ from pipeline.paid.ledger.calls import (
     Found,
     Owned,
     PassingState,
+    PastAttempt,
+    RateRefusal,
     text_digest,
     text_digests,
 )
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.key_usage import KeyUsage, PastAttempt, RateRefusal
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.locks import Lock, buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerReference, OutputReference
@@ -31,7 +32,6 @@ __all__ = [
     "Found",
     "Job",
     "Journal",
-    "KeyUsage",
     "Ledger",
     "LedgerReference",
     "Lock",

@@ -31,6 +31,8 @@ __all__ = [
     "LastingState",
     "Owned",
     "PassingState",
+    "PastAttempt",
+    "RateRefusal",
     "State",
     "pack",
     "text_digest",
@@ -151,6 +153,41 @@ class CallOpen(msgspec.Struct, frozen=True):
 
 
 AttemptEnd: TypeAlias = CallEnded | CallOpen
+
+
+class PastAttempt(NamedTuple):
+    """An attempt of an earlier run: when its end was recorded, seconds since 1970, and its state.
+
+    ``settled_at`` is None while it is under way. ``state`` is that from before a user settled it.
+    """
+
+    settled_at: float | None
+    state: State
+
+    def ended_at(self, now: float) -> float:
+        """Return when it ended, at the latest now; an attempt under way counts as ended now."""
+        return now if self.settled_at is None else min(self.settled_at, now)
+
+
+class RateRefusal(NamedTuple):
+    """A refusal for the rate limit.
+
+    Attributes:
+        slots: how many of the limit's slots remain in use.
+        pause: for how many seconds from then on nothing is to be sent.
+        at: when it was recorded, seconds since 1970.
+    """
+
+    slots: int
+    pause: float
+    at: float = 0.0
+
+    def pause_left(self, now: float) -> float:
+        """Return how many seconds remain of the pause; negative if it is over.
+
+        A refusal from the future begins now: the clock was ahead then, or is behind now.
+        """
+        return min(self.at, now) + self.pause - now
 
 
 def text_digest(text: str) -> bytes:

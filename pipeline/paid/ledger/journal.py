@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from io import FileIO
@@ -25,11 +24,11 @@ from pipeline.paid.ledger.calls import (
     AttemptEnd,
     Call,
     CallEnded,
+    RateRefusal,
     State,
     pack,
 )
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.key_usage import KeyUsage, Note, RateRefusal
 from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
@@ -126,7 +125,6 @@ class Journal:
         job: the job to which the attempts belong.
         key_fingerprint: names the key that pays.
         spare: the file for ends that the ledger cannot record; None: they are lost.
-        usage: tells runs with other ledgers what this key used of its limit.
         locks: what keeps other buyers away. Somebody may delete their files, so they are kept, and
             nothing is sent any more once another buyer's attempts are in the ledger.
     """
@@ -136,13 +134,11 @@ class Journal:
         job: Job,
         key_fingerprint: str,
         spare: FileIO | None = None,
-        usage: KeyUsage | None = None,
         locks: Sequence[Lock] = (),
     ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
         self._spare = spare
-        self._usage = usage
         self._locks = locks
         self._high_water = HighWaterMark(job.database)
         ((self._last,),) = job.database.rows(LAST)
@@ -242,7 +238,6 @@ class Journal:
         if not ends and not sent:
             return [refusal] * len(group)
         now = self._job.now()
-        last_refusal = _last_refusal(ends, now)
         with database.transaction(wherever=True) as connection:
             if sent and (refusal := self._other_buyer(connection)):
                 sent = []
@@ -250,13 +245,10 @@ class Journal:
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
-            self._learn(connection, last_refusal)
+            self._learn(connection, ends, now)
         if sent:
             self._last = numbers[-1]
             self._high_water.note(self._last, now)
-        if self._usage:
-            notes = [Note(number, now, "sent") for number in numbers]
-            self._usage.note([*notes, *_notes(ends, now)], last_refusal)
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
 
@@ -303,11 +295,11 @@ class Journal:
         ]
         connection.executemany(INSERT, rows)
 
-    def _learn(self, connection: sqlite3.Connection, refusal: RateRefusal | None) -> None:
-        if refusal is not None:
+    def _learn(self, connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
+        """Keep the last refusal for the rate limit, if there is one."""
+        for refusal in [one.refusal for one in ends if one.refusal is not None][-1:]:
             key = address_of(self._job.base_url), self._key_fingerprint
-            values = refusal.slots, refusal.paused_until, refusal.at
-            connection.execute(LEARN, (*key, *values))
+            connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
@@ -403,19 +395,6 @@ def _answers(ends: Sequence[AttemptEnd]) -> str:
     unknown = f" and {silent} at an unknown price" if silent else ""
     paid = f"{plain(total([ZERO, *known]))} USD paid{unknown}"
     return f"{how_many(len(costs), 'answer')} ({paid})" if costs else ""
-
-
-def _notes(ends: Sequence[_Ended], now: float) -> Iterator[Note]:
-    """Yield what runs with other ledgers must know of ends."""
-    for one in ends:
-        unsent = one.end.state == "free" and one.end.status is None
-        yield Note(one.attempt, now, None if unsent else one.end.state)
-
-
-def _last_refusal(ends: Sequence[_Ended], now: float) -> RateRefusal | None:
-    """Return the last refusal for the rate limit among some ends, if there is one."""
-    refusals = [one.refusal for one in ends if one.refusal is not None]
-    return replace(refusals[-1], at=now, first_at=now) if refusals else None
 
 
 def _storable(error: str | None) -> str | None:

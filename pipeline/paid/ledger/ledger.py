@@ -12,11 +12,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.key_usage import PastAttempt, RateRefusal
 from pipeline.paid.ledger.mark import HighWaterMark, LedgerReference, OutputReference
 from pipeline.paid.ledger.room import (
     check_room,
@@ -59,8 +58,7 @@ FOUND = """
 
 SINCE = f"""
     {FOUND}
-    SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END,
-        attempt_id
+    SELECT settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END
     FROM found JOIN jobs USING (job_id)
     WHERE {AT_ADDRESS} AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
     ORDER BY sent_at
@@ -229,7 +227,7 @@ class Ledger:
                 f"Restore the ledger from a good copy, or name another: {LEDGER}.",
             )
         slots, paused_until, learned_at = found[0]
-        return RateRefusal(slots, paused_until - learned_at, learned_at, first_at=learned_at)
+        return RateRefusal(slots, paused_until - learned_at, learned_at)
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
         return Job(self._database, self.base_url, number, opened_at, self.now, counting, rows_of)

@@ -11,7 +11,6 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import (
     Journal,
-    KeyUsage,
     Ledger,
     Prices,
     RateRefusal,
@@ -20,7 +19,6 @@ from pipeline.paid.ledger import (
     ledger_lock,
     maintenance,
 )
-from pipeline.paid.ledger.key_usage import Note
 from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.ledger.schema import address_of, at_address
 from tests.paid.ledger.buying import (
@@ -67,7 +65,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
         assert len(other.attempts_since(FINGERPRINT, 0)) == 3
         spent = other.spent_since(FINGERPRINT, 0)
         assert (spent.confirmed, spent.at_risk) == (PRICE, RESERVED)
-        assert other.last_refusal(FINGERPRINT) == RateRefusal(3, 20.0, 1_000.0, 1_000.0)
+        assert other.last_refusal(FINGERPRINT) == RateRefusal(3, 20.0, 1_000.0)
     for neighbour in neighbours:
         with closing(Ledger(path, neighbour, clock)) as stranger:
             assert stranger.attempts_since(FINGERPRINT, 0) == []
@@ -112,15 +110,6 @@ def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: P
 def test_models_share_the_file_of_answers_that_a_ledger_cannot_record(path: Path) -> None:
     assert place_of_spare(path, SMALL) == place_of_spare(path, LARGE) == place_of_spare(path, PLAIN)
     assert place_of_spare(path, SMALL) != place_of_spare(path, f"{PLAIN}/x#small-1")
-
-
-def test_models_share_the_file_of_a_keys_usage() -> None:
-    with closing(KeyUsage(SMALL, FINGERPRINT, 60.0)) as usage:
-        usage.note([Note(1, 1_000, "sent")], None)
-    with closing(KeyUsage(LARGE, FINGERPRINT, 60.0)) as other:
-        assert [attempt.number for attempt in other.attempts()] == [1]
-    with closing(KeyUsage(f"{PLAIN}0", FINGERPRINT, 60.0)) as stranger:
-        assert stranger.attempts() == []
 
 
 def test_a_run_stops_if_another_model_is_bought_without_the_locks(path: Path, clock: Clock) -> None:

@@ -259,7 +259,7 @@ def test_nothing_more_is_sent_once_another_run_buys_too(
 
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
     buy(journal, ANSWERED)
-    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, 1_000.0, "answered")]
+    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "answered")]
 
 
 def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:

@@ -192,7 +192,7 @@ def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
     assert ledger.recover(FINGERPRINT) == 2
     assert ledger.recover(FINGERPRINT) == 0
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "INTERRUPTED"}
-    recovered = PastAttempt(1_000.0, 5_000.0, "unconfirmed")
+    recovered = PastAttempt(5_000.0, "unconfirmed")
     assert ledger.attempts_since(FINGERPRINT, 4_000.0) == [recovered, recovered]
 
 
@@ -216,8 +216,8 @@ def test_the_limiter_counts_attempts_that_ended_late_or_not_yet(
     buy(journal, LOST)
     buy(Journal(job, "key-2"))
     assert ledger.attempts_since(FINGERPRINT, 1_000.5) == [
-        PastAttempt(1_060.0, None, "sent"),
-        PastAttempt(1_060.0, 1_060.0, "unconfirmed"),
+        PastAttempt(None, "sent"),
+        PastAttempt(1_060.0, "unconfirmed"),
     ]
     assert len(ledger.attempts_since(FINGERPRINT, 1_000.0)) == 3
 
@@ -248,11 +248,11 @@ def test_what_a_refusal_taught_is_kept_with_the_refusal(
     attempt = send(journal)
     finish(journal, attempt, FREE, RateRefusal(75, 60.0))
     other = Ledger(path, BASE_URL)
-    assert other.last_refusal(FINGERPRINT) == RateRefusal(75, 60.0, 1_000.0, 1_000.0)
+    assert other.last_refusal(FINGERPRINT) == RateRefusal(75, 60.0, 1_000.0)
     clock.now = 2_000.0
     finish(journal, send(journal), FREE, RateRefusal(56, 7.5))
     buy(journal)
-    assert other.last_refusal(FINGERPRINT) == RateRefusal(56, 7.5, 2_000.0, 2_000.0)
+    assert other.last_refusal(FINGERPRINT) == RateRefusal(56, 7.5, 2_000.0)
     assert other.last_refusal("key-2") is None
     other.close()
     rehearsal = Ledger(path, "http://localhost:8000")

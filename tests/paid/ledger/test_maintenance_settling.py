@@ -76,7 +76,7 @@ def test_the_limiter_still_knows_that_it_was_sent_and_lost(
     attempt = buy(journal, LOST)
     clock.now += 5
     settle(path, {attempt: verdict})
-    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, 1_000.0, "unconfirmed")]
+    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "unconfirmed")]
 
 
 def test_an_amount_that_a_user_gave_is_not_a_price_of_the_service(
