@@ -17,6 +17,7 @@ from pathlib import Path
 
 __all__ = [
     "RUN_AGAIN",
+    "SETTINGS",
     "THEN_RUN_AGAIN",
     "TRAIN",
     "Words",
@@ -24,11 +25,13 @@ __all__ = [
     "both",
     "csv_option",
     "excel_option",
+    "flag_name",
     "in_python",
     "marked",
     "option",
     "option_name",
     "read_as",
+    "variable_name",
     "warn_in_python",
     "written_as",
 ]
@@ -51,6 +54,20 @@ OPTIONS = {
     "text_columns": "--text-column",
 }
 """The options whose name is not just that of the argument with hyphens."""
+
+
+SETTINGS = (
+    "burst",
+    "fail_if_no_match",
+    "ignore_pause",
+    "line_end",
+    "log_format",
+    "max_age",
+    "metrics_file",
+    "quote_escape",
+    "timeout",
+)
+"""What a settings file or a variable sets, and no option: set once, or needed by few."""
 
 
 class Words(str):
@@ -89,9 +106,20 @@ THEN_RUN_AGAIN = both("run the same command", "make the same call")
 TRAIN = both("tender-pipeline train", "pipeline.train")
 
 
-def option_name(argument: str) -> str:
-    """Return the command line option of an argument: ``--max-cost`` for ``max_cost``."""
+def flag_name(argument: str) -> str:
+    """Return an argument as an option: ``--max-cost`` for ``max_cost``."""
     return OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+
+
+def variable_name(flag: str) -> str:
+    """Return the variable of an option: ``TENDER_PIPELINE_MAX_COST`` for ``--max-cost``."""
+    return f"TENDER_PIPELINE_{flag.removeprefix('--').replace('-', '_').upper()}"
+
+
+def option_name(argument: str) -> str:
+    """Return what sets an argument on the command line: its option, or else its variable."""
+    flag = flag_name(argument)
+    return variable_name(flag) if argument in SETTINGS else flag
 
 
 def option(argument: str, *values: str | int | bool) -> str:
@@ -135,6 +163,8 @@ def read_as(input_format: str) -> str:
 
 def _option(argument: str, values: Sequence[str | int | bool]) -> str:
     name = option_name(argument)
+    if values and argument in SETTINGS:
+        return f"{name}={str(values[0]).lower()}"
     if not values or isinstance(values[0], bool):
         return name
     return " ".join(f"{name} {value}" for value in values)

@@ -139,4 +139,4 @@ def test_anything_else_is_not_a_duration(text: str | timedelta) -> None:
     with pytest.raises(SettingsError) as error:
         seconds("timeout", text)
     assert repr(text) in error.value.message
-    assert "60s, 5m" in error.value.hint and "--timeout" in error.value.hint
+    assert "60s, 5m" in error.value.hint and "TENDER_PIPELINE_TIMEOUT" in error.value.hint

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from pipeline.cli.options import DeclaredOption, origin_of, parameters
+from pipeline.cli.options import GONE, DeclaredOption, origin_of, parameters
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
@@ -156,7 +156,7 @@ class OptionGroups(JsonErrors):
         """Write each group, and the options that are in none: a command's own before, if any."""
         rows = self._rows(ctx)
         grouped = [
-            (title, [rows.pop(each.opts[0]) for each in options])
+            (title, [rows.pop(each.opts[0]) for each in options if not each.is_setting])
             for title, options in self.groups.items()
             if title
         ]
@@ -174,7 +174,22 @@ class OptionGroups(JsonErrors):
         """
         if self._essential() and not args and not ctx.resilient_parsing:
             raise _NoArguments(self._overview(ctx), ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if instead := self._instead(error.option_name):
+                raise click.UsageError(instead, error.ctx) from None
+            raise
+
+    def _instead(self, name: str) -> str:
+        """Return what to write in place of an option that there is not; "" if that is not known."""
+        for each in self.params:
+            if isinstance(each, DeclaredOption) and each.is_setting and name in each.opts:
+                return (
+                    f"{name} is a setting, and no option: set the variable {each.envvar}, or "
+                    f"{name.removeprefix('--')} in a settings file."
+                )
+        return f"No such option: {name}. {GONE[name]}" if name in GONE else ""
 
     def _essential(self) -> list[str]:
         """Return the options to show if the command is called without arguments."""

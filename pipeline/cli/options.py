@@ -17,7 +17,7 @@ from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
 from pipeline.files.paths import AnyPath, CloudPath, as_path
 from pipeline.processes import Jobs
-from pipeline.wording import option_name
+from pipeline.wording import SETTINGS, flag_name, variable_name
 
 __all__ = [
     "BUYING",
@@ -52,7 +52,7 @@ GONE = {
     "--preset": "Name the columns: --text-column Title --text-column Description",
     "--endpoint-url": "Set the variable AWS_ENDPOINT_URL to the address.",
 }
-"""What to write in place of options that people expect."""
+"""What to write in place of options that people expect; see `SETTINGS` for others."""
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -111,6 +111,8 @@ def _not_empty(value: Any, param: click.Parameter) -> Any:
 
 def _named(param: click.Parameter) -> str:
     """Return what people call a parameter: ``--output``, or ``INPUT`` of an argument."""
+    if isinstance(param, DeclaredOption) and param.is_setting:
+        return str(param.envvar)
     if isinstance(param, click.Option):
         return param.opts[0]
     return param.human_readable_name.rstrip(".")
@@ -144,6 +146,7 @@ class DeclaredOption(click.Option):
         group: its group in the help; "" for none.
         essential: whether it is shown if the command is called without arguments.
         example: a value for the settings file, if there is no default.
+        is_setting: whether only a settings file and a variable set it, not the command line.
     """
 
     def __init__(
@@ -152,10 +155,21 @@ class DeclaredOption(click.Option):
         group: str = "",
         essential: bool = False,
         example: Any = None,
+        is_setting: bool = False,
         **attributes: Any,
     ) -> None:
-        super().__init__(*args, **attributes)
+        super().__init__(*args, **{**attributes, "hidden": is_setting})
         self.group, self.essential, self.example = group, essential, example
+        self.is_setting = is_setting
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the command line have it, unless it is only a setting."""
+        if not self.is_setting:
+            super().add_to_parser(parser, ctx)
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return its name in errors."""
+        return str(self.envvar) if self.is_setting else super().get_error_hint(ctx)
 
 
 def option(help: str, group: str = "", *, flag: str = "", **attributes: Any) -> Any:  # noqa: A002
@@ -182,7 +196,8 @@ def parameters(declared: type, with_variables: bool = False) -> list[click.Param
 
     Args:
         declared: the dataclass.
-        with_variables: whether each option has an environment variable, or only those for buying.
+        with_variables: whether each option has an environment variable, or only those for buying
+            and settings.
     """
     hints = get_type_hints(declared)
     inherited = {name for base in declared.__bases__ for name in getattr(base, FIELDS, ())}
@@ -197,10 +212,11 @@ def _parameter(declared: Field[Any], hint: Any, with_variables: bool) -> click.P
     if stated := declared.metadata.get("argument"):
         return click.Argument([declared.name], **stated)
     attributes = {**_type(hint), **declared.metadata["option"]}
-    flag = declared.metadata["flag"] or option_name(declared.name)
-    if with_variables or attributes["group"] == BUYING:
-        attributes["envvar"] = f"TENDER_PIPELINE_{flag[2:].replace('-', '_').upper()}"
-    return DeclaredOption([flag, declared.name], **attributes)
+    flag = declared.metadata["flag"] or flag_name(declared.name)
+    is_setting = declared.name in SETTINGS
+    if with_variables or is_setting or attributes["group"] == BUYING:
+        attributes["envvar"] = variable_name(flag)
+    return DeclaredOption([flag, declared.name], is_setting=is_setting, **attributes)
 
 
 def _type(hint: Any) -> dict[str, Any]:

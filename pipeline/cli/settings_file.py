@@ -16,6 +16,7 @@ from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
+from pipeline.wording import variable_name
 
 __all__ = [
     "DEFAULT_FILE",
@@ -148,7 +149,7 @@ def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
 def _meant(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    if gone := GONE.get(f"--{name.removeprefix(PREFIX).lower().replace('_', '-')}"):
+    if gone := next((words for flag, words in GONE.items() if variable_name(flag) == name), ""):
         return f" {gone}"
     short = [each.removeprefix(PREFIX) for each in known]
     close = get_close_matches(name.removeprefix(PREFIX), short, 1)
@@ -171,11 +172,11 @@ def confirm_found_file(context: click.Context) -> None:
     for says, question, option in _claims(context) if path else ():
         claimed = f"{path}, which was found in the current folder, {says}"
         if not (on_terminal() and click.confirm(f"{claimed}.\n{question}", err=True)):
-            variable = option.removeprefix("--").replace("-", "_").upper()
+            ways = f"the variable {variable_name(option)}"
+            ways = f"{option} or {ways}" if option.startswith("--") else ways
             raise SettingsError(
                 f"{claimed}, and nobody has confirmed that. Nothing was sent.",
-                f"If that is right, name the file (--config {path}), or use {option} or the "
-                f"variable TENDER_PIPELINE_{variable}.",
+                f"If that is right, name the file (--config {path}), or use {ways}.",
             )
 
 
@@ -215,11 +216,12 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
     if prices := in_file("token_prices"):
         says = f"says that tokens cost {str(prices)!r}"
         yield says, "Count costs, and keep limits, with these prices?", "--token-prices"
-    for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
-        path = in_file(name)
+    for option in ("--output", "--report", "metrics-file"):
+        path = in_file(option.removeprefix("--").replace("-", "_"))
+        what = option.removeprefix("--").removesuffix("-file")
         if path and not _is_inside(path):
             says = f"puts the {what} outside of it, at {str(path)!r}"
-            yield says, f"Write the {what} there?", f"--{name.replace('_', '-')}"
+            yield says, f"Write the {what} there?", option
 
 
 def _is_inside(output: AnyPath) -> bool:

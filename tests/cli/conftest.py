@@ -27,10 +27,15 @@ def figures(capsys: Capture) -> Any:
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
-    """Run the command line in a folder of its own and return its exit code."""
+    """Run the command line in a folder of its own and return its exit code.
+
+    Its keywords are set as variables.
+    """
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: object) -> int:
+    def call(*arguments: object, **settings: object) -> int:
+        for name, value in settings.items():
+            monkeypatch.setenv(f"TENDER_PIPELINE_{name.upper()}", str(value))
         monkeypatch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit_:
             main()

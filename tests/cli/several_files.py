@@ -16,9 +16,12 @@ def files_in(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in found if "manifest" not in path.name)
 
 
-def run(command: Command, capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+def run(
+    command: Command, capsys: pytest.CaptureFixture[str], *arguments: object, **settings: object
+) -> Any:
     """Run with PSC codes and return the exit code with what it says as JSON."""
-    code = command("run", *arguments, "--systems", "psc", "--engine", "lexical", "--json")
+    options = ("--systems", "psc", "--engine", "lexical", "--json")
+    code = command("run", *arguments, *options, **settings)
     return code, json.loads(capsys.readouterr().out.splitlines()[-1])
 
 

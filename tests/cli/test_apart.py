@@ -27,7 +27,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(*arguments: str) -> str:
-    done = CliRunner().invoke(app, arguments)
+    given, variables = [*arguments], {}
+    if "metrics-file" in given:  # a setting
+        at = given.index("metrics-file")
+        variables = {"TENDER_PIPELINE_METRICS_FILE": given.pop(at + 1)}
+        del given[at]
+    done = CliRunner().invoke(app, given, env=variables)
     return f"{done.output}{getattr(done.exception, 'message', '')}"
 
 
@@ -40,8 +45,8 @@ def said(*arguments: str) -> str:
         ("--report", "../{folder}/ledger.html", "the ledger"),
         ("--report", "symbolic.html", "the ledger"),
         ("--report", "hard.html", "--api-key-file"),
-        ("--metrics-file", "key.html", "--api-key-file"),
-        ("--metrics-file", "d.html", "--decisions"),
+        ("metrics-file", "key.html", "--api-key-file"),
+        ("metrics-file", "d.html", "--decisions"),
         ("--output", "s.html", "the settings file"),
         ("--output", "ledger.html", "the ledger"),
     ],
@@ -110,12 +115,12 @@ def test_a_model_or_a_settings_file_replaces_no_ledger_either(folder: Path) -> N
     ("options", "expected"),
     [
         (["--output", "o.html", "--report", "o.html"], "--output and --report are"),
-        (["--report", "o.html", "--metrics-file", "./o.html"], "--metrics-file and --report are"),
-        (["--metrics-file", "in.csv"], "--metrics-file and the input are"),
-        (["--metrics-file", "outputs/in.classified.csv"], "--output and --metrics-file are"),
+        (["--report", "o.html", "metrics-file", "./o.html"], "metrics-file and --report are"),
+        (["metrics-file", "in.csv"], "metrics-file and the input are"),
+        (["metrics-file", "outputs/in.classified.csv"], "--output and metrics-file are"),
         (
-            ["--output", "o.csv", "--metrics-file", "o.csv.manifest.json"],
-            "the manifest of --output and --metrics-file are",
+            ["--output", "o.csv", "metrics-file", "o.csv.manifest.json"],
+            "the manifest of --output and metrics-file are",
         ),
     ],
 )

@@ -13,6 +13,9 @@ from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import plan, run
 from pipeline.cli.commands.train import train
 
+NEEDED = {train: ["--output", "model"]}
+"""What the commands need besides a table."""
+
 OF_NO_GROUP = ["--config", "--help"]
 
 
@@ -20,12 +23,14 @@ OF_NO_GROUP = ["--config", "--help"]
 def test_each_option_is_in_one_group_of_the_help(command: OptionGroups) -> None:
     shown = CliRunner().invoke(command, ["--help"]).output
     options = [p.opts[0] for p in command.params if isinstance(p, click.Option)]
-    in_groups = [each.opts[0] for group in command.groups.values() for each in group]
+    declared = [each for group in command.groups.values() for each in group]
+    in_groups = [each.opts[0] for each in declared]
+    settings = [each.opts[0] for each in declared if each.is_setting]
     assert Counter([*in_groups, *OF_NO_GROUP]) == Counter([*options, "--help"])
     titles = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
     assert titles == [*(f"{title}:" for title in command.groups), "Other options:"]
     for name in options:
-        assert f"  {name}" in shown
+        assert (f"  {name}" in shown) == (name not in settings)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,6 @@ def test_a_commands_own_options_come_before_those_of_other_commands(
 @pytest.mark.parametrize("name", ["run", "evaluate", "train"])
 def test_the_help_states_the_defaults(name: str) -> None:
     shown = " ".join(CliRunner().invoke(app, [name, "--help"]).output.split())
-    assert "quotes are part of the text. [default: double]" in shown
     assert "repeat it to join several. [default: description]" in shown
 
 
@@ -62,3 +66,26 @@ def test_without_arguments_the_options_that_matter_are_shown(command: OptionGrou
     more, _, error = done.stderr.splitlines()[-3:]
     assert more.endswith(f"more options: {command.name} --help")
     assert error == "Error: Missing argument 'INPUT'."
+
+
+@pytest.mark.parametrize("command", [run, evaluate, train])
+def test_a_setting_that_was_an_option_names_its_variable(command: OptionGroups) -> None:
+    done = CliRunner().invoke(command, ["t.csv", "--quote-escape", "none"])
+    assert done.exit_code == 2
+    assert (
+        "--quote-escape is a setting, and no option: set the variable TENDER_PIPELINE_QUOTE_ESCAPE,"
+        " or quote-escape in a settings file."
+    ) in done.stderr
+    assert "--quote-escape" not in CliRunner().invoke(command, ["--help"]).output
+
+
+@pytest.mark.parametrize("command", [run, evaluate, train])
+def test_a_wrong_value_of_a_setting_names_its_variable(command: OptionGroups) -> None:
+    variables = {"TENDER_PIPELINE_QUOTE_ESCAPE": "x"}
+    done = CliRunner().invoke(command, ["t.csv", *NEEDED.get(command, [])], env=variables)
+    assert "Invalid value for TENDER_PIPELINE_QUOTE_ESCAPE: 'x' is not one of" in done.stderr
+
+
+def test_run_has_at_most_45_options() -> None:
+    shown = CliRunner().invoke(run, ["--help"]).output
+    assert sum(line.startswith("  -") for line in shown.splitlines()) <= 45

@@ -61,26 +61,14 @@ def test_colours_are_for_terminals_whose_users_want_them(
     assert stream.getvalue() == f"{start}\nTop it up.\n"
 
 
-@pytest.mark.parametrize(
-    "asked", [["--log-format", "json"], ["--log-format=json"], ["--log-format", "json", "--nope"]]
-)
+@pytest.mark.parametrize("asked", [[], ["--nope"]])
 def test_an_error_is_a_line_of_a_json_log_too(
     command: Command, capsys: pytest.CaptureFixture[str], asked: list[str]
 ) -> None:
-    assert command("run", "nope.csv", *asked) == 2
+    assert command("run", "nope.csv", *asked, log_format="json") == 2
     line = json.loads(capsys.readouterr().err)
     assert (line["level"], line["event"], line["exit_code"]) == ("error", "error", 2)
     assert "nope" in line["message"]
-
-
-def test_the_variable_asks_for_a_json_log_too(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TENDER_PIPELINE_LOG_FORMAT", "json")
-    assert command("run", "nope.csv") == 2
-    assert json.loads(capsys.readouterr().err)["message"] == "nope.csv does not exist."
-    assert command("run", "nope.csv", "--log-format=text") == 2
-    assert capsys.readouterr().err.startswith("Error: nope.csv does not exist.\n")
 
 
 def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(

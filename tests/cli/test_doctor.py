@@ -139,8 +139,9 @@ def test_a_service_that_is_not_there_is_an_error(service: Service) -> None:
     assert found["service"]["found"] == "http://127.0.0.1:9 does not answer (connection refused)"
 
 
-def test_places_of_metrics_are_checked(service: Service) -> None:
-    code, found = checked("--metrics-file", "t.txt")
+def test_places_of_metrics_are_checked(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_METRICS_FILE", "t.txt")
+    code, found = checked()
     assert code == SettingsError.exit_code
     assert found["metrics"]["verdict"] == "error"
     assert "t.txt does not end in .prom" in found["metrics"]["found"]

@@ -160,7 +160,7 @@ def test_a_bad_file_does_not_stop_the_others_and_the_worst_exit_code_is_that_of_
     assert captured.out.splitlines()[-1] == "5 files: 3 done, 2 failed"
     assert "data/empty.csv is empty." in captured.out
     assert files_in(Path("outputs/data.classified")) == TABLES
-    code, figures = run(command, capsys, "data", "--fail-if-no-match", "0")
+    code, figures = run(command, capsys, "data", fail_if_no_match=0)
     assert code == 2
     assert figures["failed"] == 2
     assert figures["files"][0]["error"].endswith("empty.csv is empty.")

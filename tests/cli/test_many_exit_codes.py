@@ -17,7 +17,7 @@ def test_a_file_with_too_few_matches_is_named_and_fails_again_when_it_is_skipped
     Path("a.csv").write_text("description\nroads\n")
     Path("b.csv").write_text("description\nxyzzyq\n")
     for last in ("2 files: 2 done", "2 files: 2 done before"):
-        assert command(*RUN, "--fail-if-no-match", "0") == 3
+        assert command(*RUN, fail_if_no_match=0) == 3
         said = capsys.readouterr()
         assert "b.csv: Too many rows have no match: 1 of 1 rows (psc)." in said.err
         assert said.out.splitlines()[-1] == last

@@ -24,8 +24,12 @@ def run(command: Command) -> Command:
     """Run the command line for a small table, and write the metrics."""
     Path("t.csv").write_text('description\nroad works\n""\nschool meals\n')
     Path("o.csv").unlink(missing_ok=True)
-    options = ("--systems", "psc", "--metrics-file", str(FILE))
-    return lambda *more: command("run", "t.csv", "--output", "o.csv", *options, *more)
+    options = ("--systems", "psc", "--output", "o.csv")
+
+    def call(*more: object, metrics_file: object = FILE) -> int:
+        return command("run", "t.csv", *options, *more, metrics_file=metrics_file)
+
+    return call
 
 
 def test_a_complete_run_writes_its_figures(run: Command) -> None:
@@ -83,8 +87,8 @@ def test_an_option_that_is_wrong_is_in_the_metrics_too(run: Command) -> None:
 def test_several_files_are_counted_together(command: Command) -> None:
     for name in ("a", "b"):
         Path(f"{name}.csv").write_text("description\nroad works\n")
-    options = ("--systems", "psc", "--metrics-file", str(FILE))
-    assert command("run", "a.csv", "b.csv", "--output", "coded", *options) == 0
+    options = ("--systems", "psc", "--output", "coded")
+    assert command("run", "a.csv", "b.csv", *options, metrics_file=FILE) == 0
     assert samples(FILE.read_text())["rows"] == 2
 
 
@@ -95,7 +99,7 @@ def test_several_files_are_counted_together(command: Command) -> None:
         ("nightly.PROM", "nightly.PROM does not end in .prom"),
         ("mine.prom", "mine.prom exists, and this tool did not write it."),
         ("folder.prom", "folder.prom is a folder."),
-        ("t.csv/x.prom", "or write elsewhere: --metrics-file FILE.prom."),
+        ("t.csv/x.prom", "or write elsewhere: metrics-file FILE.prom."),
     ],
 )
 def test_a_wrong_place_is_refused_before_the_work(
@@ -103,7 +107,7 @@ def test_a_wrong_place_is_refused_before_the_work(
 ) -> None:
     Path("mine.prom").write_text("node_load1 0.5\n")
     Path("folder.prom").mkdir()
-    assert run("--metrics-file", name) == 2
+    assert run(metrics_file=name) == 2
     assert said in capsys.readouterr().err
     assert not Path("o.csv").exists()
     assert Path("mine.prom").read_text() == "node_load1 0.5\n"

@@ -64,8 +64,9 @@ def test_it_reads_the_table_with_the_same_options() -> None:
     excel = {"sheet": "Lots", "header_row": 3}
     manifest = {"files": {"csv": {**csv, "header": False}, "excel": excel}}
     assert repeated_run(manifest, Path("o.csv")) == (
-        "tender-pipeline run INPUT --delimiter tab --encoding cp1252 --line-end crlf "
-        "--quote-escape backslash --sheet Lots --header-row 3 --no-header --output o.csv"
+        "TENDER_PIPELINE_LINE_END=crlf TENDER_PIPELINE_QUOTE_ESCAPE=backslash "
+        "tender-pipeline run INPUT --delimiter tab --encoding cp1252 "
+        "--sheet Lots --header-row 3 --no-header --output o.csv"
     )
 
 

@@ -88,8 +88,8 @@ def test_a_report_that_cannot_be_written_hides_no_summary(
 
     monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", full)
     Path("t.csv").write_text("description\nroad works\n")
-    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html", "--metrics-file")
-    assert command("run", "t.csv", *options, "m.prom") == 2
+    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html")
+    assert command("run", "t.csv", *options, metrics_file="m.prom") == 2
     said = capsys.readouterr()
     assert "output: o.csv" in said.out
     assert "r.html" not in said.out
@@ -98,5 +98,5 @@ def test_a_report_that_cannot_be_written_hides_no_summary(
         "The table was written all the same. Free some space.\n"
     )
     assert 'tender_pipeline_rows{name="m"} 1' in Path("m.prom").read_text()
-    assert command("run", "t.csv", *options, "m.prom", "--json") == 2
+    assert command("run", "t.csv", *options, "--json") == 2
     assert json.loads(capsys.readouterr().out)["output"] == "o.csv"

@@ -49,8 +49,11 @@ class CommandLine:
         paid = ["--base-url", self.address, "--ledger", str(self.ledger), "--rate", "none"]
         return [*paths, *paid, "--systems", "cpv", "--workers", "1", *more]
 
-    def __call__(self, command: str, *more: str) -> int:
+    def __call__(self, command: str, *more: str, **settings: str) -> int:
+        """Run a command; the keywords are set as variables."""
         with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
+            for name, value in settings.items():
+                patch.setenv(f"TENDER_PIPELINE_{name.upper()}", value)
             patch.setattr(sys, "argv", ["tender-pipeline", *self.arguments(command, *more)])
             main()
         self.out, self.err = self._capsys.readouterr()

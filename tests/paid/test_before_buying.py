@@ -21,9 +21,9 @@ from tests.paid.serving import Instead, Service
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-age", "3w", "6h or 30d (--max-age)."),
-        ("--timeout", "60", "6h or 30d (--timeout)."),
-        ("--timeout", "0s", "such as 60s (--timeout)."),
+        ("max_age", "3w", "6h or 30d (TENDER_PIPELINE_MAX_AGE)."),
+        ("timeout", "60", "6h or 30d (TENDER_PIPELINE_TIMEOUT)."),
+        ("timeout", "0s", "such as 60s (TENDER_PIPELINE_TIMEOUT)."),
         ("--max-duration", "soon", "6h or 30d (--max-duration)."),
         ("--max-price", "-1", "such as 2.50 (--max-price)."),
         ("--max-cost", "NaN", "such as 2.50 (--max-cost)."),
@@ -35,7 +35,10 @@ def test_what_cannot_be_understood_is_refused(
 ) -> None:
     line.write("one text")
     line.address = "http://localhost:1"
-    assert line("run", option, value) == 2
+    if option.startswith("--"):
+        assert line("run", option, value) == 2
+    else:
+        assert line("run", **{option: value}) == 2
     assert said in line.err
 
 

@@ -86,11 +86,11 @@ def test_answers_that_are_too_old_are_bought_again(line: CommandLine, service: S
     line.write("one text", "two text")
     with line.at(service.app()):
         assert line("run") == 0
-        assert line("run", "--max-age", "1h") == 0
+        assert line("run", max_age="1h") == 0
         assert len(service.asked) == 2
-        assert line("plan", "--max-age", "0s", "--json") == 0
+        assert line("plan", "--json", max_age="0s") == 0
         assert line.summary["calls_to_buy"] == 2
-        assert line("run", "--max-age", "0s", "--json") == 0
+        assert line("run", "--json", max_age="0s") == 0
     assert len(service.asked) == 4
     assert line.summary["paid"]["attempts"] == 2
 
@@ -137,8 +137,8 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
 
 def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Service) -> None:
     line.write(*(f"text {number}" for number in range(FAILURES_IN_A_ROW + 1)))
-    how = ["--timeout", "2s", "--on-unconfirmed", "hold", "--workers", "20", "--json"]
+    how = ["--on-unconfirmed", "hold", "--workers", "20", "--json"]
     with line.at(Gate(service.app(), 1)):
-        assert line("run", *how) == 6
+        assert line("run", *how, timeout="2s") == 6
     assert "no complete answer in 2 s" in line.summary["parked"]["message"]
     assert line.summary["paid"]["unconfirmed"] == FAILURES_IN_A_ROW

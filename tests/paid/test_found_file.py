@@ -132,7 +132,7 @@ def test_an_output_outside_of_the_folder_is_not_written_for_a_found_file(
     ("setting", "what", "option"),
     [
         ('report = "../r.html"', "report", "--report"),
-        ('metrics-file = "../m.prom"', "metrics", "--metrics-file"),
+        ('metrics-file = "../m.prom"', "metrics", "the variable TENDER_PIPELINE_METRICS_FILE"),
     ],
 )
 def test_nothing_else_is_written_outside_of_the_folder_for_a_found_file(
@@ -142,7 +142,7 @@ def test_nothing_else_is_written_outside_of_the_folder_for_a_found_file(
     assert tender_pipeline("run", "in.csv") == 2
     said = capsys.readouterr().err
     assert f"puts the {what} outside of it, at '../" in said
-    assert f"or use {option} or" in said
+    assert f"or use {option}" in said
     assert not [*tmp_path.glob("*.html"), *tmp_path.glob("*.prom")]
 
 

@@ -57,7 +57,7 @@ def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) 
     pool = buy(server, job, numbered(9), workers=workers, longest_pause=3600.0)
     assert pool.parked and pool.parked.exit_code == 7
     assert "The service is down, and asked to wait until" in pool.parked.message
-    assert "--ignore-pause" not in pool.parked.hint  # the next run sends at once anyway
+    assert "IGNORE_PAUSE" not in pool.parked.hint  # the next run sends at once anyway
     assert server.ended_after < 100
     server.script.clear()
     assert buy(server, job, numbered(9), longest_pause=3600.0).parked is None

@@ -249,7 +249,10 @@ def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
     assert summary.parked.exit_code == 7
     until = datetime.now().astimezone() + timedelta(days=1)
     assert f"asked this account to wait until {until:%Y-%m-%d}" in summary.parked.message
-    assert "--wait" in summary.parked.hint and "--ignore-pause" in summary.parked.hint
+    assert (
+        "--wait" in summary.parked.hint
+        and "TENDER_PIPELINE_IGNORE_PAUSE=true" in summary.parked.hint
+    )
 
 
 def test_a_pause_can_be_ignored(tmp_path: Path, service: Service) -> None:

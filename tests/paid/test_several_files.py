@@ -126,7 +126,9 @@ def test_what_a_failed_file_has_cost_counts_towards_the_limit(
     assert figures["summary"]["parked"] == stopped
 
 
-def test_a_plan_says_which_files_the_limit_is_enough_for(folder: Folder, service: Service) -> None:
+def test_a_plan_says_which_files_the_limit_is_enough_for(
+    folder: Folder, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words, figures = folder.plan("--max-cost", "0.0003")
     assert words[:2] == [
         "3 files, 3 rows, 0 without text",
@@ -152,7 +154,8 @@ def test_a_plan_says_which_files_the_limit_is_enough_for(folder: Folder, service
     left = plain(Decimal("0.0003") - service.charged)
     assert {each["left_of_max_cost_usd"] for each in [*figures["files"], figures]} == {left}
     assert not figures["fits_limits"]
-    _, figures = folder.plan("--max-age", "0s", "--max-cost-per-day", "1")
+    monkeypatch.setenv("TENDER_PIPELINE_MAX_AGE", "0s")
+    _, figures = folder.plan("--max-cost-per-day", "1")
     assert (figures["rows"], figures["calls_to_buy"]) == (3, 2), "a run skips a.csv"
     assert len({each["left_today_usd"] for each in [*figures["files"], figures]}) == 1
     manifest = Path("out/a.csv.manifest.json")

@@ -28,7 +28,7 @@ def test_the_page_is_well_formed_and_complete_in_itself() -> None:
 def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> None:
     text = reported(SOME)
     assert "<h1>17 of 32 rows are marked for a look.</h1>" in text
-    assert "Raise --timeout if it recurs" in text
+    assert "Raise TENDER_PIPELINE_TIMEOUT if it recurs" in text
     assert "about 5 in 10" in reported(
         {"road": matched(0.5), "path": matched(0.1)}, min_confidence=0.6
     )

@@ -185,18 +185,21 @@ class Night:
             "--base-url": address,
             "--ledger": self.ledger,
             "--rate": self.plan.rate,
-            "--timeout": f"{self.plan.timeout:g}s",
         }
         if any("raise --max-price" in self._said(run).read_text("utf-8") for run in self._ended):
             options["--max-price"] = "10000000"  # as the message says, once the price is right
+        settings = {
+            "TENDER_PIPELINE_BURST": "true",
+            "TENDER_PIPELINE_TIMEOUT": f"{self.plan.timeout:g}s",
+        }
         flat = [str(part) for option in options.items() for part in option]
         with (
             self._said(len(self.exits)).open("wb") as said,
             _process(
-                ["run", str(self.source), "--burst", *flat],
+                ["run", str(self.source), *flat],
                 stdout=said,
                 stderr=said,
-                env={**os.environ, "TENDER_PIPELINE_API_KEY": self._key},
+                env={**os.environ, **settings, "TENDER_PIPELINE_API_KEY": self._key},
             ) as process,
         ):
             yield process

@@ -59,7 +59,7 @@ def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, f
     error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
     assert error.message == f"{path}, line 4: {how_many(fields, 'field')} where 2 are expected."
     assert "--delimiter" in error.hint
-    assert "--quote-escape" in error.hint
+    assert "TENDER_PIPELINE_QUOTE_ESCAPE" in error.hint
 
 
 def test_texts_with_commas_in_a_table_of_one_column_can_be_read_with_another_delimiter(
@@ -82,7 +82,10 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
         f"{path}: the record that begins on line 4 is malformed: "
         "a quote is opened and never closed."
     )
-    assert "--quote-escape (for tabs or |, none if quotes are part of the text)" in error.hint
+    assert (
+        "TENDER_PIPELINE_QUOTE_ESCAPE (for tabs or |, none if quotes are part of the text)"
+        in error.hint
+    )
 
 
 def test_a_cell_may_have_very_many_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +144,13 @@ def test_text_behind_a_closing_quote_is_an_error_that_names_its_line(path: Path)
     assert error.message.endswith(
         "line 3 is malformed: there is text between a closing quote and the next delimiter."
     )
-    assert "--quote-escape" in error.hint
+    assert "TENDER_PIPELINE_QUOTE_ESCAPE" in error.hint
 
 
 def test_a_lone_carriage_return_outside_quotes_is_an_error(path: Path) -> None:
     error = error_of(path, b"a,b\n1,2\n3\r4,5\n")
     assert error.message.endswith("line 3 is malformed: a different line break is outside quotes.")
-    assert "--line-end" in error.hint
+    assert "TENDER_PIPELINE_LINE_END" in error.hint
 
 
 def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
     with small_steps(10, 1, 1):
         error = error_of(path, f"a,b{line_end}".encode() + b"x" * 101, Dialect(line_end=line_end))
     assert error.message == f"{path}, line 2: it has more than 100 characters {words}."
-    assert "--line-end" in error.hint
+    assert "TENDER_PIPELINE_LINE_END" in error.hint
 
 
 def test_the_bound_is_on_a_line_and_not_on_the_file(

@@ -10,6 +10,7 @@ import click
 
 from generated.markdown import block
 from pipeline.cli.app import COMMANDS, app
+from pipeline.cli.options import DeclaredOption
 
 __all__ = ["all_commands", "commands", "option_names"]
 
@@ -46,6 +47,9 @@ def _with_children(
 
 def option_names(option: click.Option) -> str:
     """Return an option as a user types it, with its value."""
+    if isinstance(option, DeclaredOption) and option.is_setting:
+        taken = "true" if option.is_flag else option.metavar or _taken(option)
+        return f"{option.envvar}={taken}"
     names = ", ".join(sorted(option.opts, key=len, reverse=True))
     taken = "" if option.is_flag else f" {option.metavar or _taken(option)}"
     return names + taken
@@ -74,6 +78,8 @@ def _described(option: click.Option, command: str) -> str:
         notes.append("Required.")
     if option.multiple:
         notes.append("May be given several times.")
+    if isinstance(option, DeclaredOption) and option.is_setting:
+        notes.append("There is no option for this setting.")
     if variable := _variable(option, command):
         notes.append(f"Variable: `{variable}`.")
     return f"- `{option_names(option)}`: {' '.join(notes)}"

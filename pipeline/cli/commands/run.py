@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.options import GONE, parameters
+from pipeline.cli.options import parameters
 from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
@@ -44,11 +44,6 @@ class _JobCommand(OptionGroups):
 
             log_to_stderr()
             raise
-        except click.NoSuchOption as error:
-            instead = GONE.get(error.option_name)
-            if instead is None or (error.option_name == "--dry-run" and not self.writes_table):
-                raise
-            raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
         """Return whether ``run`` may write a table there."""
@@ -123,7 +118,7 @@ def check_files_apart(options: RunOptions) -> None:
         output = _default_output(options, inputs[0])
     written: dict[str, AnyPath | None] = {
         "--report": options.report,
-        "--metrics-file": options.metrics_file,
+        "metrics-file": options.metrics_file,
     }
     if output is not None and not (isinstance(output, Path) and output.is_dir()):
         written |= files_of(output, "--output")

@@ -10,7 +10,6 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -23,7 +22,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 from pipeline.purchases import Parked
 from pipeline.quoting import quoted, visible
-from pipeline.wording import Words
+from pipeline.wording import Words, option_name
 
 __all__ = [
     "JsonLines",
@@ -44,14 +43,10 @@ __all__ = [
     "progress_display",
     "say",
     "timed_line",
-    "wanted",
     "warn",
     "with_origin",
     "wrapped",
 ]
-
-
-VARIABLE = "TENDER_PIPELINE_LOG_FORMAT"
 
 
 class JsonLines(logging.Formatter):
@@ -104,14 +99,6 @@ def is_timed() -> bool:
 
 def _has_format(kind: type[logging.Formatter]) -> bool:
     return any(isinstance(each.formatter, kind) for each in logging.getLogger().handlers)
-
-
-def wanted(args: Sequence[str]) -> bool:
-    """Return whether arguments, of which some may be wrong, or the variable ask for JSON."""
-    if "--log-format" in args[:-1]:
-        return args[args.index("--log-format") + 1] == "json"
-    asked = os.environ.get(VARIABLE, "").strip().lower() == "json"
-    return "--log-format=json" in args or (asked and "--log-format=text" not in args)
 
 
 WIDTH = 80
@@ -304,8 +291,8 @@ def foreign(error: BaseException) -> PipelineError:
 
 
 def as_json() -> bool:
-    """Return whether errors are lines of JSON: before the log begins, the arguments say so."""
-    return is_json() or wanted(sys.argv[1:])
+    """Return whether errors are lines of JSON: before the log begins, the variable says so."""
+    return is_json() or os.environ.get(option_name("log_format"), "").strip().lower() == "json"
 
 
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:

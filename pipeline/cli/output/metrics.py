@@ -141,7 +141,7 @@ def figures(summary: Summary) -> Iterator[Sample]:
 
 MARK = "# Metrics of tender-pipeline run."
 
-OPTION = "--metrics-file"
+SETTING = "metrics-file"
 
 LAST_SUCCESS = re.compile(r"^tender_pipeline_last_success_timestamp_seconds\{.*\} (\S+)$", re.M)
 
@@ -167,7 +167,7 @@ class MetricsFile:
         Raises:
             OutputError: the file cannot be written there, or does not end in .prom.
         """
-        file = MarkedFile(path, MARK, OPTION, (".prom",), "node_exporter would not read it")
+        file = MarkedFile(path, MARK, SETTING, (".prom",), "node_exporter would not read it")
         file.check(overwrite)
         return cls(file, _last_success(path))
 

@@ -27,7 +27,7 @@ from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
 from pipeline.tables import Batch, open_reader
-from pipeline.wording import option_name
+from pipeline.wording import SETTINGS, option_name
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
@@ -38,15 +38,10 @@ __all__ = ["RunReport", "repeated_run"]
 SINGLE = ("top", "min_confidence", "roll_up", "column_prefix", "limit_rows", "engine", "language")
 """The settings whose options take one value."""
 
-DIALECT = {
-    "delimiter": None,
-    "encoding": None,
-    "line_end": None,
-    "quote_escape": CsvOptions().quote_escape,
-    "sheet": None,
-    "header_row": None,
-}
-"""The options that describe a table file and take one value, each with its default."""
+DIALECT = ("delimiter", "encoding", "line_end", "quote_escape", "sheet", "header_row")
+"""What describes a table file and takes one value."""
+
+USUAL = (CsvOptions().quote_escape,)
 
 
 def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
@@ -56,22 +51,25 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
     """
     given = str(part_of(manifest, "input").get("path") or "INPUT")
     source = path_from_here(manifest, given, output)
-    words = [*_reading(part_of(manifest, "files")), *_options(manifest, output)]
+    files = part_of(manifest, "files")
+    dialect = _dialect(files)
+    variables = [
+        f"{option_name(each)}={quote(dialect.pop(each))}" for each in SETTINGS if each in dialect
+    ]
+    words = [word for name, value in dialect.items() for word in (option_name(name), value)]
+    words += ["--no-header"] if part_of(files, "csv").get("header") is False else []
+    words += _options(manifest, output)
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
-    return command("run", in_shell(source), *map(quote, words))
+    return " ".join([*variables, command("run", in_shell(source), *map(quote, words))])
 
 
-def _reading(files: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the options with which the run read its table."""
-    csv, excel = part_of(files, "csv"), part_of(files, "excel")
-    options = {**csv, **{name: value for name, value in excel.items() if value is not None}}
-    for name, usual in DIALECT.items():
-        value = options.get(name)
-        if value is not None and value != usual:
-            yield from (option_name(name), "tab" if value == "\t" else str(value))
-    if options.get("header") is False:
-        yield "--no-header"
+def _dialect(files: Mapping[str, Any]) -> dict[str, str]:
+    """Return how the run read its table, where that is not usual."""
+    given = [*part_of(files, "csv").items(), *part_of(files, "excel").items()]
+    stated = {name: value for name, value in given if value not in (None, *USUAL)}
+    found = {name: str(stated[name]) for name in DIALECT if name in stated}
+    return {name: "tab" if value == "\t" else value for name, value in found.items()}
 
 
 def _options(manifest: Mapping[str, Any], output: Path) -> Iterator[str]:
