@@ -272,9 +272,11 @@ def _page(job: Job, path: Path | None) -> RunReport | None:
     if path is None or files is None:
         return None
     from pipeline.cli.output.report import RunReport  # imports the templates' engine
+    from pipeline.report import Collected
 
     before = existing(output, request.storage) if output else None
-    return RunReport(path, request.settings, before, files, request.models)
+    collected = Collected(request.settings, request.models, job.source.reader.first_row - 1)
+    return RunReport(path, collected, before, files)
 
 
 def _reported(page: RunReport | None, summary: Summary, place: Path | None) -> OutputError | None:

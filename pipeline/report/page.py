@@ -98,13 +98,17 @@ class Collected:
 
     Attributes:
         models: the learned models that replace the package's.
+        above: the rows above the first row of data, as a spreadsheet counts.
         excerpts: makes excerpts of the table's texts.
     """
 
     def __init__(
-        self, settings: Settings, models: Mapping[System, ModelFolder] = NO_MODELS
+        self,
+        settings: Settings,
+        models: Mapping[System, ModelFolder] = NO_MODELS,
+        above: int = 0,
     ) -> None:
-        self.settings, self.models = settings, models
+        self.settings, self.models, self.above = settings, models, above
         self.excerpts = Excerpts()
         self.rows = 0
         self.systems = {system: SystemFigures() for system in settings.systems}

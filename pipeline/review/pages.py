@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -16,16 +16,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.answers import System, chance
-from pipeline.bands import band
+from pipeline.bands import BANDS, band
 from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import named_words, spoken_words
 from pipeline.codes import CodeTable, find_code, load, titles
 from pipeline.codes.table import full_code, stem
 from pipeline.engine import Ranker, ranker, searched
+from pipeline.engine.text.cleaning import written_sentences
 from pipeline.errors import OutputError
 from pipeline.quoting import how_many
-from pipeline.review.queue import LOOK, ORDERS, Filters, Item
+from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
 from pipeline.service.web.forms import PageError
@@ -36,7 +37,7 @@ __all__ = ["STATIC", "Candidates", "Pages"]
 MOST = 9
 """Candidates on the page: each has a key."""
 
-WORD = re.compile(r"[^\W\d_]+")
+WORDS_APART = re.compile(r"([^\W\d_]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +112,6 @@ class Candidates:
         return Candidate(code, shown[code], confidence, above, len(codes.children(code)))
 
 
-def marked(text: str, words: list[str]) -> Iterator[tuple[str, bool]]:
-    """Split a text into parts; yield each with whether it is one of the words."""
-    wanted = {word.casefold() for word in words}
-    start = 0
-    for match in WORD.finditer(text):
-        if match[0].casefold() in wanted:
-            if match.start() > start:
-                yield text[start : match.start()], False
-            yield match[0], True
-            start = match.end()
-    if start < len(text):
-        yield text[start:], False
-
-
 STATIC = StaticFiles(
     {
         "style.css": "pipeline.service.web",
@@ -178,7 +165,7 @@ class Pages:
                 progress=self._review.queue.progress(filters),
                 saved=self._review.saved,
                 nothing_to_undo="nothing" in query,
-                **self._choices(filters),
+                choices=self._choices(filters),
                 **(self._about(item, query.get("q", "").strip()[:LONGEST]) if item else {}),
             )
 
@@ -243,8 +230,8 @@ class Pages:
             "candidates": candidates,
             "best": best,
             "spoke": why,
-            "text": list(marked(text, why)),
-            "whole": list(marked(item.text[:MOST_SHOWN], why)) if is_long else [],
+            "text": _parts(text, why),
+            "whole": _parts(item.text[:MOST_SHOWN], why) if is_long else [],
             "length": len(item.text),
             "cut_off": max(0, len(item.text) - MOST_SHOWN),
             "conflict": self._review.conflict(item),
@@ -255,18 +242,30 @@ class Pages:
         blind = self._review.blind
         return words or ([] if blind else spoken_words(item.text, [(item.system, "", item.title)]))
 
-    def _choices(self, filters: Filters) -> dict[str, Any]:
-        """Return what can be chosen in the form of the filters."""
-        queue = self._review.queue
-        divisions: dict[str, str] = {}
-        if filters.system is not None:
-            shown = titles(filters.system, self._review.table.language)
-            divisions = {
-                each: f"{each} {shown.get(full_code(filters.system, each), '')} ({number:,})"
-                for each, number in queue.divisions(filters.system).items()
-            }
-        statuses = {status: f"{number:,}" for status, number in queue.statuses().items()}
-        return {"divisions": divisions, "statuses": statuses, "orders": ORDERS, "look": LOOK}
+    def _choices(self, filters: Filters) -> dict[str, tuple[str, dict[str, str]]]:
+        """Return the fields of the form of the filters: their labels, and what can be chosen."""
+        queue, table = self._review.queue, self._review.table
+        systems = {each: each.upper() for each in table.systems}
+        statuses = {name: f"{name} ({texts:,})" for name, texts in queue.statuses().items()}
+        found: dict[str, tuple[str, dict[str, str]]] = {}
+        if len(systems) > 1:
+            found["system"] = "System", {"": "All systems"} | systems
+        if not self._review.blind:
+            found["band"] = "How sure", {"": "Any confidence"} | {each: each for each in BANDS}
+        found["status"] = "Status", {LOOK: "Needs a look", ALL: "All statuses"} | statuses
+        if filters.system or len(systems) == 1:
+            system = filters.system or table.systems[0]
+            shown = titles(system, table.language)
+            found["division"] = (
+                "Best match in",
+                {"": "Any division"}
+                | {
+                    each: f"{each} {shown.get(full_code(system, each), '')} ({texts:,})"
+                    for each, texts in queue.divisions(system).items()
+                },
+            )
+        found["order"] = "Order", {str(order): name for order, name in ORDERS.items()}
+        return found
 
     def _render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         page = _templates().get_template(template)
@@ -278,14 +277,22 @@ class Pages:
 def _templates() -> Environment:
     templates = environment("pipeline.review")
     templates.filters["count"] = how_many
-    templates.globals |= {"static": STATIC.address, "pieces": _pieces, "sure": _sure, "band": band}
+    templates.globals |= {"static": STATIC.address, "sure": _sure, "band": band}
     return templates
 
 
-def _pieces(parts: Sequence[tuple[str, bool]]) -> Markup:
-    """Return a text with the words that speak for its best match marked."""
+def _parts(text: str, words: Sequence[str]) -> Markup:
+    """Return a text with the words that speak for its best match marked, and boilerplate dimmed."""
+    wanted = {word.casefold() for word in words}
+
+    def mark(part: str) -> str:
+        return Markup("<mark>{}</mark>").format(part) if part.casefold() in wanted else part
+
     return Markup("").join(
-        Markup("<mark>{}</mark>").format(part) if speaks else part for part, speaks in parts
+        Markup('<span class="soft">{}</span>').format(sentence)
+        if is_dull
+        else Markup("").join(map(mark, WORDS_APART.split(sentence)))
+        for sentence, is_dull in written_sentences(text)
     )
 
 

@@ -12,13 +12,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.bands import BANDS, Band, band
 from pipeline.classification.enriched import EnrichedTable, RowCells
 from pipeline.classification.excerpts import Excerpts
 from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
 
-__all__ = ["CONFLICT", "LOOK", "ORDERS", "Filters", "Item", "Order", "Progress", "Queue"]
+__all__ = ["ALL", "CONFLICT", "LOOK", "ORDERS", "Filters", "Item", "Order", "Progress", "Queue"]
 
 Order: TypeAlias = Literal["rows", "unsure", "sure", "table"]
 
@@ -47,16 +48,14 @@ class Filters:
     Attributes:
         system: the system; None for all.
         status: a status, `LOOK` or ``all``.
-        above: the least confidence, in tenths; 0 for any.
-        below: the highest confidence, in tenths; 10 for any.
+        band: how sure the best match is; "" for any.
         division: the first level of the best match's code; "" for all.
         order: their order.
     """
 
     system: System | None = None
     status: str = LOOK
-    above: int = 0
-    below: int = 10
+    band: Band | Literal[""] = ""
     division: str = ""
     order: Order = "rows"
 
@@ -67,17 +66,21 @@ class Filters:
         return cls(
             system=next((each for each in SYSTEMS if each == values.get("system")), None),
             status=values.get("status", "")[:40] or LOOK,
-            above=_tenths(values.get("above", ""), 0),
-            below=_tenths(values.get("below", ""), 10),
+            band=next((each for each in BANDS if each == values.get("band")), ""),
             division=values.get("division", "")[:10],
             order=order if order in get_args(Order) else "rows",
         )
 
     @property
-    def query(self) -> str:
-        """The filters as the query of an address, without those that do not filter."""
+    def changed(self) -> dict[str, str]:
+        """Those that filter, or sort in another order, by name."""
         usual = asdict(Filters())
-        return urlencode({name: v for name, v in asdict(self).items() if v != usual[name]})
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
+
+    @property
+    def query(self) -> str:
+        """The same as the query of an address."""
+        return urlencode(self.changed)
 
     def where(self) -> tuple[str, list[Any]]:
         """Return the condition in SQL, and its values."""
@@ -88,10 +91,8 @@ class Filters:
             tests.append(("look = ?", 1))
         elif self.status != ALL:
             tests.append(("status = ?", self.status))
-        if self.above > 0:
-            tests.append(("confidence >= ?", self.above / 10))
-        if self.below < 10:
-            tests.append(("confidence < ?", self.below / 10))
+        if self.band:
+            tests.append(("band = ?", self.band))
         if self.division:
             tests.append(("division = ?", self.division))
         return " AND ".join(["1", *(test for test, _ in tests)]), [value for _, value in tests]
@@ -102,16 +103,11 @@ class Filters:
         return f"put_off, {SORTED[self.order]}"
 
 
-def _tenths(written: str, default: int) -> int:
-    number = int(written) if written.isascii() and written.isdecimal() and len(written) < 3 else -1
-    return number if 0 <= number <= 10 else default
-
-
 SCHEMA = """
 CREATE TABLE text (text_id INTEGER PRIMARY KEY, digest BLOB UNIQUE, text TEXT, columns TEXT);
 CREATE TABLE item (
     id INTEGER PRIMARY KEY, system TEXT, text_id INTEGER, status TEXT, look INTEGER, code TEXT,
-    title TEXT, confidence REAL, division TEXT, matches TEXT, first_row INTEGER,
+    title TEXT, confidence REAL, band TEXT, division TEXT, matches TEXT, first_row INTEGER,
     rows INTEGER DEFAULT 1, put_off INTEGER DEFAULT 0, done INTEGER DEFAULT 0,
     UNIQUE (text_id, system)
 );
@@ -121,8 +117,8 @@ ADD_TEXT = "INSERT INTO text (digest, text, columns) VALUES (?, ?, ?) ON CONFLIC
 TEXT_ID = "SELECT text_id FROM text WHERE digest = ?"
 ADD = """
 INSERT INTO item (
-    system, text_id, status, look, code, title, confidence, division, matches, first_row
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    system, text_id, status, look, code, title, confidence, band, division, matches, first_row
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET rows = rows + 1
 """
 JOINED = """
@@ -152,8 +148,8 @@ DIVISIONS = 200
 class Item:
     """A text in one system, with the best match that the table has for it, if any.
 
-    Its number is known to this review only; rows are counted from 1. The columns are the others of
-    its first row.
+    Its number is known to this review only; the first row is numbered as in a spreadsheet. The
+    columns are the others of that row.
     """
 
     number: int
@@ -212,7 +208,8 @@ class Queue:
         self._database.executescript(SCHEMA)
         self._database.execute("BEGIN")
         self.excerpts = Excerpts()
-        for row, (text, systems, columns) in enumerate(table.rows(), start=1):
+        numbered = enumerate(table.rows(), table.reader.first_row)
+        for row, (text, systems, columns) in numbered:
             if text:
                 self.excerpts.count([text])
                 self._add(row, text, systems, columns)
@@ -302,7 +299,7 @@ class Queue:
             status = str(cells.status or "")
             if status in UNSEEN or not status:
                 continue
-            code = _text(cells.code)
+            code, confidence = _text(cells.code), _number(cells.confidence)
             self._database.execute(
                 ADD,
                 (
@@ -312,7 +309,8 @@ class Queue:
                     status not in SETTLED,
                     code,
                     _text(cells.title),
-                    _number(cells.confidence),
+                    confidence,
+                    band(confidence) if code and confidence is not None else "",
                     cut(system, code, 2),
                     json.dumps(_matches(cells.matches)),
                     row,

@@ -349,6 +349,7 @@ class ArrowReader:
     """
 
     opened_fingerprint = ""
+    first_row = 1
 
     def __init__(self, table: pa.Table, text_columns: Sequence[str], part: bool = False) -> None:
         self._table = table

@@ -116,6 +116,7 @@ class CsvReader(FileReader):
         if below and below.under_titles:
             self.dialect = detect(path, options, text_columns, below.line - 1)
             names = self._read_header()
+        self.first_row = 1 + self.dialect.lines_before + self.dialect.header
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         try:

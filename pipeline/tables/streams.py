@@ -87,9 +87,11 @@ class FileReader:
     Attributes:
         opened_fingerprint: the SHA-256 of the file's bytes when it was opened.
         beside_values: what else the file has that only an output in its own format keeps, in words.
+        first_row: the number of the first record, as a spreadsheet counts rows.
     """
 
     beside_values = ""
+    first_row = 1
 
     def __init__(self, path: Path) -> None:
         self._path = path

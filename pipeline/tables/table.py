@@ -74,6 +74,11 @@ class Reader(Protocol):
         ...
 
     @property
+    def first_row(self) -> int:
+        """The number of the first row as a spreadsheet counts, after any header; else 1."""
+        ...
+
+    @property
     def schema(self) -> pa.Schema:
         """The original columns; those of a CSV file are all text."""
         ...

@@ -99,6 +99,7 @@ class XlsxReader(FileReader):
         with as_input_error(path), Workbook(path) as book:
             table = _find_table(path, book, text_columns, options)
             self._grid, self.sheet, self.header_row = table.grid, table.name, table.header_row
+            self.first_row = self.header_row + 1
             self._where = f"{path}, sheet {quoted(self.sheet)}"
             self._kinds, self.last_row = self._scan(table.header)
             self.end = max(self._kinds) + 1

@@ -17,8 +17,9 @@ from tests.decisions.samples import chose, write
 from tests.review.conftest import TEXTS, enriched
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "xlsx"])
-def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize(("suffix", "row"), [("parquet", 2), ("jsonl", 2), ("csv", 3), ("xlsx", 3)])
+def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str, row: int) -> None:
+    """Rows have the numbers that a spreadsheet gives them, so that a header counts."""
     output = tmp_path / f"out.{suffix}"
     source = tmp_path / "in.csv"
     pd.DataFrame({"what": TEXTS}).to_csv(source, index=False)
@@ -27,7 +28,26 @@ def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str) 
     queue = Queue(open_enriched(output))
     item = queue.next(Filters())
     assert item is not None
-    assert (item.text, item.rows, item.first_row, len(item.matches)) == (TEXTS[1], 2, 2, 3)
+    assert (item.text, item.rows, item.first_row, len(item.matches)) == (TEXTS[1], 2, row, 3)
+    queue.close()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_rows_are_numbered_below_titles_and_past_line_breaks(tmp_path: Path, suffix: str) -> None:
+    source, output = tmp_path / f"in.{suffix}", tmp_path / f"out.{suffix}"
+    rows = [
+        ["Tenders of the city", ""],
+        ["", ""],
+        ["id", "text"],
+        ["1", "Road\nsalt"],
+        ["2", "Fuel"],
+    ]
+    frame = pd.DataFrame(rows)
+    (frame.to_csv if suffix == "csv" else frame.to_excel)(source, index=False, header=False)
+    pipeline.classify(source, output=output, systems="cpv", text_columns="text", min_confidence=1)
+    queue = Queue(open_enriched(output))
+    found = {item.text: item.first_row for item in queue.acceptable(Filters())}
+    assert found == {"Road salt": 4, "Fuel": 5}
     queue.close()
 
 

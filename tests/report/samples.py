@@ -48,9 +48,10 @@ def reported(
     min_confidence: float = 0.5,
     language: str = "en",
     columns: dict[str, Any] | None = None,
+    above: int = 0,
 ) -> str:
     settings = Settings(systems=("cpv",), min_confidence=min_confidence, language=language)
-    collected = Collected(settings)
+    collected = Collected(settings, above=above)
     for _ in range(copies):
         own = pa.RecordBatch.from_pydict(columns or {"description": list(answers)})
         batch = ArrowBatch(list(answers), own)

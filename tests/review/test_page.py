@@ -21,7 +21,7 @@ async def test_the_texts_that_need_a_look_come_once_each_with_their_candidates(s
     await sitting.start()
     assert sitting.text == SPRUCE
     assert "0 of 3 texts decided" in sitting.page.text
-    assert "Row 2 and 1 more row. The best match is doubtful." in sitting.page.text
+    assert "Row 3 and 1 more row. The best match is doubtful." in sitting.page.text
     assert len(sitting.codes) == len(set(sitting.codes)) == 9
     best = next(each for each in sitting.page.each("button") if "autofocus" in each.attributes)
     assert best.attributes["value"] == sitting.codes[0]
@@ -155,13 +155,16 @@ async def test_filters_choose_the_texts_and_stay(sit: Open) -> None:
     assert "Nothing is left to review here." in sitting.page.text
     await sitting.go("/?status=ok")
     assert sitting.text == TEXTS[0]
-    await sitting.go("/?below=4&order=unsure")
+    await sitting.go("/?band=doubtful&order=unsure")
     assert sitting.text == SPRUCE
-    await sitting.go("/?above=9")
+    await sitting.go("/?band=sure")
     assert "0 of 0 texts decided" in sitting.page.text
+    await sitting.go("/?band=likely&status=all")
+    assert sitting.text == TEXTS[0]
+    assert "Filters and order: All statuses, likely" in sitting.page.text
     await sitting.go("/?system=cpv&division=09")
     assert sitting.text == DIESEL
-    await sitting.go("/?system=ted&above=x&below=99&order=--&division=%27&status=%27%22")
+    await sitting.go("/?system=ted&band=certain&order=--&division=%27&status=%27%22")
     assert "Nothing is left" in sitting.page.text
 
 
@@ -193,7 +196,7 @@ async def test_blind_neither_selects_nor_ranks_nor_marks(sit: Open) -> None:
     assert focused == ["h1"]
     assert "/accept" not in sitting.response.text
     assert "Its code needs a look." in sitting.page.text
-    assert "doubtful" not in sitting.page.text
+    assert "doubtful" not in sitting.page.text and "How sure" not in sitting.page.text
     await sitting.choose(sitting.codes[0])
     assert sitting.decisions[0].blind
 
@@ -310,7 +313,9 @@ async def test_texts_that_begin_alike_show_what_spoke_for_the_code(
     await sitting.start()
     shown = sitting.page.by_id("text").text
     assert shown.startswith("… Supply of winter road salt. … Show the whole text, 5")
-    assert "Show 1 other column id 0" in sitting.page.text
+    dimmed = " ".join(each.text for each in sitting.page.by_id("text").each("span"))
+    assert "Payment is due" in dimmed and "salt" not in dimmed
+    assert [each.text for each in sitting.page.each("dl")] == ["id 0"]
     await sitting.go("/accept")
     for bought in ("winter road salt", "Felling", "lifts"):
         assert bought in sitting.page.text

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.answers import BatchAnswers, System
+from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import ExistingObject
 from pipeline.classification.provenance import (
     ExistingFile,
@@ -28,9 +28,6 @@ from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Settings
 from pipeline.tables import Batch, open_reader
 from pipeline.wording import SETTINGS, option_name
-
-if TYPE_CHECKING:  # the report of a paid run needs no engine
-    from pipeline.engine.model import ModelFolder
 
 __all__ = ["RunReport", "repeated_run"]
 
@@ -123,18 +120,17 @@ class RunReport:
     def __init__(
         self,
         path: Path,
-        settings: Settings,
+        collected: Collected,
         before: ExistingFile | ExistingObject | None,
         files: Files,
-        models: Mapping[System, ModelFolder],
     ) -> None:
         self._file = page_file(path)
         self._file.check(files.overwrite)
         found = before.manifest if before else {}
         self._previous = found if "finished" in found else {}  # it may only name a ledger
         self._manifest: Mapping[str, Any] | None = None
-        self._collected = Collected(settings, models)
-        self._open_changes = partial(_changes, before, files, settings)
+        self._collected = collected
+        self._open_changes = partial(_changes, before, files, collected.settings)
         self._changes: Changes | None = None
 
     def observe(self, batch: Batch, answers: BatchAnswers) -> None:

@@ -7,13 +7,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 from pipeline.engine.text.ngrams import Words
 from pipeline.engine.text.stop_words import PROCEDURE, SUPPORT
 
-__all__ = ["KEPT", "MAX_CHARS", "cleaned", "meaning", "readable"]
+__all__ = ["KEPT", "MAX_CHARS", "cleaned", "meaning", "readable", "written_sentences"]
 
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""
@@ -104,6 +104,19 @@ def meaning(text: str) -> str:
         without = REFERENCE.pattern.sub(" ", text)
         text = without if _has_words(without, 1) else text
     return text
+
+
+def written_sentences(text: str) -> list[tuple[str, bool]]:
+    """Split a text into sentences as they are written, each with whether it is boilerplate.
+
+    As for `meaning`, a title has none, nor has a text that would have nothing else.
+    """
+    ends = [*(match.end() for match in STOP.finditer(text)), len(text)]
+    written = [text[start:end] for start, end in pairwise([0, *ends])]
+    read = (readable(sentence).strip() for sentence in written)
+    dull = [not words or all(map(_is_boilerplate, _sentences(words))) for words in read]
+    is_title = len(text) <= TITLE and "\n" not in text
+    return [(text, False)] if is_title or all(dull) else list(zip(written, dull, strict=True))
 
 
 def _without_boilerplate(text: str) -> str:

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from pipeline.engine.text import boilerplate
 from pipeline.engine.text import cleaning as noise
-from pipeline.engine.text.cleaning import ENOUGH, LONGEST, MAX_CHARS, TITLE, meaning, readable
+from pipeline.engine.text.cleaning import (
+    ENOUGH,
+    LONGEST,
+    MAX_CHARS,
+    TITLE,
+    meaning,
+    readable,
+    written_sentences,
+)
 
 WANTED = (
     "Twelve drum kits, four pairs of cymbals and two xylophones for the brass band of the naval "
@@ -60,6 +68,14 @@ def test_formulas_round_a_text_are_left_out_in_every_language(formulas: str, sha
     assert meant(shape.format(noise=formulas, text=WANTED)) == meant(WANTED)
     capitals = shape.format(noise=formulas, text=WANTED).upper()
     assert meant(capitals) == meant(WANTED)
+    written = written_sentences(shape.format(noise=formulas, text=WANTED))
+    assert "".join(part for part, _ in written) == shape.format(noise=formulas, text=WANTED)
+    assert "".join(part for part, is_dull in written if not is_dull).strip() == WANTED
+
+
+@pytest.mark.parametrize("text", ["", "Offers are due at noon.", f"{FORMULAS['contact']}\n"])
+def test_nothing_of_a_title_or_of_a_text_without_anything_else_is_boilerplate(text: str) -> None:
+    assert written_sentences(text) == [(text, False)]
 
 
 def test_clauses_as_long_as_a_book_do_not_hide_what_follows_them() -> None:
