@@ -1,4 +1,4 @@
-"""Formats values of all types as text for CSV cells."""
+"""What values of all types are: their kinds in tables without types, and their text in cells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -16,7 +16,45 @@ from pipeline.money import plain
 from pipeline.quoting import quoted
 from pipeline.wording import written_as
 
-__all__ = ["arrow_cells", "cell", "is_binary", "leaves", "without_encoding"]
+__all__ = [
+    "ARROW_TYPES",
+    "Kind",
+    "arrow_cells",
+    "cell",
+    "common_kind",
+    "is_binary",
+    "leaves",
+    "without_encoding",
+]
+
+Kind: TypeAlias = Literal[
+    "null", "bool", "int", "large int", "float", "date", "datetime", "text", "nested"
+]
+"""What the values of a column are; ``int`` fits in 53 bits, ``large int`` in 64."""
+
+ARROW_TYPES: dict[Kind, pa.DataType] = {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "large int": pa.int64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("ms"),
+}
+"""The Arrow types of columns by their kinds; others are text."""
+
+MERGED: dict[frozenset[Kind], Kind] = {
+    frozenset(("int", "large int")): "large int",
+    frozenset(("int", "float")): "float",
+    frozenset(("date", "datetime")): "datetime",
+}
+
+
+def common_kind(one: Kind, other: Kind) -> Kind:
+    """Return the kind that holds the values of two kinds unchanged."""
+    kinds: frozenset[Kind] = frozenset((one, other)) - {"null"}
+    if len(kinds) < 2:
+        return next(iter(kinds), "null")
+    return "nested" if "nested" in kinds else MERGED.get(kinds, "text")
 
 
 def without_encoding(column: pa.Array) -> pa.Array:

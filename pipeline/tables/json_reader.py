@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 import shlex
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
@@ -17,185 +16,220 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted, readable
+from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import SAMPLE_BYTES, is_json_list, refuse_other_contents
 from pipeline.tables.json_records import (
+    DECODER,
     NAN,
     NESTED_NAMES,
-    Kind,
     Number,
+    after_space,
+    json_error,
     kind_of,
-    merged,
+    members_of,
     nested_names,
     parsed,
-    raw_members,
+    spans,
     texts_at,
 )
 from pipeline.tables.streams import FileReader, not_utf_8, open_input
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.table import in_batches
 from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
 from pipeline.wording import marked, option, written_as
 
-__all__ = ["TOKEN", "JsonBatch", "JsonReader", "RawRecord", "Scan", "with_rows_within"]
-
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
-"""A string, a bracket, or the quote of a string that the buffer cuts off."""
+__all__ = ["JsonBatch", "JsonReader", "JsonText", "Record", "open_json", "with_rows_within"]
 
 CHUNK_BYTES = 1 << 20
 
 RECORD_BYTES = 1 << 28
 """The longest record; without a limit, one could fill the memory."""
 
+ESCAPED = len(r"\ud83d\ude00")
+"""The longest part of JSON that cannot be judged before all of it is read, but for whole texts."""
 
-class RawRecord(NamedTuple):
+CUT_OFF = "it is cut off"
+
+
+class Record(NamedTuple):
     """A record as its file has it.
 
     Attributes:
+        number: that of its line or, in JSON that is not in lines, of the record, from 1.
         before: the bytes between the record before and this one.
         raw: its bytes; b"" at the end of the file, where only bytes follow.
+        value: what it holds.
     """
 
+    number: int
     before: bytes
     raw: bytes
+    value: Any = None
 
 
-class Scan(ABC):
-    """Follows the brackets of a file. Positions are those in the buffer."""
+class JsonText:
+    """The text of a file of JSON, which is parsed value by value: memory holds one record.
 
-    noun: str
-    """What an error calls a record."""
+    Attributes:
+        number: the number of the next record, from 1.
+    """
 
-    hint: str
-    """What to do about a file that is refused."""
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.number = 1
+        self._read = read
+        # Bytes that are not UTF-8 become surrogates, so that the error can name their record.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._size = CHUNK_BYTES
+        self._text = ""
+        self._at = 0  # what is before is parsed
+        self._start = 0  # of the next record, as far as it is known
+        self._taken = 0  # the end of the last record
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._buffer = b""
-        self._scanned = 0  # the end of the last token
-        self._yielded = 0  # the end of the last record
-        self._start = 0  # of the record that is open
-        self._depth = 0
+    def peek(self) -> str:
+        """Return the next character that is not white space; "" at the end."""
+        while True:
+            self._at = after_space(self._text, self._at)
+            if self._at < len(self._text) or not self._read_more():
+                return self._text[self._at : self._at + 1]
 
-    def records(self) -> Iterator[RawRecord]:
-        """Yield each record of the file; last, the bytes after them.
+    def skip(self, character: str) -> bool:
+        """Go on after the next character if it is a certain one; return whether it is."""
+        is_next = self.peek() == character
+        self._at += len(character) if is_next else 0
+        return is_next
+
+    def expect(self, character: str) -> None:
+        """Go on after the next character.
 
         Raises:
-            InputError: the file is malformed or cut off, or a record is too long.
+            ValueError: it is another one.
         """
-        size = CHUNK_BYTES
-        number = 1
-        with open_input(self._path) as stream:
-            while chunk := stream.read(size):
-                size *= 2  # unless a record ends: long strings would be scanned again and again
-                for record in self.feed(chunk):
-                    size = CHUNK_BYTES
-                    number += 1
-                    yield record
-                if len(self._buffer) - self._yielded > RECORD_BYTES:
-                    raise InputError(
-                        f"{self._path}, {self.noun} {number}: it has more than "
-                        f"{RECORD_BYTES:,} bytes.",
-                        self.hint,
-                    )
-        yield self._rest()
+        if not self.skip(character):
+            shown = readable(self._text[self._at :][:LONGEST])
+            raise ValueError(f"unexpected text: {shown!r}" if self.peek() else CUT_OFF)
 
-    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
-        """Scan more bytes, and yield the records that they complete."""
-        self._forget(self._yielded)
-        self._buffer += chunk
-        for found in TOKEN.finditer(self._buffer, self._scanned):
-            token = found[0]
-            if token == b'"':
-                self._scanned = found.start()
-                return
-            self._scanned = found.end()
-            if token in (b"{", b"["):
-                self._open(found.start())
-            elif token in (b"}", b"]"):
-                if record := self._close(found.end()):
-                    yield record
-            elif self._depth == 1:
-                self._see(token)
-        self._scanned = len(self._buffer)
+    def value(self) -> Any:
+        """Parse the next value.
 
-    def _forget(self, dropped: int) -> None:
-        """Drop the bytes that were yielded."""
-        self._buffer = self._buffer[dropped:]
-        self._scanned -= dropped
-        self._start -= dropped
-        self._yielded = 0
+        Raises:
+            ValueError: it is malformed, or the file is cut off.
+            RecursionError: it is nested too deeply.
+        """
+        self.peek()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                is_open = error.msg.startswith("Unterminated string")
+                is_cut_off = is_open or not self._text[error.pos :].strip()
+                reason = CUT_OFF if is_cut_off else json_error(error, self._start)
+                may_go_on = is_cut_off or error.pos > len(self._text) - ESCAPED
+                if not (may_go_on and self._read_more()):
+                    raise ValueError(reason) from error
+                continue
+            if end < len(self._text) or not self._read_more():  # a number may go on
+                self._at = end
+                return value
 
-    def _record(self, end: int) -> RawRecord:
-        """Return the record that ends here."""
-        start = self._start
-        record = RawRecord(self._buffer[self._yielded : start], self._buffer[start:end])
-        self._yielded = end
-        return record
+    def items(self, read: Callable[[JsonText], Iterator[Record]]) -> Iterator[Record]:
+        """Read the items of a list.
 
-    @abstractmethod
-    def _open(self, start: int) -> None:
-        """Note a bracket that opens."""
+        Raises:
+            ValueError, RecursionError: see `value`.
+        """
+        self.expect("[")
+        if self.peek() != "]":
+            yield from read(self)
+            while self.skip(","):
+                yield from read(self)
+        self.expect("]")
 
-    @abstractmethod
-    def _close(self, end: int) -> RawRecord | None:
-        """Note a bracket that closes; return the record that it completes, if any."""
+    def record(self) -> Iterator[Record]:
+        """Read a record that is an object; see `value` and `ended`."""
+        self.begin()
+        yield self.ended(members_of(self.value()))
 
-    def _see(self, string: bytes) -> None:  # noqa: B027 - most files need nothing of it
-        """Note a string that is in one bracket only."""
+    def begin(self) -> None:
+        """Begin a record with the next character that is not white space."""
+        self.peek()
+        self._start = self._at
 
-    @abstractmethod
-    def _rest(self) -> RawRecord:
-        """Return the bytes after the last record, or refuse the file if it may not end there."""
+    def ended(self, value: Any) -> Record:
+        """Return the record that ends here.
+
+        Raises:
+            UnicodeDecodeError: it is not UTF-8.
+        """
+        before, raw = self._bytes(self._taken, self._start), self._bytes(self._start, self._at)
+        self._taken = self._start = self._at
+        self._size = CHUNK_BYTES
+        self.number += 1
+        return Record(self.number - 1, before, raw, value)
+
+    def rest(self) -> Record:
+        """Return what is behind the last record.
+
+        Raises:
+            ValueError: there is more JSON.
+        """
+        self.expect("")
+        return Record(self.number, self._bytes(self._taken, self._at), b"")
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        text = self._text[start:end]
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            text.encode("utf-8", "surrogateescape").decode()  # raises an error with the byte
+            raise
+
+    def _read_more(self) -> bool:
+        """Read on; return whether there was more.
+
+        Raises:
+            ValueError: the record is too long.
+        """
+        if len(self._text) - self._taken > RECORD_BYTES:
+            raise ValueError(f"it has more than {RECORD_BYTES:,} bytes")
+        chunk = self._read(self._size)
+        self._size *= 2  # until a record ends: a long one would be parsed again and again
+        self._text = self._text[self._taken :] + self._decoder.decode(chunk, final=not chunk)
+        self._at -= self._taken
+        self._start -= self._taken
+        self._taken = 0
+        return bool(chunk)
+
+
+@contextmanager
+def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonText]:
+    """Open a file of JSON that is not in lines.
+
+    Args:
+        path: the file.
+        noun: what an error calls a record.
+        wanted: the title of the format.
+        hint: what to do about a file that is refused.
+
+    Raises:
+        InputError: it is malformed, cut off, no UTF-8 or another kind of file, or a record is too
+            long.
+    """
+    with open_input(path) as stream:
+        text = JsonText(stream.read)
+        try:
+            text.skip("\ufeff")
+            yield text
+        except (ValueError, RecursionError) as error:
+            refuse_other_contents(path, wanted)
+            place = f"{path}, {noun} {text.number}"
+            if isinstance(error, UnicodeDecodeError):
+                raise not_utf_8(path, place, error) from error
+            raise InputError(f"{place}: {json_error(error, 0)}.", hint) from error
 
 
 def has_list(path: Path) -> bool:
     """Return whether a file begins like one list of JSON objects, other than OCDS releases."""
     with open_input(path) as stream:
         return is_json_list(stream.read(SAMPLE_BYTES))
-
-
-def list_items(path: Path) -> Iterator[RawRecord]:
-    """Return each object or list in the list of a file; last, the bytes after them.
-
-    Raises:
-        InputError: the file is not one list of objects, or is cut off.
-    """
-    return _Scan(path).records()
-
-
-class _Scan(Scan):
-    noun = "item"
-    hint = "Check that the file is complete, and that it is one list of JSON objects."
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._items = 0
-
-    def _open(self, start: int) -> None:
-        self._depth += 1
-        if self._depth == 2:
-            self._start = start
-
-    def _close(self, end: int) -> RawRecord | None:
-        self._depth -= 1
-        if self._depth != 1:
-            return None
-        self._items += 1
-        before = self._buffer[self._yielded : self._start]
-        expected = b"[" if self._items == 1 else b","
-        if before.removeprefix(codecs.BOM_UTF8).strip() != expected:
-            raise self._malformed("there is something else before it", before)
-        return self._record(end)
-
-    def _rest(self) -> RawRecord:
-        rest = self._buffer[self._yielded :]
-        end = b"]" if self._items else b"[]"
-        if b"".join(rest.removeprefix(codecs.BOM_UTF8).split()) != end:
-            raise self._malformed("the list is cut off, or something follows it", rest)
-        return RawRecord(rest, b"")
-
-    def _malformed(self, reason: str, found: bytes) -> InputError:
-        shown = readable(found.decode("utf-8", "replace"))
-        return InputError(f"{self._path}, item {self._items}: {reason}: {shown!r}.", self.hint)
 
 
 TAKE_OUT = "If the rows are in its list {}: jq {} FILE > ROWS.json."
@@ -213,59 +247,40 @@ def with_rows_within(hint: str, only: dict[str, Any]) -> str:
     return take_out if f"'{name}." in hint else f"{hint} {take_out}".strip()
 
 
-TYPES: dict[Kind, pa.DataType] = {
-    "bool": pa.bool_(),
-    "int": pa.int64(),
-    "large int": pa.int64(),
-    "float": pa.float64(),
-}
-"""The Arrow types of keys; others are text."""
-
-HINT_ITEM = "Fix the item: each item of the list is one JSON object in UTF-8."
+HINT_LIST = "Check that the file is complete, and that it is one list of JSON objects in UTF-8."
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
-
-
-class _Record(NamedTuple):
-    """A record as it is in the file.
-
-    Attributes:
-        line: the number of its line or, in a list, of the item, from 1.
-        raw: its bytes, with the blank lines before it; in a list, with what is before it there.
-        members: the members of the object; None at the end of a file with more bytes there.
-    """
-
-    line: int
-    raw: bytes
-    members: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class JsonBatch:
-    """Records of a JSON Lines file, or of a list.
+    """Records of a file of JSON.
 
     Attributes:
         texts: the text of each record.
-        raw: each record's bytes as in the file, with blank lines before it and its line end; in a
-            list, with the bracket or comma before it.
+        records: the records; the values are objects.
         kinds: the kind of each key of the file.
-        trailing: the bytes after the last record of the file: blank lines, or the list's end.
+        trailing: the bytes after the last record of the file: blank lines, or the end of a list.
         in_list: whether the records are items of a list.
     """
 
     texts: Sequence[str]
-    raw: Sequence[bytes]
+    records: Sequence[Record]
     kinds: dict[str, Kind]
     trailing: bytes = b""
     in_list: bool = False
+
+    @property
+    def raw(self) -> Sequence[bytes]:
+        """Each record with what is before it: blank lines or, in a list, a bracket or a comma."""
+        return [each.before + each.raw for each in self.records]
 
     @property
     def lines(self) -> Sequence[bytes]:
         """Each record as JSON Lines have it."""
         if not self.in_list:
             return self.raw
-        objects = (raw[raw.index(b"{") :] for raw in self.raw)
         # JSON has no line ends within its strings.
-        return [b" ".join(map(bytes.strip, each.splitlines())) + b"\n" for each in objects]
+        return [b" ".join(map(bytes.strip, each.raw.splitlines())) + b"\n" for each in self.records]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the keys as columns; null where a record lacks one.
@@ -275,14 +290,8 @@ class JsonBatch:
         Raises:
             InputError: a value has an unpaired surrogate, which Arrow's text cannot hold.
         """
-        lines = [line.decode("utf-8-sig") for line in self.lines]
-        records = [parsed(line) for line in lines]
-        members = [raw_members(line) for line in lines] if "nested" in self.kinds.values() else []
         try:
-            arrays = [
-                _nested_array(name, members) if kind == "nested" else _array(name, kind, records)
-                for name, kind in self.kinds.items()
-            ]
+            arrays = [self._array(name, kind) for name, kind in self.kinds.items()]
         except UnicodeEncodeError as error:
             raise InputError(
                 f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
@@ -293,7 +302,24 @@ class JsonBatch:
 
     def head(self, rows: int) -> JsonBatch:
         """Return the first records only."""
-        return replace(self, texts=self.texts[:rows], raw=self.raw[:rows], trailing=b"")
+        return replace(self, texts=self.texts[:rows], records=self.records[:rows], trailing=b"")
+
+    def _array(self, name: str, kind: Kind) -> pa.Array:
+        values = [each.value.get(name) for each in self.records]
+        match kind:
+            case "int" | "large int":
+                values = [value and int(value) for value in values]
+            case "float":
+                values = [value and float(value) for value in values]
+            case "null" | "text":
+                values = [*map(_text, values)]
+            case "nested":  # as it is in the file
+                texts = [each.raw.decode("utf-8-sig") for each in self.records]
+                values = [
+                    None if value is None else text[slice(*spans(text)[name])]
+                    for value, text in zip(values, texts, strict=True)
+                ]
+        return pa.array(values, ARROW_TYPES.get(kind, pa.string()))
 
 
 class JsonReader(FileReader):
@@ -315,23 +341,13 @@ class JsonReader(FileReader):
 
     def batches(self) -> Iterator[JsonBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        texts: list[str] = []
-        raws: list[bytes] = []
-        size = 0
-        trailing = b""
-        for line, raw, members in self._records():
-            if members is None:
-                trailing = raw
-                break
-            found = self._texts(line, members)
-            texts.append(join_texts(text for values in found for text in values or ()))
-            raws.append(raw)
-            size += len(raw)
-            if len(raws) == BATCH_ROWS or size >= BATCH_CHARS:
-                yield JsonBatch(encodable(texts), raws, self._kinds, in_list=self.in_list)
-                texts, raws, size = [], [], 0
-        if raws or trailing:
-            yield JsonBatch(encodable(texts), raws, self._kinds, trailing, self.in_list)
+        for records in in_batches(self._records(), lambda each: len(each.raw)):
+            trailing = b"" if records[-1].raw else records.pop().before
+            texts = [
+                join_texts(text for values in self._texts(each) for text in values or ())
+                for each in records
+            ]
+            yield JsonBatch(encodable(texts), records, self._kinds, trailing, self.in_list)
 
     def _scan(self) -> None:
         """Find the keys of all records and what their values are.
@@ -343,18 +359,18 @@ class JsonReader(FileReader):
         nested: dict[str, None] = {}
         rows = 0
         first: dict[str, Any] = {}
-        for line, _, members in self._records():
-            if members is None:
+        for record in self._records():
+            if not record.raw:
                 break
             rows += 1
-            first = first or members
-            for key, value in members.items():
-                self._kinds[key] = merged(self._kinds.get(key, "null"), kind_of(value))
+            first = first or record.value
+            for key, value in record.value.items():
+                self._kinds[key] = common_kind(self._kinds.get(key, "null"), kind_of(value))
             if len(found) < len(self._wanted):
-                texts = zip(self._wanted, self._texts(line, members), strict=True)
+                texts = zip(self._wanted, self._texts(record), strict=True)
                 found |= {name for name, values in texts if values is not None}
                 if len(nested) < NESTED_NAMES:
-                    nested |= dict.fromkeys(nested_names(members))
+                    nested |= dict.fromkeys(nested_names(record.value))
         if not rows:
             if self.in_list:
                 return  # [] says that there are no rows; a file without a byte may be broken
@@ -372,52 +388,47 @@ class JsonReader(FileReader):
                 error.hint = with_rows_within(marked(error.hint), first)
             raise
 
-    def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:
+    def _texts(self, record: Record) -> list[list[str] | None]:
         """Return the texts of each text column; None where the record lacks the column."""
         try:
-            return [texts_at(record, path) for path in self._wanted]
+            return [texts_at(record.value, path) for path in self._wanted]
         except ValueError as error:
             raise InputError(
-                f"{self._place(line)}: {error}.",
+                f"{self._path}, {'item' if self.in_list else 'line'} {record.number}: {error}.",
                 f"Name a key in it with a dot: {option('text_columns', 'tender.title')}.",
             ) from error
 
-    def _place(self, line: int) -> str:
-        return f"{self._path}, {'item' if self.in_list else 'line'} {line}"
-
-    def _records(self) -> Iterator[_Record]:
+    def _records(self) -> Iterator[Record]:
         return self._listed() if self.in_list else self._on_lines()
 
-    def _listed(self) -> Iterator[_Record]:
-        for number, (before, raw) in enumerate(list_items(self._path), 1):
-            yield _Record(number, before + raw, self._parsed(number, raw) if raw else None)
+    def _listed(self) -> Iterator[Record]:
+        with open_json(self._path, "item", "JSON Lines", HINT_LIST) as text:
+            yield from text.items(JsonText.record)
+            yield text.rest()
 
-    def _on_lines(self) -> Iterator[_Record]:
+    def _on_lines(self) -> Iterator[Record]:
         blank = b""
-        line = 0
-        for line, raw in enumerate(_lines(self._path), 1):
-            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
+        number = 0
+        for number, raw in enumerate(_lines(self._path), 1):
+            content = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
             if not content.strip():
                 blank += raw
                 continue
-            yield _Record(line, blank + raw, self._parsed(line, content))
+            yield Record(number, blank, raw, self._parsed(number, content))
             blank = b""
         if blank:
-            yield _Record(line, blank, None)
+            yield Record(number, blank, b"")
 
-    def _parsed(self, line: int, content: bytes) -> dict[str, Any]:
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        place = f"{self._path}, line {number}"
         try:
-            return parsed(content.decode())
-        except UnicodeDecodeError as error:
-            if line == 1 and not self.in_list:
-                refuse_other_contents(self._path, "JSON Lines", content)
-            raise not_utf_8(self._path, self._place(line), error) from error
+            return parsed(line.decode())
         except ValueError as error:
-            if line == 1 and not self.in_list:
-                refuse_other_contents(self._path, "JSON Lines", content)
-            reason = f"the record is not JSON: {error}"
-        hint = HINT_ITEM if self.in_list else HINT_RECORD
-        raise InputError(f"{self._place(line)}: {reason}.", hint)
+            if number == 1:
+                refuse_other_contents(self._path, "JSON Lines", line)
+            if isinstance(error, UnicodeDecodeError):
+                raise not_utf_8(self._path, place, error) from error
+            raise InputError(f"{place}: the record is not JSON: {error}.", HINT_RECORD) from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -435,20 +446,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _schema(kinds: dict[str, Kind]) -> pa.Schema:
-    return pa.schema([(name, TYPES.get(kind, pa.string())) for name, kind in kinds.items()])
-
-
-def _array(name: str, kind: Kind, records: Sequence[dict[str, Any]]) -> pa.Array:
-    values = [record.get(name) for record in records]
-    match kind:
-        case "int" | "large int":
-            return pa.array([value and int(value) for value in values], pa.int64())
-        case "float":
-            return pa.array([value and float(value) for value in values], pa.float64())
-        case "bool":
-            return pa.array(values, pa.bool_())
-        case _:
-            return pa.array(map(_text, values), pa.string())
+    return pa.schema([(name, ARROW_TYPES.get(kind, pa.string())) for name, kind in kinds.items()])
 
 
 def _text(value: Any) -> str | None:
@@ -456,8 +454,3 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return json.dumps(value)
     return None if isinstance(value, Number) and value == NAN else value
-
-
-def _nested_array(name: str, members: Sequence[dict[str, str]]) -> pa.Array:
-    values = [record.get(name) for record in members]
-    return pa.array([None if value == "null" else value for value in values], pa.string())

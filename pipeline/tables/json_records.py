@@ -8,34 +8,32 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
+from pipeline.tables.cells import Kind
 from pipeline.tables.texts import check_absent, encodable, find_columns, join_parts, own_name
 from pipeline.wording import option
 
 __all__ = [
+    "DECODER",
     "NAN",
     "NESTED_NAMES",
     "CellText",
-    "Kind",
     "Number",
+    "after_space",
     "check_found",
     "find_cell_texts",
     "holders",
-    "item_spans",
+    "json_error",
     "kind_of",
-    "member_spans",
-    "merged",
+    "members_of",
     "nested_names",
     "parsed",
-    "raw_members",
+    "spans",
     "texts_at",
 ]
-
-Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "nested"]
-"""What the values of a key are; ``int`` fits in 53 bits, ``large int`` in 64."""
 
 NESTED_NAMES = 1_000
 """How many nested names an error about a missing column may choose its suggestion from."""
@@ -56,6 +54,12 @@ NAN = Number("NaN")
 """What programs write for a missing value, also of texts."""
 
 
+def after_space(text: str, at: int) -> int:
+    """Return the position of the next character that is not white space."""
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
 def parsed(text: str, start: int = 0) -> dict[str, Any]:
     """Return a record; its numbers are of type `Number`.
 
@@ -67,42 +71,50 @@ def parsed(text: str, start: int = 0) -> dict[str, Any]:
         ValueError: the text is not one JSON object, or a key occurs twice in an object.
     """
     try:
-        record = DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        what = error.msg.removesuffix(" at")
-        raise ValueError(f"{what} at character {error.pos + 1 - start}") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    if not isinstance(record, dict):
-        raise ValueError(f"it is {_described(record)}, not an object")
-    return record
+        return members_of(DECODER.decode(text))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(json_error(error, start)) from error
 
 
-def raw_members(text: str) -> dict[str, str]:
-    """Return the JSON text of each value of a record that `parsed` accepts."""
-    return {key: text[start:end] for key, (start, end) in member_spans(text).items()}
+def members_of(value: Any) -> dict[str, Any]:
+    """Return a record that is an object.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(f"it is {_described(value)}, not an object")
+    return value
 
 
-def member_spans(text: str, at: int = 0) -> dict[str, tuple[int, int]]:
-    """Return where the values of an object begin and end; the object begins at a position."""
-    found: dict[str, tuple[int, int]] = {}
-    at = _after_space(text, at) + 1
-    while text[at := _after_space(text, at)] != "}":
-        key, at = DECODER.raw_decode(text, _after_space(text, at + (text[at] == ",")))
-        start = _after_space(text, _after_space(text, at) + 1)
-        _, at = DECODER.raw_decode(text, start)
-        found[key] = start, at
-    return found
+def json_error(error: ValueError | RecursionError, start: int) -> str:
+    """Return what is wrong with JSON that begins at a position of the text."""
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case json.JSONDecodeError():
+            return f"{error.msg.removesuffix(' at')} at character {error.pos + 1 - start}"
+        case _:
+            return str(error)
 
 
-def item_spans(text: str, at: int) -> list[tuple[int, int]]:
-    """Return where the items of a list begin and end; the list begins at a position."""
-    found: list[tuple[int, int]] = []
-    at = _after_space(text, at) + 1
-    while text[at := _after_space(text, at)] != "]":
-        start = _after_space(text, at + (text[at] == ","))
-        _, at = DECODER.raw_decode(text, start)
-        found.append((start, at))
+def spans(text: str, at: int = 0) -> dict[Any, tuple[int, int]]:
+    """Return where the values of an object or a list begin and end, by their key or position.
+
+    It is one that `parsed` accepts, and begins at a position of the text.
+    """
+    found: dict[Any, tuple[int, int]] = {}
+    at = after_space(text, at)
+    is_object = text[at] == "{"
+    at += 1
+    while text[at := after_space(text, at)] not in "}]":
+        key, at = len(found), after_space(text, at + (text[at] == ","))
+        if is_object:
+            key, at = DECODER.raw_decode(text, at)
+            at = after_space(text, after_space(text, at) + 1)
+        _, end = DECODER.raw_decode(text, at)
+        found[key] = at, end
+        at = end
     return found
 
 
@@ -141,18 +153,6 @@ def kind_of(value: Any) -> Kind:
             return "text"
         case _:
             return "nested"
-
-
-def merged(one: Kind, other: Kind) -> Kind:
-    """Return the kind that holds the values of two kinds unchanged."""
-    kinds = {one, other} - {"null"}
-    if len(kinds) < 2:
-        return kinds.pop() if kinds else "null"
-    if "nested" in kinds:
-        return "nested"
-    if kinds == {"int", "large int"}:
-        return "large int"
-    return "float" if kinds == {"int", "float"} else "text"
 
 
 def _kind_of_number(number: str) -> Kind:
@@ -204,11 +204,6 @@ def _texts(value: Any, path: str) -> Sequence[str]:
 def _described(value: Any) -> str:
     names = {"dict": "an object", "list": "an array", "Number": "a number", "str": "a text"}
     return names.get(type(value).__name__, json.dumps(value))
-
-
-def _after_space(text: str, at: int) -> int:
-    found = SPACE.match(text, at)
-    return found.end() if found else at
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
@@ -37,7 +37,7 @@ def open_writer(
     path: Path, name: str, reader: Reader, _new_fields: Sequence[pa.Field]
 ) -> JsonWriter:
     """Open a file of JSON Lines, or a list; see `JsonWriter`."""
-    return JsonWriter(path, name, isinstance(reader, JsonReader) and reader.in_list)
+    return JsonWriter(path, name, reader)
 
 
 class JsonWriter:
@@ -47,14 +47,16 @@ class JsonWriter:
         path: the file to write.
         name: its final name, whose suffix may ask for compression. The items of a list stay in a
             list if it is that of a file for JSON.
-        in_list: whether the table is such a list.
+        reader: the table; the records of JSON are copied.
     """
 
     replaced_characters = 0
 
-    def __init__(self, path: Path, name: str, in_list: bool = False) -> None:
-        self._may_list = split_suffixes(Path(name))[1].lower() == ".json"
-        self._end = b"[]\n" if in_list and self._may_list else b""  # without rows
+    def __init__(self, path: Path, name: str, reader: Reader) -> None:
+        self._copies = isinstance(reader, JsonReader)
+        is_list = isinstance(reader, JsonReader) and reader.in_list
+        self._in_list = is_list and split_suffixes(Path(name))[1].lower() == ".json"
+        self._end = b"[]\n" if self._in_list else b""  # without rows
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._closing = stack.pop_all()
@@ -64,13 +66,13 @@ class JsonWriter:
         keys = [json_bytes(column.name) for column in columns]
         values = zip(*(map(json_bytes, column.values) for column in columns), strict=True)
         new = [b", ".join(map(b": ".join, zip(keys, row, strict=True))) for row in values]
-        if isinstance(batch, JsonBatch):
-            keeps = self._may_list or not batch.in_list
-            records: Iterable[bytes] = batch.raw if keeps else batch.lines
-            trailing = batch.trailing if keeps else b""
-            self._end = b"\n]\n" if keeps and batch.in_list and not trailing else b""
+        trailing = b""
+        if self._copies and isinstance(batch, JsonBatch):
+            records = batch.raw if self._in_list else batch.lines
+            trailing = b"" if batch.in_list and not self._in_list else batch.trailing
+            self._end = b"\n]\n" if self._in_list and not trailing else b""
         else:
-            records, trailing = _records(batch.to_arrow()), b""
+            records = _records(batch.to_arrow())
         self._stream.write(b"".join(map(_appended, records, new)) + trailing)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import codecs
 import json
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import InputError, OutputError
+from pipeline.quoting import quoted
 from pipeline.settings import TEXT_COLUMNS
-from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.json_reader import TOKEN, RawRecord, Scan, with_rows_within
+from pipeline.tables.cells import Kind
+from pipeline.tables.json_reader import JsonBatch, JsonText, Record, open_json, with_rows_within
 from pipeline.tables.json_records import (
     NESTED_NAMES,
-    item_spans,
-    member_spans,
     nested_names,
     parsed,
+    spans,
     texts_at,
 )
 from pipeline.tables.json_writer import JsonWriter, json_bytes
-from pipeline.tables.streams import FileReader, not_utf_8
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
+from pipeline.tables.streams import FileReader
+from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
 from pipeline.tables.texts import check_absent, encodable, join_texts
 from pipeline.wording import option, written_as
 
@@ -49,138 +48,67 @@ def open_writer(path: Path, name: str, reader: Reader, _: Sequence[pa.Field]) ->
             "Only OCDS data can be written as OCDS.",
             f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
         )
-    return OcdsWriter(path, name)
+    return OcdsWriter(path, name, reader)
 
 
 def check(_batch: Batch, _rows: int) -> None:
     """Do nothing: the values are those of the input."""
 
 
-LISTS = (b'"releases"', b'"records"')
+LISTS = ("releases", "records")
 
 
-def elements(path: Path) -> Iterator[RawRecord]:
-    """Return each release and record of a file; last, the bytes after them.
+HINT = "Check that the file is complete, and that it holds OCDS packages, releases or records."
+
+
+def elements(path: Path) -> Iterator[Record]:
+    """Yield each release and record of a file; last, the bytes after them.
 
     The file holds packages, releases or records, one after the other or in one list.
 
     Raises:
         InputError: the file is not JSON, is cut off, or holds something else.
     """
-    return _Scan(path).records()
+    with open_json(path, "release", "OCDS", HINT) as text:
+        if not text.peek():
+            raise InputError(f"{path} is empty.", HINT)
+        if text.peek() == "[":
+            yield from text.items(_outermost)
+        else:
+            while text.peek():
+                yield from _outermost(text)
+        yield text.rest()
 
 
-@dataclass(slots=True)
-class _Outermost:
-    """An object that is in no other, as far as it was scanned.
+def _outermost(text: JsonText) -> Iterator[Record]:
+    """Yield an object that is in no other: a release or record, or those of a package.
 
-    Attributes:
-        is_record: whether it has an identifier; its list of releases does not make it a package.
-        is_package: whether it has a list of elements.
-        in_list: whether the scan is within this list.
-        envelope: the bytes of a package, with 0 for each element.
+    The list of releases of what has an identifier does not make it a package.
+
+    Raises:
+        ValueError, RecursionError: see `JsonText.value`.
     """
-
-    is_record: bool = False
-    is_package: bool = False
-    in_list: bool = False
-    envelope: list[bytes] = field(default_factory=list)
-
-    def add_element(self, before: bytes) -> None:
-        """Note an element, and the bytes of the envelope before it."""
-        if not (self.envelope and before.strip() == b","):  # else the envelope would grow
-            self.envelope += [before, b"0"]
-
-
-class _Scan(Scan):
-    noun = "release"
-    hint = "Check that the file is complete, and that it holds OCDS packages, releases or records."
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._assigned = 0  # what is before belongs to an element or to an envelope
-        self._last_string = b""
-        self._outermost = _Outermost()
-        self._between: bytes | None = None  # what must precede an outermost object; None at first
-
-    def _forget(self, dropped: int) -> None:
-        super()._forget(dropped)
-        self._assigned -= dropped
-
-    def _see(self, string: bytes) -> None:
-        self._last_string = string
-        if string == b'"ocid"':
-            self._outermost.is_record = True
-
-    def _open(self, start: int) -> None:
-        outermost, token = self._outermost, self._buffer[start : start + 1]
-        if self._depth == 0:
-            if self._between is None:
-                self._between = b"[" if token == b"[" else b""
-            if token == b"[":
-                return
-            self._check_outside(start, self._between)
-            self._between = self._between and b","
-            self._outermost = _Outermost()
-            self._start = self._assigned = start
-        elif self._depth == 1 and token == b"[":
-            if self._last_string in LISTS and not outermost.is_record:
-                outermost.is_package = outermost.in_list = True
-        elif self._depth == 2 and outermost.in_list:
-            self._start = start
-        self._depth += 1
-
-    def _close(self, end: int) -> RawRecord | None:
-        outermost = self._outermost
-        if self._depth == 0 and self._between:
-            return None  # the end of the list
-        self._depth -= 1
-        match self._depth:
-            case 2 if outermost.in_list:
-                return self._element(end)
-            case 1:
-                outermost.in_list = False
-            case 0 if outermost.is_package:
-                self._check_envelope(end)
-            case 0:
-                return self._element(end)
-            case -1:
-                raise self._malformed("it has a bracket too many")
-        return None
-
-    def _element(self, end: int) -> RawRecord:
-        self._outermost.add_element(self._buffer[self._assigned : self._start])
-        self._assigned = end
-        return self._record(end)
-
-    def _rest(self) -> RawRecord:
-        if self._between is None and not self._buffer.strip():
-            raise InputError(f"{self._path} is empty.", self.hint)
-        open_list = self._between and not self._buffer.rstrip().endswith(b"]")
-        if self._depth or open_list or self._scanned < len(self._buffer):
-            raise self._malformed("it is cut off")
-        ends = {b"[": b"[]", b",": b"]"}
-        self._check_outside(len(self._buffer), ends.get(self._between or b"", b""))
-        return RawRecord(self._buffer[self._yielded :], b"")
-
-    def _check_envelope(self, end: int) -> None:
-        """Check a package that ends, apart from its elements."""
-        text = b"".join([*self._outermost.envelope, self._buffer[self._assigned : end]])
-        self._assigned = end
-        try:
-            parsed(text.decode())
-        except ValueError as error:
-            raise self._malformed(str(error)) from error
-
-    def _check_outside(self, end: int, expected: bytes) -> None:
-        """Refuse text outside objects other than the brackets and commas of their list."""
-        between = self._buffer[self._assigned : end]
-        if b"".join(between.removeprefix(codecs.BOM_UTF8).split()) != expected:
-            raise self._malformed("there is text outside its objects")
-
-    def _malformed(self, reason: str) -> InputError:
-        refuse_other_contents(self._path, "OCDS")
-        return InputError(f"{self._path} is not OCDS in JSON: {reason}.", self.hint)
+    members: dict[str, Any] = {}
+    is_package = False
+    text.begin()
+    text.expect("{")
+    while not text.skip("}"):
+        if members:
+            text.expect(",")
+        if text.peek() != '"':
+            text.expect('"')
+        key = text.value()
+        text.expect(":")
+        if key in members:
+            raise ValueError(f"the key {quoted(key)} occurs twice in an object")
+        if key in LISTS and "ocid" not in members and text.peek() == "[":
+            is_package = True
+            yield from text.items(JsonText.record)
+            members[key] = []
+        else:
+            members[key] = text.value()
+    if not is_package:
+        yield text.ended(members)
 
 
 TEXTS = (
@@ -211,49 +139,6 @@ OURS = "tender_pipeline"
 """The member of a release that has all new columns, under their names."""
 
 
-class _Row(NamedTuple):
-    """A release or record; see `OcdsBatch`."""
-
-    text: str
-    raw: bytes
-    before: bytes
-    values: Sequence[str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class OcdsBatch:
-    """Releases and records.
-
-    Attributes:
-        texts: the text of each.
-        raw: each as in the file.
-        before: the bytes before each.
-        values: the values of each for the columns of other formats.
-        schema: these columns.
-        trailing: the bytes after the last one of the file.
-    """
-
-    texts: Sequence[str]
-    raw: Sequence[bytes]
-    before: Sequence[bytes]
-    values: Sequence[Sequence[str | None]]
-    schema: pa.Schema
-    trailing: bytes = b""
-
-    def to_arrow(self) -> pa.RecordBatch:
-        """Return the identifiers and the text of each release or record."""
-        columns = zip(*self.values, strict=True) if self.values else [()] * len(self.schema)
-        arrays = [pa.array(column, pa.string()) for column in columns]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def head(self, rows: int) -> OcdsBatch:
-        """Return the first ones only; the writer ends their package."""
-        first = slice(rows)
-        return OcdsBatch(
-            self.texts[first], self.raw[first], self.before[first], self.values[first], self.schema
-        )
-
-
 class OcdsReader(FileReader):
     """A file of OCDS packages, releases or records.
 
@@ -269,28 +154,26 @@ class OcdsReader(FileReader):
         self._added: tuple[str, ...] = ()
         first = next(elements(path))
         if first.raw:
-            _, release = self._read(1, first.raw)
-            self._added = tuple(release.get(OURS) or ())
-        self.schema = pa.schema([(name, pa.string()) for name in (*NAMES, *self._added)])
+            self._added = tuple(self._read(first)[1].get(OURS) or ())
+        self._kinds: dict[str, Kind] = dict.fromkeys((*NAMES, *self._added), "text")
+        self.schema = pa.schema([(name, pa.string()) for name in self._kinds])
 
-    def batches(self) -> Iterator[OcdsBatch]:
-        """Read the file from its beginning; see `Reader.batches`."""
-        rows: list[_Row] = []
-        size = 0
-        trailing = b""
-        for number, (before, raw) in enumerate(elements(self._path), 1):
-            if not raw:
-                trailing = before
-                break
-            text, release = self._read(number, raw)
-            rows.append(_Row(text, raw, before, self._values(text, release)))
-            size += len(raw)
-            if len(rows) == BATCH_ROWS or size >= BATCH_CHARS:
-                yield self._batch(rows)
-                rows, size = [], 0
-        self._check_found()
-        if rows or trailing:
-            yield self._batch(rows, trailing)
+    def batches(self) -> Iterator[JsonBatch]:
+        """Read the file from its beginning; the values of the records are those of the schema.
+
+        See `Reader.batches`.
+        """
+        for records in in_batches(elements(self._path), lambda each: len(each.raw)):
+            trailing = b""
+            is_last = not records[-1].raw
+            if is_last:
+                trailing = records.pop().before
+            rows = [self._row(each) for each in records]
+            if is_last:
+                self._check_found()
+            texts = [row["text"] or "" for row in rows]
+            found = [each._replace(value=row) for each, row in zip(records, rows, strict=True)]
+            yield JsonBatch(texts, found, self._kinds, trailing)
 
     def _check_found(self) -> None:
         """Refuse a text column that no release has, if there is a tender that could have it.
@@ -302,35 +185,32 @@ class OcdsReader(FileReader):
             missing, self._missing = self._missing, []  # one warning is enough
             check_absent([*self._names], missing, self._paths, self._path)
 
-    def _batch(self, rows: Sequence[_Row], trailing: bytes = b"") -> OcdsBatch:
-        texts, raw, before, values = zip(*rows, strict=True) if rows else ((), (), (), ())
-        return OcdsBatch(texts, raw, before, values, self.schema, trailing)
-
-    def _values(self, text: str, release: dict[str, Any]) -> Sequence[str | None]:
+    def _row(self, record: Record) -> dict[str, str | None]:
+        """Return the values of a release or record for the columns of other formats."""
+        text, release = self._read(record)
         ours = release.get(OURS) or {}
         values = [release["ocid"], release.get("id"), text, *map(ours.get, self._added)]
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
-        return [None if each is None else encodable([each])[0] for each in texts]
+        cells = [None if each is None else encodable([each])[0] for each in texts]
+        return dict(zip(self._kinds, cells, strict=True))
 
-    def _read(self, number: int, raw: bytes) -> tuple[str, dict[str, Any]]:
+    def _read(self, record: Record) -> tuple[str, dict[str, Any]]:
         """Return the text and the release of a release or record."""
+        place = f"{self._path}, release {record.number}"
         try:
-            text = raw.decode()
-            element = parsed(text)
+            element: dict[str, Any] = record.value
             if not isinstance(element.get("ocid"), str):
-                if number == 1 and (hint := with_rows_within("", element)):
+                if record.number == 1 and (hint := with_rows_within("", element)):
                     raise InputError(f"{self._path} is not OCDS: its object has no ocid.", hint)
-                raise InputError(f"{self._path}, release {number}: it has no ocid.", NO_OCID)
+                raise InputError(f"{place}: it has no ocid.", NO_OCID)
             release = _release(element)
             found = {path: texts_at(release, path) for path in self._paths}
             joined = _joined(found)
             if not joined and self._paths is TEXTS:
                 joined = _joined({path: texts_at(release, path) for path in LATER})
-        except UnicodeDecodeError as error:
-            raise not_utf_8(self._path, f"{self._path}, release {number}", error) from error
         except ValueError as error:
             raise InputError(
-                f"{self._path}, release {number}: {error}.",
+                f"{place}: {error}.",
                 f"Fix the release, or name its text: {option('text_columns', 'tender.title')}.",
             ) from error
         self._missing = [path for path in self._missing if found[path] is None]
@@ -344,27 +224,20 @@ def _joined(found: dict[str, list[str] | None]) -> str:
     return encodable([join_texts(dict.fromkeys(parts))])[0]  # lots often repeat the title
 
 
-def release_span(text: str) -> tuple[int, int]:
-    """Return where the release that is classified begins and ends in a release or record."""
-    spans = member_spans(text)
-    element = parsed(text)
-    if isinstance(element.get("compiledRelease"), dict):
-        return spans["compiledRelease"]
-    place = _last_with_text(element.get("releases"))
-    if place is not None:
-        return item_spans(text, spans["releases"][0])[place]
-    return 0, len(text)
-
-
 def _release(element: dict[str, Any]) -> dict[str, Any]:
-    """Return the release to classify: of a record, the compiled or else the last one."""
-    compiled = element.get("compiledRelease")
-    if isinstance(compiled, dict):
-        return compiled
-    releases = element.get("releases")
-    place = _last_with_text(releases)
-    found: dict[str, Any] = element if place is None else releases[place]  # type: ignore[index]
-    return found
+    """Return the release to classify."""
+    found: Any = element
+    for key in _path_to_release(element):
+        found = found[key]
+    return cast(dict[str, Any], found)
+
+
+def _path_to_release(element: dict[str, Any]) -> tuple[str | int, ...]:
+    """Return where the release to classify is: of a record, the compiled or else the last one."""
+    if isinstance(element.get("compiledRelease"), dict):
+        return ("compiledRelease",)
+    place = _last_with_text(element.get("releases"))
+    return () if place is None else ("releases", place)
 
 
 def _last_with_text(releases: Any) -> int | None:
@@ -379,6 +252,9 @@ def _last_with_text(releases: Any) -> int | None:
     return next(reversed(tenders or later), None)
 
 
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+"""A string or a bracket."""
+
 Edit = tuple[int, str]
 """A position in a text, and what is inserted there."""
 
@@ -386,8 +262,8 @@ Edit = tuple[int, str]
 class OcdsWriter(JsonWriter):
     """A file of OCDS packages, releases or records being written; see `JsonWriter`."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        super().__init__(path, name)
+    def __init__(self, path: Path, name: str, reader: Reader) -> None:
+        super().__init__(path, name, reader)
         self._open = b""  # the brackets that are open
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
@@ -396,13 +272,13 @@ class OcdsWriter(JsonWriter):
         Raises:
             TypeError: the batch is of another format.
         """
-        if not isinstance(batch, OcdsBatch):
+        if not isinstance(batch, JsonBatch):
             raise TypeError(f"{type(batch).__name__} is not OCDS")
         names = [column.name for column in columns]
         rows = zip(*(column.values for column in columns), strict=True)
-        for before, raw, row in zip(batch.before, batch.raw, rows, strict=True):
-            self._copy(before)
-            self._stream.write(_classified(raw, dict(zip(names, row, strict=True))))
+        for record, row in zip(batch.records, rows, strict=True):
+            self._copy(record.before)
+            self._stream.write(_classified(record.raw, dict(zip(names, row, strict=True))))
         self._copy(batch.trailing)
 
     def close(self, metadata: dict[str, str]) -> None:
@@ -424,14 +300,16 @@ class OcdsWriter(JsonWriter):
 def _classified(raw: bytes, values: dict[str, Any]) -> bytes:
     """Return a release or record with its codes inserted."""
     text = raw.decode()
-    start, end = release_span(text)
-    spans, release = member_spans(text, start), parsed(text[start:end])
+    start, end = 0, len(text)
+    for key in _path_to_release(parsed(text)):
+        start, end = spans(text, start)[key]
+    places, release = spans(text, start), parsed(text[start:end])
     edits = [(end - 1, _member(OURS, values, not release))]
     if isinstance(release.get(OURS), dict):  # an earlier run added columns with other names
         members = [_member(name, value, empty=False) for name, value in values.items()]
-        edits = [(spans[OURS][1] - 1, "".join(members))]
+        edits = [(places[OURS][1] - 1, "".join(members))]
     if isinstance(release.get("tender"), dict):
-        edits += _codes(text, spans["tender"], release["tender"], values)
+        edits += _codes(text, places["tender"], release["tender"], values)
     for at, inserted in sorted(edits, reverse=True):
         text = text[:at] + inserted + text[at:]
     return text.encode()
@@ -453,7 +331,7 @@ def _codes(
         members += _member("additionalClassifications", new, empty=False)
     edits = [(end - 1, members)]
     if "additionalClassifications" in tender and isinstance(additional, list) and new:
-        last = member_spans(text, start)["additionalClassifications"][1] - 1
+        last = spans(text, start)["additionalClassifications"][1] - 1
         items = ", ".join(map(_json, new))
         edits.append((last, f", {items}" if additional else items))
     return edits

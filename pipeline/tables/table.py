@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ __all__ = [
     "Reader",
     "Writer",
     "check_unchanged",
+    "in_batches",
 ]
 
 ARROW_USD = pa.decimal128(DIGITS, DECIMALS)
@@ -31,6 +32,23 @@ BATCH_ROWS = 1024
 
 BATCH_CHARS = 16_000_000
 """A batch ends early at this size, so that huge cells do not need huge memory."""
+
+
+Row = TypeVar("Row")
+
+
+def in_batches(rows: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
+    """Collect rows into batches, by their number and their sizes in characters."""
+    batch: list[Row] = []
+    chars = 0
+    for row in rows:
+        batch.append(row)
+        chars += size(row)
+        if len(batch) == BATCH_ROWS or chars >= BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
 
 
 class Batch(Protocol):

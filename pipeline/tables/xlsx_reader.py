@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -25,10 +25,11 @@ from pipeline.files.workbook import (
     column_letters,
 )
 from pipeline.quoting import listed, quoted
+from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.table import in_batches
 from pipeline.tables.texts import encodable, has_all, join_texts
 from pipeline.wording import excel_option, marked
 
@@ -41,18 +42,6 @@ WHOLE = 2**53
 """The first whole number whose neighbours a float cannot tell apart."""
 
 DAY = timedelta(days=1)
-
-Kind: TypeAlias = Literal["null", "bool", "int", "float", "date", "datetime", "text"]
-"""What the cells of a column hold."""
-
-TYPES: dict[Kind, pa.DataType] = {
-    "bool": pa.bool_(),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "date": pa.date32(),
-    "datetime": pa.timestamp("ms"),
-}
-"""The Arrow types of columns; others are text."""
 
 Row: TypeAlias = Sequence[Value]
 
@@ -106,7 +95,7 @@ class XlsxReader(FileReader):
             names = [
                 _text(_at(table.header, column)) or column_letters(column) for column in self._kinds
             ]
-            types = [TYPES.get(kind, pa.string()) for kind in self._kinds.values()]
+            types = [ARROW_TYPES.get(kind, pa.string()) for kind in self._kinds.values()]
             self.schema = pa.schema(list(zip(names, types, strict=True)))
             columns = list(self._kinds)
             others = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
@@ -118,23 +107,12 @@ class XlsxReader(FileReader):
 
     def batches(self) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        texts: list[str] = []
-        rows: list[Row] = []
-        chars = 0
-        for row in islice(self._grid.rows(), self.header_row, self.last_row):
-            texts.append(join_texts(_text_in(row, each) for each in self._text_in))
-            rows.append(row)
-            chars += sum(len(cell) for cell in row if isinstance(cell, str))
-            if len(rows) == BATCH_ROWS or chars >= BATCH_CHARS:
-                yield self._batch(texts, rows)
-                texts, rows, chars = [], [], 0
-        if rows:
-            yield self._batch(texts, rows)
+        table = islice(self._grid.rows(), self.header_row, self.last_row)
+        for rows in in_batches(table, _length):
+            texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
+            yield XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
         wanted = [each.name for each in self._text_in]
         check_found(self._text_in, self.schema.names, wanted, self._where)
-
-    def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
-        return XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
 
     def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.
@@ -158,7 +136,7 @@ class XlsxReader(FileReader):
                     last = number
                     kind = _kind(cell)
                     if kinds.get(at) != kind:
-                        kinds[at] = _merged(kinds.get(at, "null"), kind)
+                        kinds[at] = common_kind(kinds.get(at, "null"), kind)
         columns = range(min(kinds), max(kinds) + 1)
         return {at: kinds.get(at, "null") for at in columns}, last
 
@@ -302,6 +280,10 @@ def _at(row: Row, column: int) -> Value:
     return row[column] if column < len(row) else ""
 
 
+def _length(row: Row) -> int:
+    return sum(len(cell) for cell in row if isinstance(cell, str))
+
+
 def _text_in(row: Row, where: CellText) -> str | None:
     cell = _at(row, where.place)
     return None if isinstance(cell, CellError) else where.of(_text(cell))
@@ -321,16 +303,6 @@ def _kind(cell: Value) -> Kind:
             return "float"
         case _:
             return "text"
-
-
-def _merged(one: Kind, other: Kind) -> Kind:
-    """Return the kind that holds the values of two kinds unchanged."""
-    kinds = {one, other} - {"null"}
-    if len(kinds) < 2:
-        return kinds.pop() if kinds else "null"
-    if kinds == {"int", "float"}:
-        return "float"
-    return "datetime" if kinds == {"date", "datetime"} else "text"
 
 
 def _value(cell: Value, kind: Kind) -> Any:

@@ -74,7 +74,7 @@ def test_any_record_comes_back(records: list[dict[str, Any]], spaced: bool, rows
     separators = (" , ", " : ") if spaced else (",", ":")
     lines = [json.dumps(record, separators=separators) for record in records]
     with folder() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tables.json_reader.BATCH_ROWS", rows)
+        patch.setattr("pipeline.tables.table.BATCH_ROWS", rows)
         patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 7)
         output = rewritten(place, "\n".join(lines).encode())
         found = [json.loads(line) for line in output.read_bytes().split(b"\n")]

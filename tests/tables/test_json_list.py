@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.tables import format_of, open_reader, output_format_of, read_table
+from pipeline.tables import (
+    NewColumn,
+    format_of,
+    open_reader,
+    open_writer,
+    output_format_of,
+    read_table,
+)
 from tests.tables.new_keys import CODE, COST, NEW
 from tests.tables.rewriting import folder, rewrite
 
@@ -64,18 +70,16 @@ def test_a_list_is_a_table(tmp_path: Path) -> None:
 
 def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(LIST)
-    (batch,) = open_reader(tmp_path / "t.json", ["t"]).batches()
+    reader = open_reader(tmp_path / "t.json", ["t"])
+    (batch,) = reader.batches()
     assert batch.texts == ['a ] " b', "c d", ""]
-
-    class First:
-        schema = batch.to_arrow().schema
-
-        def batches(self) -> Any:
-            yield batch.head(2)
-
-    new = [("1", Decimal("0.1"))] * 2
-    rewrite(First(), tmp_path / "o.json", new, "jsonl", [CODE, COST])  # type: ignore[arg-type]
-    assert len(json.loads((tmp_path / "o.json").read_text("utf-8-sig"))) == 2
+    writer = open_writer(tmp_path / "o.json", "o.json", "jsonl", reader, [CODE])
+    writer.write(batch.head(2), [NewColumn("code", CODE.type, ["1", "2"])])
+    writer.close({})
+    assert [each["code"] for each in json.loads((tmp_path / "o.json").read_text("utf-8-sig"))] == [
+        "1",
+        "2",
+    ]
 
 
 @pytest.mark.parametrize(("name", "written"), [("o.json", b"[\n]\n"), ("o.jsonl", b"")])
@@ -115,18 +119,22 @@ def test_lists_are_the_same_in_chunks_of_any_size(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'[{"a": 1}, {"a": ', "item 1: the list is cut off"),
-        (b'[{"a": 1},', "item 1: the list is cut off"),
-        (b'[{"a": 1}', "item 1: the list is cut off"),
-        (b'[{"a": 1}] {"a": 2}', "item 1: the list is cut off, or something follows it: '] {"),
-        (b'[{"a": 1}] x', "item 1: the list is cut off, or something follows it: '] x'"),
-        (b'[{"a": 1}, 2, {"a": 3}]', "item 2: there is something else before it: ', 2,'"),
-        (b'[{"a": 1} {"a": 2}]', "item 2: there is something else before it"),
-        (b'[{"a": 1}, []]', "item 2: the record is not JSON: it is an array, not an object"),
-        (b'[{"a": 1}, {"a": }]', "item 2: the record is not JSON"),
-        (b'[{"a": 1}, {"a": "\n"}]', "item 2: the record is not JSON: Invalid control character"),
+        (b'[{"a": 1}, {"a": ', "item 2: it is cut off"),
+        (b'[{"a": 1}, {"a": "x', "item 2: it is cut off"),
+        (b'[{"a": 1},', "item 2: it is cut off"),
+        (b'[{"a": 1}', "item 2: it is cut off"),
+        (b'[{"a": 1}] {"a": 2}', "item 2: unexpected text: '{\"a\": 2}'"),
+        (b'[{"a": 1}] x', "item 2: unexpected text: 'x'"),
+        (b'[{"a": 1}, 2, {"a": 3}]', "item 2: it is a number, not an object"),
+        (b'[{"a": 1} {"a": 2}]', "item 2: unexpected text: '{\"a\": 2}]'"),
+        (b'[{"a": 1},]', "item 2: Expecting value at character 1"),
+        (b'[{"a": 1}, []]', "item 2: it is an array, not an object"),
+        (b'[{"a": 1}, {"a": }]', "item 2: Expecting value at character 7"),
+        (b'[{"a": 1}, {"a": 1, "a": 2}]', "item 2: the key 'a' occurs twice in an object"),
+        (b'[{"a": 1}, {"a": "\n"}]', "item 2: Invalid control character at character 8"),
         (b'[{"a": "\xff"}]', "item 1: byte 0xFF is not UTF-8"),
-        (b"[\n[{}]]", "item 1: the record is not JSON: it is an array, not an object"),
+        (b"[\n[{}]]", "item 1: it is an array, not an object"),
+        (b'[{"a": ' + b"[" * 100_000, "item 1: it is nested too deeply"),
     ],
 )
 def test_bad_items_are_errors_that_name_file_and_item(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
-from pipeline.tables.json_reader import RawRecord
-from pipeline.tables.ocds import _Scan, elements
+from pipeline.tables.json_reader import JsonText
+from pipeline.tables.ocds import _outermost, elements
 from tests.tables.ocds_releases import (
     CPV,
     FIELDS,
@@ -87,9 +87,9 @@ def test_the_text_is_what_tender_lots_and_items_say_once_each(tmp_path: Path) ->
     }
     (tmp_path / "t.json").write_text(json.dumps(package(release(tender), release(None))))
     (batch,) = open_reader(tmp_path / "t.json", ["description"]).batches()
-    assert batch.texts == ("Roads. Works on roads. South. North. Asphalt", "")
+    assert batch.texts == ["Roads. Works on roads. South. North. Asphalt", ""]
     (batch,) = open_reader(tmp_path / "t.json", ["tender.items.description"]).batches()
-    assert batch.texts == ("Asphalt", "")
+    assert batch.texts == ["Asphalt", ""]
     assert batch.to_arrow().to_pylist()[1] == {"ocid": "ocds-x-1", "release_id": "1", "text": ""}
 
 
@@ -106,7 +106,7 @@ def test_of_a_record_the_compiled_release_or_else_the_last_one_is_classified(
     data = json.dumps(package(*records, key="records")).encode()
     found = json.loads(rewritten(tmp_path, data))["records"]
     (batch,) = open_reader(tmp_path / "t.json", ["description"]).batches()
-    assert batch.texts == ("New", "Old", "")
+    assert batch.texts == ["New", "Old", ""]
     assert found[0]["compiledRelease"]["tender"]["classification"] == CPV
     assert found[0]["releases"] == [old, link]
     assert [r.get("tender", {}).get("classification") for r in found[1]["releases"]] == [
@@ -144,10 +144,11 @@ def test_every_byte_comes_back_in_its_place(
     data = data.replace(b'"amount": 1', b'"amount": 1.10') + b"\n"
     with folder() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", chunk)
-        patch.setattr("pipeline.tables.ocds.BATCH_ROWS", rows)
+        patch.setattr("pipeline.tables.table.BATCH_ROWS", rows)
         output = rewritten(place, data)
-        assert b"".join(a + b for a, b in elements(place / "t.json")) == data
-        assert [json.loads(b) for _, b in elements(place / "t.json") if b] == [
+        found = list(elements(place / "t.json"))
+        assert b"".join(each.before + each.raw for each in found) == data
+        assert [json.loads(each.raw) for each in found[:-1]] == [
             each for kind in kinds for each in pieces(made[kind])
         ]
     left = iter(output)
@@ -215,19 +216,22 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
-        (b'[{"ocid": "1"}, {"ocid": "2"}', "it is cut off", "complete"),
-        (b"[", "it is cut off", "complete"),
-        (b'[{"ocid": "1"}] {"ocid": "2"}', "text outside its objects", ""),
-        (b'[{"ocid": "1"}]]', "text outside its objects", ""),
-        (b'[[{"ocid": "1"}]]', "text outside its objects", ""),
-        (b'[{"ocid": "1"} {"ocid": "2"}]', "text outside its objects", ""),
-        (b'{"ocid": "1"} [{"ocid": "2"}]', "text outside its objects", ""),
-        (b'{"publisher": 1, "releases": [{"ocid": "1"}', "it is cut off", "complete"),
-        (b'{"publisher": 1, "releases": [{"ocid": "1"}]}}', "a bracket too many", "complete"),
-        (b'{"publisher": 1, "releases": [{"ocid": "1"} {"ocid": "2"}]}', "Expecting ','", ""),
-        (b'{"publisher": 1, "releases": [{"ocid": "1"}, 2]} x', "text outside its objects", ""),
+        (b'[{"ocid": "1"}, {"ocid": "2"}', "release 3: it is cut off", "complete"),
+        (b"[", "release 1: it is cut off", "complete"),
+        (b'[{"ocid": "1"}] {"ocid": "2"}', "release 2: unexpected text: '{", "complete"),
+        (b'[{"ocid": "1"}]]', "release 2: unexpected text: ']'", ""),
+        (b'[[{"ocid": "1"}]]', "release 1: unexpected text: '[{", ""),
+        (b'[{"ocid": "1"} {"ocid": "2"}]', "release 2: unexpected text: '{", ""),
+        (b'{"ocid": "1"} [{"ocid": "2"}]', "release 2: unexpected text: '[{", ""),
+        (b'{"ocid": "1",}', "release 1: unexpected text: '}'", ""),
+        (b'{"ocid": "1", 2: 3}', "release 1: unexpected text: '2: 3}'", ""),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}', "release 2: it is cut off", "complete"),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}]}}', "unexpected text: '}'", "complete"),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"} {"ocid": "2"}]}', "text: '{", ""),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}, 2]} x', "release 2: it is a number", ""),
         (b'{"publisher": 1, "releases": [{"ocid": "1"}, {"id": "2"}]}', "release 2: it has no", ""),
         (b'{"publisher": 1, "releases": [{"ocid": "1", "a": }]}', "release 1: Expecting value", ""),
+        (b'{"releases": [{"ocid": "1"}], "releases": []}', "the key 'releases' occurs twice", ""),
         (
             b'{"ocid": "1", "tender": {"title": {"en": "x"}}}',
             "release 1: 'tender.title' is an",
@@ -236,7 +240,9 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
         (b'{"ocid": "1", "ocid": "2", "tender": {}}', "the key 'ocid' occurs twice", ""),
         (b'{"ocid": "\xff", "tender": {}}', "release 1: byte 0xFF is not UTF-8", ""),
         (b'{\n "a": 1\n}', "release 1: it has no ocid", "jq .results FILE"),
-        (b'{"ocid": "1', "it is cut off", "complete"),
+        (b'{"ocid": "1', "release 1: it is cut off", "complete"),
+        (b'{"ocid": "1"}x\xff', "release 2: unexpected text", "complete"),
+        (b'{"publisher": "\xff", "releases": [{"ocid": "1"}]}', "release 1: byte 0xFF", "iconv"),
         (b" \n", "is empty", "complete"),
     ],
 )
@@ -267,20 +273,17 @@ def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
         rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.json", [], "ocds")
 
 
-def test_a_package_is_read_in_chunks_of_the_same_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_is_read_in_chunks_of_the_same_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 1000)
-    (tmp_path / "t.json").write_text(json.dumps(package(*[release(None)] * 500)))
+    file = io.BytesIO(json.dumps(package(*[release(None)] * 500)).encode())
     sizes: list[int] = []
-    feed = _Scan.feed
 
-    def fed(scan: _Scan, chunk: bytes) -> Iterator[RawRecord]:
+    def read(most: int) -> bytes:
+        chunk = file.read(most)
         sizes.append(len(chunk))
-        return feed(scan, chunk)
+        return chunk
 
-    monkeypatch.setattr(_Scan, "feed", fed)
-    assert sum(1 for _, raw in elements(tmp_path / "t.json") if raw) == 500
+    assert sum(1 for _ in _outermost(JsonText(read))) == 500
     assert max(sizes) == 1000
 
 
