@@ -6,9 +6,8 @@ import codecs
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
@@ -155,12 +154,6 @@ def _encoding_hint(path: Path, dialect: Dialect, error: UnicodeDecodeError, is_a
     return f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
 
 
-LINE_CHARS = 64
-"""The memory that a line takes beyond its characters, in characters."""
-
-JOINED_CHARS = 8
-"""The same for a line of a record with very many: they are joined."""
-
 UNCLOSED = "a quote is opened and never closed"
 TOO_LONG = "it is too long, perhaps because a quote is opened and never closed"
 BLANK = "there are too many blank lines"
@@ -199,134 +192,72 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
     Raises:
         InputError: a record is malformed, undecodable or too long; those before it come first.
     """
-    waiting = _Waiting()  # it does not hold the reader: a cycle would keep the file open
-    lines = chain.from_iterable(waiting.noted(read_lines(path, dialect)))
+    lines = _Lines(read_lines(path, dialect))
     reader = csv.reader(lines, **dialect.parameters())
     rows = 1 if dialect.header else BATCH_ROWS
+    batch = Records()
+    chars = end = 0
     try:
-        while waiting.read(reader, rows):
-            yield waiting.taken()
-            rows = BATCH_ROWS
+        for fields in reader:
+            end = reader.line_num
+            if len(fields) < 2 and lines.are_blank(fields):
+                continue
+            raw = lines.take()
+            batch.raws.append(raw)
+            batch.fields.append(fields)
+            batch.ends.append(end)
+            chars += len(raw)
+            if len(batch.raws) == rows or chars >= BATCH_CHARS:
+                yield batch
+                batch, chars, rows = Records(), 0, BATCH_ROWS
     except (csv.Error, InputError) as error:
-        if waiting.fields:
-            yield waiting.taken()
+        if batch.raws:
+            yield batch
         if isinstance(error, InputError):
             raise
         message = str(error)
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise InputError(
-            f"{path}: the record that begins on line {waiting.seen + 1} is malformed: {reason}.",
+            f"{path}: the record that begins on line {end + 1} is malformed: {reason}.",
             f"Fix the record, or state the dialect: {csv_option('quote_escape')} (for tabs or |, "
             f"none if quotes are part of the text), {csv_option('line_end')}, "
             f"{csv_option('delimiter')}.",
         ) from error
-    if waiting.lines:
-        last = waiting.taken()
-        last.trailing = "".join(waiting.lines)
-        yield last
+    batch.trailing = lines.take()
+    if batch.raws or batch.trailing:
+        yield batch
 
 
-class _Waiting:
-    """What the csv module has read, until it is taken in batches.
+class _Lines:
+    """The lines that the csv module reads, until those of a record are taken."""
 
-    The module consumes the lines without a call of Python code for each. The lines that a record
-    consists of, and the blank ones before it, follow from the number of lines that the module had
-    read at its end.
+    def __init__(self, blocks: Iterable[list[str]]) -> None:
+        self._blocks = blocks
+        self._kept: list[str] = []
+        self._joined = 0  # how many of them are several lines
 
-    Attributes:
-        lines: the lines that were read.
-        fields: the values of each record among them that is not blank.
-        seen: the number of the last line of the last record, perhaps a blank one, from 1.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.fields: list[list[str]] = []
-        self.seen = 0
-        self._ends: list[int] = []  # the number of the last line of each record
-        self._taken = 0  # how many lines were taken
-        self._chars = 0  # of the others
-        self._blank = 0  # what the blank lines after the last record take in memory
-        self._size = self._sized = 0  # the characters of the first lines, and how many lines
-
-    def read(self, reader: Any, rows: int) -> bool:
-        """Read records until they make a batch; return whether they do, or the file has ended.
+    def __iter__(self) -> Iterator[str]:
+        """Yield each line.
 
         Raises:
-            csv.Error: a record is malformed, or too long for the memory.
+            csv.Error: a record, or the blank lines before one, are too long for the memory.
         """
-        for record in reader:
-            end = reader.line_num
-            if len(record) > 1 or not self._is_blank(record, end):
-                self.fields.append(record)
-                self._ends.append(end)
-                self._blank = 0
-                if len(self.fields) == rows or self._is_large(end):
-                    self.seen = end
-                    return True
-            self.seen = end
-        return False
+        for block in self._blocks:
+            self._kept[self._joined :] = ["".join(self._kept[self._joined :])]
+            self._joined = len(self._kept)  # a cell may have millions of lines
+            if sum(map(len, self._kept)) > RECORD_CHARS:
+                raise csv.Error(TOO_LONG if self.take().strip() else BLANK)
+            for line in block:
+                self._kept.append(line)
+                yield line
 
-    def taken(self) -> Records:
-        """Take the records with their lines, and the blank lines before each."""
-        places = [0, *(end - self._taken for end in self._ends)]
-        raws = lines = self.lines[: places[-1]]
-        if len(lines) > len(self._ends):  # some records have several lines
-            raws = ["".join(lines[start:stop]) for start, stop in pairwise(places)]
-        records = Records(raws, self.fields, self._ends)
-        self.fields, self._ends = [], []
-        del self.lines[: len(lines)]
-        self._chars -= _chars(lines)
-        self._taken += len(lines)
-        self._size = self._sized = 0
-        return records
+    def take(self) -> str:
+        """Take the lines of the record that has just been read, with blank lines before it."""
+        raw = "".join(self._kept)
+        self._kept.clear()
+        self._joined = 0
+        return raw
 
-    def _is_large(self, end: int) -> bool:
-        """Return whether the records up to a line make a batch by their characters."""
-        if self._chars < BATCH_CHARS:
-            return False
-        self._size += _chars(self.lines[self._sized : end - self._taken])
-        self._sized = end - self._taken
-        return self._size >= BATCH_CHARS
-
-    def _is_blank(self, fields: list[str], end: int) -> bool:
-        """Return whether a record is a blank line, unlike one with a quoted empty value.
-
-        Raises:
-            csv.Error: there are too many blank lines for the memory.
-        """
-        if fields and fields[0].strip():
-            return False
-        raw = "".join(self.lines[self.seen - self._taken : end - self._taken])
-        if fields and '"' in raw:
-            return False
-        self._blank += len(raw) + LINE_CHARS
-        if self._blank > RECORD_CHARS:
-            raise csv.Error(BLANK)
-        return True
-
-    def noted(self, blocks: Iterable[list[str]]) -> Iterator[list[str]]:
-        """Yield blocks of lines, and note them.
-
-        Raises:
-            csv.Error: a record is too long for the memory.
-        """
-        begin = joined = size = 0  # of the record that is not complete
-        for block in blocks:
-            if begin != self.seen:
-                begin = joined = self.seen
-                size = 0
-            lines = self.lines[joined - self._taken :]
-            size += _chars(lines) + JOINED_CHARS * len(lines)
-            if size > RECORD_CHARS:
-                raise csv.Error(TOO_LONG)
-            if len(lines) > 1:  # a cell may have millions
-                self.lines[joined - self._taken :] = ["".join(lines), *[""] * (len(lines) - 1)]
-            joined += len(lines)
-            self.lines += block
-            self._chars += _chars(block)
-            yield block
-
-
-def _chars(lines: Iterable[str]) -> int:
-    return sum(map(len, lines))
+    def are_blank(self, fields: list[str]) -> bool:
+        """Return whether a record is a blank line, unlike one with a quoted empty value."""
+        return not fields or not (fields[0].strip() or any('"' in line for line in self._kept))
