@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # imported only if they are needed
     from pipeline.classification.request import Job, Request
     from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
+    from pipeline.paid.client.transport import Exchange
     from pipeline.paid.ledger.totals import OpenJob
     from pipeline.paid.service import PaidService
 
@@ -303,6 +305,9 @@ KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-
 
 PATIENCE_S = 10.0
 
+MOST_READ = 1 << 20
+"""Bytes of a response."""
+
 ABOUT_STATUS = {
     404: "; only the first call shows whether the address is right",
     405: ", as expected: GET buys nothing",
@@ -348,13 +353,13 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     chat = service.chat is not None
     url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
     try:
-        response, seconds = asyncio.run(_asked(url))
+        answer, seconds = asyncio.run(_ask(httpx.URL(url)))
     except (httpx.HTTPError, TimeoutError, OSError) as error:
         hint = "Check --base-url, the network, the proxy and the service's certificate."
         found = f"{service.base_url} does not answer ({cause(error)[0]})"
         yield Finding("service", "error", found, hint)
         return
-    status = response.status_code
+    status = answer.status or 0
     about = f"HTTP {status}{ABOUT_STATUS.get(status, '')}"
     found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
     if status in (301, 302, 307, 308):
@@ -362,26 +367,26 @@ def _connection(service: PaidService) -> Iterator[Finding]:
         yield Finding("service", "error", f"{found} and redirects", hint)
     else:
         yield Finding("service", "ok", found)
-    yield from _clock(response)
+    yield from _clock(answer)
 
 
-async def _asked(url: str) -> tuple[httpx.Response, float]:
+async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
     """Send a GET request without the key: the service sells answers to POST requests only."""
-    import httpx
+    from pipeline.paid.client.proxy import transport_to
+    from pipeline.paid.client.transport import Exchange
 
-    from pipeline.paid.client.transport import Transport
-
-    transport = Transport(httpx.URL(url))
+    exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
     started = time.perf_counter()
-    async with httpx.AsyncClient(transport=transport) as client:
-        response = await asyncio.wait_for(client.get(url), PATIENCE_S)
-    return response, time.perf_counter() - started
+    async with aclosing(transport_to(url)) as transport, asyncio.timeout(PATIENCE_S):
+        await transport.send(exchange, MOST_READ)
+    return exchange, time.perf_counter() - started
 
 
-def _clock(response: httpx.Response) -> Iterator[Finding]:
+def _clock(answer: Exchange) -> Iterator[Finding]:
+    dates = [value for name, value in answer.fields if name.lower() == b"date"]
     try:
-        service_time = parsedate_to_datetime(response.headers["date"]).timestamp()
-    except (KeyError, ValueError):
+        service_time = parsedate_to_datetime(dates[0].decode("latin-1")).timestamp()
+    except (IndexError, ValueError):
         return
     off = time.time() - service_time
     found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"

@@ -15,9 +15,10 @@ PROTECTIONS = (
     ),
     Protection(
         "no response is read on a connection of an earlier request",
-        "connection = await self._connected()",
-        "connection = self.__dict__.get('kept') or await self._connected()\n"
-        "        self.kept, connection.close = connection, lambda: None",
+        "connection = await self._connect()",
+        "connection = self.__dict__.get('kept') or await self._connect()\n"
+        "        self.kept, connection.close = connection, lambda: None\n"
+        "        connection._parser = h11.Connection(h11.CLIENT)",
         "tests/paid/client/test_late_answers.py::"
         "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
     ),
@@ -30,14 +31,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an empty line before a response does not lose it",
-        r'self._got = self._got.lstrip(b"\r\n")',
+        r'data = data.lstrip(b"\r\n")',
         "pass",
-        "tests/paid/client/test_transport_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
-    ),
-    Protection(
-        "bare line feeds end the head of a response",
-        r're.compile(rb"\n\r?\n")',
-        r're.compile(rb"\r\n\r\n")',
         "tests/paid/client/test_transport_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
@@ -48,14 +43,14 @@ PROTECTIONS = (
     ),
     Protection(
         "no more than so much of a body is read",
-        "if len(arriving.content) > self._max_body:",
-        "if False:",
+        "while len(exchange.body) <= most and",
+        "while",
         "tests/paid/client/test_large_answers.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(
-        "a compressed body is unpack only as far as it is read",
-        "found += packing.decompress(content, most - len(found))",
-        "found += packing.decompress(content)",
+        "a compressed body is unpacked only as far as it is read",
+        "return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content, most)",
+        "return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content)",
         "tests/paid/client/test_large_answers.py::test_what_is_compressed_is_unpacked_in_little_memory",
     ),
     # The key.

@@ -8,117 +8,46 @@ import json
 import re
 import socket
 import zlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final
 from urllib.parse import quote
 
 import httpx
 
 from pipeline.answers import SYSTEMS, Match, System
-from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Response
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.protocols import Chat, Interface, Question
+from pipeline.paid.client.proxy import ProxyError, transport_to
 from pipeline.paid.client.responses import is_surely_free, is_whole
 from pipeline.paid.client.statuses import MAX_BODY
-from pipeline.paid.client.transport import OverHttpx, Transport
+from pipeline.paid.client.transport import BrokenResponseError, Exchange, Field, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key
 
-__all__ = ["Client", "Deadlines", "Redaction", "cause", "codings", "decompressed"]
+__all__ = ["Client", "Redaction", "cause", "decompress", "time_limit"]
 
 
-LONGEST_BEAT = 0.1
-BEATS = 4
-"""A time limit has at least this many beats; a short limit has shorter beats."""
-
-STOPPED = 1.0
-"""If a beat comes this many seconds late, the process was stopped."""
+GRACE_S: Final = 1.0
+"""Seconds after the time limit in which a block may still read what has arrived."""
 
 
-class Deadlines:
-    """Gives every block of asynchronous code the same time limit, in one event loop.
+@asynccontextmanager
+async def time_limit(seconds: float) -> AsyncIterator[None]:
+    """Cancel a block that takes longer, and raise a `TimeoutError`.
 
     While a process is stopped (Ctrl-Z, a suspended machine) the clock may continue. Answers that
-    arrived meanwhile wait in its sockets; to give them up would mean to pay for them again. So
-    time is counted in beats of a timer. A beat that is late because the process was stopped counts
-    as if it were on time. A block whose time is over gets one more beat, to read what has arrived.
-
-    Args:
-        seconds: how long a block may take; it may take two beats, at most 0.2 s, longer.
+    arrived meanwhile wait in its sockets; to give them up would mean to pay for them again. So a
+    block whose time is over gets a moment more.
     """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._beat = min(LONGEST_BEAT, seconds / BEATS)
-        self._ran = 0.0
-        self._open: dict[_Limit, float] = {}
-        self._timer: asyncio.TimerHandle | None = None
-
-    def limited(self) -> _Limit:
-        """Limit a block of a task: ``with deadlines.limited()``.
-
-        It raises a `TimeoutError` if the block took too long, and was cancelled.
-        """
-        if self._timer is None:
-            self._next_beat(asyncio.get_running_loop())
-        limit = _Limit(self._open)
-        self._open[limit] = self._ran + self._seconds
-        return limit
-
-    def _next_beat(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(self._beat, self._on_beat, loop, loop.time())
-
-    def _on_beat(self, loop: asyncio.AbstractEventLoop, last: float) -> None:
-        self._timer = None
-        if not self._open:
-            return
-        for limit in [limit for limit, end in self._open.items() if end <= self._ran]:
-            del self._open[limit]
-            loop.call_soon(limit.expire)  # after the tasks that something has just arrived for
-        passed = loop.time() - last
-        self._ran += self._beat if passed > self._beat + STOPPED else passed
-        self._next_beat(loop)
-
-
-class _Limit:
-    """Cancels the task of its block, like `asyncio.timeout`, which takes several times as long.
-
-    It is in `Deadlines._open` from the beginning of its block to the end, or until it expires.
-    """
-
-    __slots__ = ("_cancelling", "_expired", "_open", "_task")
-
-    def __init__(self, open_: dict[_Limit, float]) -> None:
-        self._open = open_
-        self._expired = False
-
-    def __enter__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a client sends in a task
-        self._task: asyncio.Task[object] | None = task
-        self._cancelling = task.cancelling()
-
-    def expire(self) -> None:
-        """Cancel the block, if it has not ended."""
-        if self._task is not None:
-            self._expired = True
-            self._task.cancel()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._open.pop(self, None)
-        task, self._task = self._task, None
-        if not self._expired or task is None:
-            return
-        # Whoever else cancelled the task meanwhile must see it cancelled.
-        if task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
-            raise TimeoutError from error
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_later(seconds, lambda: limit.reschedule(loop.time() + GRACE_S))
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 SHORTEST_SECRET: Final = 12
@@ -164,34 +93,19 @@ def _in_json(key: str) -> set[str]:
     return written | {form.replace("/", "\\/") for form in written}
 
 
+COMPRESSED: Final = re.compile(rb"gzip|deflate", re.IGNORECASE)
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 BARE_DEFLATE: Final = -zlib.MAX_WBITS
-CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
-MOST_CODINGS: Final = 4
-"""The most times that a body is decompressed, whatever its headers say."""
-
-GZIP: Final = b"\x1f\x8b"
-MOST_MEMBERS: Final = 100
-"""The most members of a gzip body. The bytes after a member are copied each time, so a megabyte of
-empty members would take minutes."""
 
 
-def codings(headers: Sequence[Field]) -> int:
-    """Return how often headers say that a body was compressed in a way that `decompressed` knows.
-
-    Every proxy on the way may compress it once more.
-    """
-    known = [
-        coding
-        for name, value in headers
-        if name.lower() == b"content-encoding"
-        for coding in value.split(b",")
-        if coding.strip().lower() in CODINGS
-    ]
-    return min(len(known), MOST_CODINGS)
+def is_compressed(headers: Sequence[Field]) -> bool:
+    """Return whether headers say that a body is compressed in a way that `decompress` knows."""
+    return any(
+        name.lower() == b"content-encoding" and COMPRESSED.search(value) for name, value in headers
+    )
 
 
-def decompressed(content: bytes, most: int) -> bytes:
+def decompress(content: bytes, most: int) -> bytes:
     """Return a body without its compression; unchanged if it has none or is damaged.
 
     The client asks for no compression, but what was paid for must not be lost. Some servers send
@@ -202,30 +116,14 @@ def decompressed(content: bytes, most: int) -> bytes:
         most: how many bytes to return at most: a megabyte may hold a gigabyte of spaces.
     """
     try:
-        return _members(content, most)
+        return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content, most)
     except zlib.error:
-        return _bare(content, most)
-
-
-def _members(content: bytes, most: int) -> bytes:
-    """Decompress gzip, which may have several members, or zlib."""
-    found = b""
-    for _ in range(MOST_MEMBERS):
-        packing = zlib.decompressobj(GZIP_OR_ZLIB)
-        found += packing.decompress(content, most - len(found))
-        content = packing.unused_data
-        if len(found) == most or not content.startswith(GZIP):
-            break
-    return found
-
-
-def _bare(content: bytes, most: int) -> bytes:
-    packing = zlib.decompressobj(BARE_DEFLATE)
-    try:
-        found = packing.decompress(content, most)
-    except zlib.error:
+        bare = zlib.decompressobj(BARE_DEFLATE)
+        with suppress(zlib.error):
+            body = bare.decompress(content, most)
+            if bare.eof and not bare.unused_data:
+                return body
         return content
-    return found if packing.eof and not packing.unused_data else content
 
 
 KEPT_HEADERS: Final = (
@@ -258,16 +156,6 @@ def cause(error: BaseException) -> tuple[str, bool]:
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__), False
 
 
-class _Arriving:
-    """A response of which a part has arrived, perhaps; its body as it came."""
-
-    __slots__ = ("content", "response")
-
-    def __init__(self) -> None:
-        self.response: Response | None = None
-        self.content = bytearray()
-
-
 class Client:
     """Sends attempts to one deployment of the interface, or to a language model.
 
@@ -277,8 +165,7 @@ class Client:
         base_url: the address of the deployment, or of the language model's server.
         api_key: the API key; None sends requests without one.
         language_model: the language model; None: the server speaks the interface.
-        timeout: how many seconds an attempt may take, from its start to the last byte, not
-            counting the time in which this process was stopped.
+        timeout: how many seconds an attempt may take, from its start to the last byte.
         max_body: how many bytes of a response are read; the rest is cut off.
         transport: replaces the network in tests.
 
@@ -294,16 +181,15 @@ class Client:
         language_model: LanguageModel | None = None,
         timeout: float = 60.0,
         max_body: int = MAX_BODY,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self._base_url = base_url
         self._protocol = Chat(language_model) if language_model else Interface()
         self._headers = _headers(base_url, api_key, self._protocol).raw
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
-        self._deadlines = Deadlines(timeout)
         self._max_body = max_body
-        self._transport = OverHttpx(transport) if transport else Transport(httpx.URL(base_url))
+        self._transport = transport or transport_to(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
 
@@ -326,25 +212,28 @@ class Client:
         if content is None:
             reply: Reply = Received(204, {}, b"")
         else:
-            reply = await self._reply(self._urls[system], Body(content))
+            reply = await self._reply(self._urls[system], content)
         if isinstance(reply, Received):
             return self._protocol.kept(question, content, reply)
         return reply
 
-    async def _reply(self, address: httpx.URL, body: Body) -> Reply:
-        arriving = _Arriving()
+    async def _reply(self, address: httpx.URL, content: bytes) -> Reply:
+        headers = [*self._headers, (b"Content-Length", b"%d" % len(content))]
+        exchange = Exchange("POST", address, headers, content)
+        error: Failure = "CONNECTION_ERROR"
         try:
-            with self._deadlines.limited():
-                return await self._exchange(address, body, arriving)
+            async with time_limit(self._timeout):
+                await self._transport.send(exchange, self._max_body)
+            return self._received(exchange, exchange.status or 0)
         except TimeoutError:
-            failed = _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")
-            return self._whole(arriving) or failed
-        except BrokenResponseError as error:
-            return _failed(body, "CONNECTION_ERROR", self._detail(error))
-        except (httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
+            error, detail = "TIMEOUT", f"no complete answer in {self._timeout:g} s"
+        except BrokenResponseError as broken:
+            exchange.status, detail = None, self._detail(broken)
+        except (httpx.HTTPError, OSError, ValueError, RuntimeError) as failure:
             # asyncio and uvloop raise a RuntimeError for a socket that they cannot use.
-            failed = _failed(body, "CONNECTION_ERROR", self._detail(error))
-            return self._whole(arriving) or failed
+            detail = self._detail(failure)
+        failed = Lost(error, detail) if exchange.begun else NotSent(error, detail)
+        return self._salvaged_response(exchange) or failed
 
     def _detail(self, error: BaseException) -> str:
         proxy = isinstance(error, ProxyError) and error.unreachable
@@ -353,44 +242,28 @@ class Client:
             return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
         return reason
 
-    async def _exchange(self, address: httpx.URL, body: Body, arriving: _Arriving) -> Received:
-        headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
-        response = await self._transport.exchange("POST", address, headers, body)
-        if isinstance(response.body, bytes):
-            return self._received(response, response.body)
-        stream = response.body
-        arriving.response = response
-        try:
-            async for chunk in stream:
-                arriving.content += chunk
-                if len(arriving.content) > self._max_body:
-                    break
-        finally:
-            await stream.aclose()
-        return self._received(response, bytes(arriving.content))
-
-    def _whole(self, arriving: _Arriving) -> Received | None:
+    def _salvaged_response(self, exchange: Exchange) -> Received | None:
         """Return a response that says enough although its connection broke or never ended.
 
         Otherwise a paid answer would be lost with the last chunk, which is empty, and a refusal
         that only has a status would count as billed.
         """
-        if arriving.response is None:
+        if exchange.status is None:
             return None
-        received = self._received(arriving.response, bytes(arriving.content))
+        received = self._received(exchange, exchange.status)
         if is_whole(received.body):
             return received
-        is_read = not (arriving.content and codings(arriving.response.headers))
+        is_read = not (exchange.body and is_compressed(exchange.fields))
         return received if is_read and is_surely_free(received.status, received.body) else None
 
-    def _received(self, response: Response, content: bytes) -> Received:
-        for _ in range(codings(response.headers)):
-            if len(content) <= self._max_body:
-                content = decompressed(content, self._max_body + 1)
+    def _received(self, exchange: Exchange, status: int) -> Received:
+        content = bytes(exchange.body)
+        if is_compressed(exchange.fields) and len(content) <= self._max_body:
+            content = decompress(content, self._max_body + 1)
         content = self._redacted(content)[: self._max_body + 1]
-        return Received(response.status, self._kept(response.headers), content)
+        return Received(status, self._kept_headers(exchange.fields), content)
 
-    def _kept(self, headers: Sequence[Field]) -> dict[str, str]:
+    def _kept_headers(self, headers: Sequence[Field]) -> dict[str, str]:
         """Return the headers that matter, as Latin-1, which has a character for every byte.
 
         Several waits are joined as HTTP does it; of other headers, the last one counts.
@@ -416,7 +289,3 @@ def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> htt
     name, before = protocol.key_header
     key = {} if api_key is None else {name: before + checked_key(api_key)}
     return httpx.Headers(headers | key)
-
-
-def _failed(body: Body, error: Failure, detail: str) -> NotSent | Lost:
-    return Lost(error, detail) if body.begun else NotSent(error, detail)

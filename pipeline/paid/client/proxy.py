@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
@@ -11,17 +11,29 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from pipeline.errors import SettingsError
-from pipeline.paid.client.exchanges import Body, Field, ProxyError, Response
+from pipeline.paid.client.transport import DirectTransport, Exchange, Transport
 from pipeline.paid.client.urls import is_this_machine
 
 if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a second to import
     import aiohttp
     from yarl import URL
 
-__all__ = ["Proxied", "proxy_of"]
+__all__ = ["ProxyError", "proxy_of", "transport_to"]
 
 
-class Proxied:
+class ProxyError(ConnectionError):
+    """An exchange through a proxy failed; its cause says how.
+
+    Attributes:
+        unreachable: whether there is no connection to the proxy itself.
+    """
+
+    def __init__(self, unreachable: bool) -> None:
+        super().__init__()
+        self.unreachable = unreachable
+
+
+class ProxyTransport:
     """Sends requests through a proxy, over aiohttp, each on a connection of its own.
 
     Args:
@@ -38,27 +50,32 @@ class Proxied:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
-            self._session = None
 
-    async def exchange(
-        self, method: str, url: httpx.URL, headers: Sequence[Field], body: Body
-    ) -> Response:
-        """Send a request; see `Transport.exchange`."""
-        if self._session is None:
-            self._session = self._opened()
+    async def send(self, exchange: Exchange, most: int) -> None:
+        """See `Transport.send`."""
+        import aiohttp
         from yarl import URL
 
-        with _translated():
-            response = await self._session.request(
-                method,
-                URL(str(url), encoded=True),
-                headers=[(name.decode(), value.decode()) for name, value in headers],
-                data=body,
+        if self._session is None:
+            self._session = self._open_session()
+        try:
+            async with self._session.request(
+                exchange.method,
+                URL(str(exchange.url), encoded=True),
+                headers=[(name.decode(), value.decode()) for name, value in exchange.headers],
+                data=_content(exchange),
                 allow_redirects=False,
-            )
-        return Response(response.status, response.raw_headers, _Content(response))
+            ) as response:
+                exchange.status, exchange.fields = response.status, response.raw_headers
+                async for chunk in response.content.iter_any():
+                    exchange.body += chunk
+                    if len(exchange.body) > most:
+                        break
+        except aiohttp.ClientError as error:
+            unreachable = isinstance(error, aiohttp.ClientProxyConnectionError)
+            raise ProxyError(unreachable) from error
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         """Make the session, which needs a running event loop."""
         import aiohttp
 
@@ -76,28 +93,19 @@ class Proxied:
         )
 
 
-class _Content(httpx.AsyncByteStream):
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated():
-            async for chunk in self._response.content.iter_any():
-                yield chunk
-
-    async def aclose(self) -> None:
-        self._response.release()
+async def _content(exchange: Exchange) -> AsyncIterator[bytes]:
+    """Yield the content, for which aiohttp asks once it has a connection."""
+    yield exchange.begin()
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Raise aiohttp's exceptions as `ProxyError`."""
-    import aiohttp
+def transport_to(url: httpx.URL) -> Transport:
+    """Return what sends requests to the host of an address: through a proxy, if there is one.
 
-    try:
-        yield
-    except aiohttp.ClientError as error:
-        raise ProxyError(isinstance(error, aiohttp.ClientProxyConnectionError)) from error
+    Raises:
+        SettingsError: the environment names a proxy that cannot be used.
+    """
+    proxy = proxy_of(url)
+    return ProxyTransport(proxy, url.scheme == "https") if proxy else DirectTransport(url)
 
 
 def proxy_of(url: httpx.URL) -> URL | None:

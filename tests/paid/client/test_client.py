@@ -5,26 +5,21 @@ from __future__ import annotations
 import json
 import logging
 
-import httpx
 import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.outcomes import Lost, NotSent, Received
+from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     KEY,
     OK,
     Exchange,
-    Script,
     answers,
     attempt,
     drops_after_reading,
-    resets_after_reading,
     says,
     serving,
-    silent,
-    speaks_no_tls,
 )
 
 pytestmark = pytest.mark.anyio
@@ -113,29 +108,3 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
 def test_a_key_that_no_header_carries_is_refused_at_once() -> None:
     with pytest.raises(SettingsError, match="API key"):
         Client(BaseUrl("http://localhost"), "two words")
-
-
-# What can be in the place of the network.
-
-
-async def test_a_transport_can_stand_in_for_the_network() -> None:
-    def handle(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(418, content=request.content)
-
-    reply = await attempt(BaseUrl("http://host"), transport=httpx.MockTransport(handle))
-    assert isinstance(reply, Received)
-    assert (reply.status, reply.body) == (418, b'{"description": "Seeds"}')
-
-
-@pytest.mark.parametrize("script", [drops_after_reading, resets_after_reading, silent])
-async def test_what_is_lost_does_not_depend_on_the_transport(script: Script) -> None:
-    async with serving(script) as server:
-        reply = await attempt(server.base, transport=httpx.AsyncHTTPTransport())
-    assert isinstance(reply, Lost)
-
-
-async def test_what_was_not_sent_does_not_depend_on_the_transport() -> None:
-    async with serving(speaks_no_tls) as server:
-        address = BaseUrl(server.base.replace("http:", "https:"))
-        reply = await attempt(address, transport=httpx.AsyncHTTPTransport())
-    assert isinstance(reply, NotSent)

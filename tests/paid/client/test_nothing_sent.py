@@ -12,6 +12,7 @@ import pytest
 import trustme
 
 from pipeline.paid.client.outcomes import NotSent, Received
+from pipeline.paid.client.transport import Exchange
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     answers,
@@ -20,6 +21,7 @@ from tests.paid.client.scripted_server import (
     speaks_no_tls,
     waits,
 )
+from tests.paid.client.stand_ins import StandIn
 
 pytestmark = pytest.mark.anyio
 
@@ -120,9 +122,9 @@ async def test_an_authority_of_the_users_own_is_trusted(
 
 
 async def test_an_error_of_the_event_loop_while_connecting_sent_nothing() -> None:
-    class Unusable(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    class Unusable(StandIn):
+        async def send(self, exchange: Exchange, most: int) -> None:
             raise RuntimeError("File descriptor 13 is used by transport")
 
-    reply = await attempt(BaseUrl("http://host"), transport=Unusable())
+    reply = await attempt(BaseUrl("http://host"), transport=Unusable(lambda _: httpx.Response(200)))
     assert reply == NotSent("CONNECTION_ERROR", "RuntimeError")

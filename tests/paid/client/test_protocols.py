@@ -21,6 +21,7 @@ from pipeline.paid.client.protocols import Chat, Interface, Question
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.urls import BaseUrl, canonical
 from tests.paid.client.chats import CANDIDATES, PRICES, completion, error
+from tests.paid.client.stand_ins import StandIn
 
 ADDRESS = canonical("https://models.example/api/v1/chat/completions/", chat=True)
 KEY = "sk-0123456789abcdef"
@@ -78,7 +79,7 @@ def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer() -> No
         return httpx.Response(200, json=completion(f"echo {KEY}"), headers={"date": "today"})
 
     async def ask() -> Received:
-        transport = httpx.MockTransport(answer)
+        transport = StandIn(answer)
         async with Client(ADDRESS, KEY, language_model=model(), transport=transport) as client:
             reply = await client.send("cpv", QUESTION.text, CANDIDATES)
         assert isinstance(reply, Received)
@@ -101,7 +102,7 @@ def test_without_candidates_nothing_is_sent() -> None:
         raise AssertionError(request)
 
     async def ask() -> Any:
-        transport = httpx.MockTransport(answer)
+        transport = StandIn(answer)
         async with Client(ADDRESS, None, language_model=model(), transport=transport) as client:
             return await client.send("cpv", "???")
 

@@ -3,27 +3,31 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from contextlib import aclosing
 
 import httpx
 import pytest
 
 from pipeline.errors import SettingsError
-from pipeline.paid.client.proxy import proxy_of
+from pipeline.paid.client import transport as transports
+from pipeline.paid.client.proxy import proxy_of, transport_to
 from pipeline.paid.client.transport import Transport
 from tests.paid.client.scripted_server import Exchange, answers, serving
 
 pytestmark = pytest.mark.anyio
 
 
-async def posted(address: str) -> httpx.Response:
-    async with Transport(httpx.URL(address)) as transport:
+async def posted(address: str) -> transports.Exchange:
+    async with aclosing(transport_to(httpx.URL(address))) as transport:
         return await _post(transport, address)
 
 
-async def _post(transport: Transport, address: str) -> httpx.Response:
-    response = await transport.handle_async_request(httpx.Request("POST", address, content=b"{}"))
-    await response.aread()
-    return response
+async def _post(transport: Transport, address: str) -> transports.Exchange:
+    url = httpx.URL(address)
+    headers = [(b"Host", url.netloc), (b"Content-Length", b"2")]
+    exchange = transports.Exchange("POST", url, headers, b"{}")
+    await transport.send(exchange, 99)
+    return exchange
 
 
 async def test_cookies_are_not_kept() -> None:
@@ -34,7 +38,7 @@ async def test_cookies_are_not_kept() -> None:
 
     async with serving(baits) as server:
         url = httpx.URL(server.base)
-        async with Transport(url) as transport:
+        async with aclosing(transport_to(url)) as transport:
             for _ in range(2):
                 await _post(transport, server.base)
     assert len(server.requests) == 2
@@ -101,8 +105,8 @@ async def test_a_redirect_that_comes_through_a_proxy_is_not_followed(
 
     async with serving(redirects) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.base)
-        response = await posted("http://service.example/api")
-    assert response.status_code == 307
+        exchange = await posted("http://service.example/api")
+    assert exchange.status == 307
     assert len(proxy.requests) == 1
 
 
@@ -112,7 +116,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_at_once(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(SettingsError, match="HTTPS_PROXY") as caught:
-        Transport(httpx.URL("https://service.example"))
+        transport_to(httpx.URL("https://service.example"))
     assert "secret" not in str(caught.value)
 
 
