@@ -17,6 +17,7 @@ from pipeline.classification import job
 from pipeline.classification.batch import FileOutcome, outcomes
 from pipeline.classification.classifier import with_models
 from pipeline.classification.columns import never_ok
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.inputs import files_and_folder
 from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
@@ -24,7 +25,6 @@ from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
 from pipeline.classification.source import AnySink, Data, open_table
 from pipeline.classification.summary import Summary
-from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions, checked_csv, checked_excel
 from pipeline.files.paths import AnyPath, as_path, check_kept
@@ -299,7 +299,8 @@ def _asked(
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     buyer = None if service is None else _buyer(service, interruption, display)
-    reviewed = decisions_in(decisions, warn_in_python)
+    texts = Settings(text_columns=others["text_columns"]).text_columns
+    reviewed = decisions_in(decisions, warn_in_python, texts)
     settings, folders = with_models(Settings(decisions=reviewed.files, **others), models)
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):

@@ -78,15 +78,21 @@ class EnrichedTable:
 
 
 def open_enriched(
-    path: Path, text_columns: Sequence[str] = (), prefix: str | None = None
+    path: Path,
+    text_columns: Sequence[str] = (),
+    prefix: str | None = None,
+    manifest: Mapping[str, Any] | None = None,
+    needed: Sequence[str] = NEEDED,
 ) -> EnrichedTable:
     """Open the output of a run, as its manifest or the arguments describe it.
+
+    The manifest is the one beside the file, unless another is given.
 
     Raises:
         SettingsError: the manifest is missing, and the arguments do not replace it.
         InputError: the file cannot be read, or has no code columns.
     """
-    manifest = read_manifest(path)
+    manifest = read_manifest(path) if manifest is None else manifest
     settings = part_of(manifest, "settings")
     if prefix is None:
         prefix = str(settings.get("column_prefix", ""))
@@ -98,7 +104,7 @@ def open_enriched(
     csv, excel = _dialect(files)
     reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
     names = reader.schema.names if csv.header else _names(reader, settings, prefix)
-    systems = _systems(path, names, prefix)
+    systems = _systems(path, names, prefix, needed)
     models = _models(manifest, path, systems)
     engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
@@ -128,10 +134,12 @@ def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any])
     )
 
 
-def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...]:
-    """Return the systems that have all their columns."""
+def _systems(
+    path: Path, names: Sequence[str], prefix: str, needed: Sequence[str]
+) -> tuple[System, ...]:
+    """Return the systems that have all needed columns."""
     found = tuple(
-        system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in NEEDED)
+        system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in needed)
     )
     if not found:
         raise InputError(

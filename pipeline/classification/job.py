@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline.classification.columns import check_free, new_fields
-from pipeline.classification.manifest import manifest
+from pipeline.classification.manifest import CellMarks, manifest
 from pipeline.classification.plan import Plan
 from pipeline.classification.sink import Sink
 from pipeline.classification.source import Source
@@ -111,6 +111,7 @@ class Stages:
     def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
         """Write the table with its codes, and put it in place with its manifest."""
         source, settings, purchase = self.source, self.settings, self.purchase
+        marks = None if place.path is None else CellMarks()
         with place.draft(source.reader, new_fields(settings)) as draft:
             with self.reporter.progress(planned.rows) as advance:
                 tally = write(
@@ -121,12 +122,14 @@ class Stages:
                     advance,
                     self.reporter.observe,
                     purchase.decisions,
+                    marks,
                 )
             check_unchanged(source.reader, CHANGED)
             summary = self._summary(tally, parked, place.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
             ledger = purchase.ledger_entry()
-            record = manifest(source, settings, planned, summary, purchase.base_url, ledger)
+            about = (source, settings, planned, summary, purchase.base_url, ledger, marks)
+            record = manifest(*about)
             draft.commit(record)
         self.reporter.record(record)
         return summary

@@ -1,22 +1,95 @@
-"""The record beside an output: its input, settings, figures and cost."""
+"""The record beside an output: its input, settings, figures and cost, and marks of its cells."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from array import array
+from base64 import b64decode, b64encode
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
+from zlib import compress, crc32, decompress
+from zlib import error as zlib_error
 
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.classification.columns import STATUS
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
 from pipeline.classification.source import Source
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.file_options import Files
 from pipeline.settings import Settings
+from pipeline.tables import NewColumn
 from pipeline.versions import VERSIONS
 
-__all__ = ["manifest", "was_done"]
+__all__ = ["CellMarks", "manifest", "was_done"]
+
+MOST_ROWS = 1_048_576
+"""The rows of a table with marks: as many as a sheet has. Others are not corrected by hand."""
+
+
+class CellMarks:
+    """Marks of the cells that a run wrote, by which a corrected copy shows what was changed.
+
+    They are the CRC-32 of each text, and of each text with a system, its code and its status. All
+    failed calls count as one status.
+    """
+
+    def __init__(self, written: object = None) -> None:
+        """Open the marks of a manifest, in which anybody may have written something else."""
+        self._marks = array("I")
+        self._rows = 0
+        try:
+            planes = np.frombuffer(decompress(b64decode(str(written or ""))), np.uint8)
+            steps = np.ascontiguousarray(planes.reshape(4, -1).T).view("<u4").ravel()
+            self._marks.frombytes(np.cumsum(steps, dtype=np.uint32).tobytes())
+        except (ValueError, OSError, zlib_error):
+            return
+
+    def __bool__(self) -> bool:
+        return bool(self._marks)
+
+    def add(
+        self, systems: Sequence[System], texts: Sequence[str], columns: Sequence[NewColumn]
+    ) -> None:
+        """Add the cells of a batch."""
+        self._rows += len(texts)
+        if self._rows > MOST_ROWS:
+            self._marks = array("I")
+            return
+        of_texts = [crc32(text.encode()) for text in texts]
+        self._marks.extend(of_texts)
+        width = (len(columns) - 1) // len(systems)
+        for place, system in enumerate(systems):
+            codes, statuses = columns[place * width], columns[place * width + STATUS]
+            cells = [*zip(codes.values, statuses.values, strict=True)]
+            written = {each: _cell(system, each[0] or "", each[1]) for each in {*cells}}
+            rows = zip(of_texts, cells, strict=True)
+            self._marks.extend(crc32(written[each], text) for text, each in rows)
+
+    def has(self, text: str, *cell: str) -> bool:
+        """Return whether the run wrote a text, or beside it a cell: a system, a code, a status."""
+        mark = crc32(text.encode())
+        if cell:
+            mark = crc32(_cell(*cell), mark)
+        place = bisect_left(self._marks, mark)
+        return place < len(self._marks) and self._marks[place] == mark
+
+    def __str__(self) -> str:
+        """Return them for a manifest: the steps between them in order, by byte, compressed."""
+        marks = np.sort(np.frombuffer(self._marks, np.uint32))
+        steps = np.diff(marks, prepend=marks.dtype.type(0))
+        steps = steps[steps > 0].astype("<u4")
+        return b64encode(compress(steps.view(np.uint8).reshape(-1, 4).T.tobytes(), 1)).decode()
+
+
+def _cell(system: str, code: str, status: str) -> bytes:
+    known = status if status in NOT_FAILED else "failed"
+    return f"\0{system}\0{code}\0{known}".encode()
 
 
 def manifest(
@@ -26,6 +99,7 @@ def manifest(
     summary: Summary,
     base_url: str | None = None,
     ledger: Mapping[str, Any] | None = None,
+    marks: CellMarks | None = None,
 ) -> dict[str, Any]:
     """Return the record of a job as JSON types, without secrets or texts from the table.
 
@@ -44,6 +118,7 @@ def manifest(
         "ledger": ledger,
         "files": None if source.files is None else asdict(source.files),
         "plan": plan.row_counts,
+        "marks": str(marks) if marks else None,
         "summary": summary.to_dict(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": VERSIONS,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System, answered
 from pipeline.bands import Band, band, bounded
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, new_columns
+from pipeline.classification.manifest import CellMarks
 from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
@@ -226,6 +227,7 @@ def write(
     advance: Callable[[int], object],
     observe: Observe = lambda _batch, _answers: None,
     decisions: Decisions = NO_DECISIONS,
+    marks: CellMarks | None = None,
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
     tally = Tally.of(settings.systems)
@@ -233,6 +235,8 @@ def write(
         columns = new_columns(settings, answers)
         writer.write(batch, columns)
         tally.add(columns)
+        if marks is not None:
+            marks.add(settings.systems, batch.texts, columns)
         observe(batch, answers)
         advance(len(batch.texts))
     return tally

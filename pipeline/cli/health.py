@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
 from pipeline.classification.columns import check_free
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.output.ledger import is_in_memory
-from pipeline.decisions import decisions_in
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.files.paths import is_seen

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.columns import never_ok
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileWriter, temporary_writer
 from pipeline.classification.job import Reporter
 from pipeline.classification.plan import Plan
@@ -32,7 +33,6 @@ from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_la
 from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more
-from pipeline.decisions import decisions_in
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
 from pipeline.files.paths import CloudPath
@@ -162,7 +162,7 @@ def asked(options: RunOptions) -> tuple[Request, PaidService | None]:
     Raises:
         PipelineError: an option is wrong.
     """
-    models, decisions = {}, decisions_in(options.decisions, warn)
+    models, decisions = {}, decisions_in(options.decisions, warn, options.text_columns)
     if options.models:
         from pipeline.engine.model import opened
 

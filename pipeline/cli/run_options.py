@@ -265,7 +265,8 @@ class RunOptions(PaidOptions, DialectOptions):
         example=0.5,
     )
     decisions: tuple[str, ...] = option(
-        "A file of decisions (see review), which replace codes; repeat it for several.",
+        "A file of decisions, which replace codes: of review, or an output of run with corrected "
+        "codes; repeat it for several.",
         ANSWER,
         type=Names(paths="file"),
         example=["outputs/tenders.classified.csv.decisions.jsonl"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.answers import System
 from pipeline.codes.added import added, added_digest, remove
-from pipeline.codes.normalization import find_code, normalized
+from pipeline.codes.normalization import find_code, normalized, spellings
 from pipeline.codes.shipped import (
     Retired,
     counterparts,
@@ -33,6 +33,7 @@ __all__ = [
     "retired",
     "retirements",
     "shipped",
+    "spellings",
     "titles",
     "titles_by_language",
     "titles_in",

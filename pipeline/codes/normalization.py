@@ -7,10 +7,16 @@ import re
 from pipeline.answers import System
 from pipeline.codes.table import SECTORS, CodeTable, full_code
 
-__all__ = ["find_code", "normalized"]
+__all__ = ["find_code", "normalized", "spellings"]
 
-FRACTION = re.compile(r"(?<=\d)\.0+$")
-"""What pandas appends to whole numbers if their column has empty cells."""
+FRACTION = re.compile(r"(\d+)\.0+", re.ASCII)
+"""What pandas makes of whole numbers if their column has empty cells."""
+
+THOUSANDS = re.compile(r"\d{1,3}(?:([ .,'\u2019\u00a0\u202f])\d{3})(?:\1\d{3})*", re.ASCII)
+"""A whole number as spreadsheets show it."""
+
+EXPONENT = re.compile(r"(\d)E\+(\d\d)", re.ASCII)
+"""What spreadsheets make of the PSC code 7E20."""
 
 CHECKED = re.compile(r"(\d{2,8})\s*-\s*\d(?!\d).*")
 """A CPV code with its check digit, and whatever follows it. It is matched from the start: a search
@@ -27,15 +33,15 @@ FORMS = {
 def normalized(system: System, written: str) -> str | None:
     """Return a code in the form of the tables, whether or not a table has it.
 
-    Removed are surrounding white space, the fraction of ``45233140.0``, a CPV check digit and the
-    hyphens of UNSPSC. Letters become capitals, short CPV and UNSPSC codes get trailing zeros, and
-    31, 32 and 33 become the NAICS sector 31-33. A CPV code of seven digits that ends with a zero
-    gets the leading zero that a spreadsheet removed.
+    Removed are surrounding white space, the fraction of ``45233140.0``, the separators of
+    thousands, a CPV check digit and the hyphens of UNSPSC. Letters become capitals, short CPV and
+    UNSPSC codes get trailing zeros, and 31, 32 and 33 become the NAICS sector 31-33. A CPV code of
+    seven digits that ends with a zero gets the leading zero that a spreadsheet removed.
 
     Returns:
         The code; None for a malformed code.
     """
-    return next(iter(_candidates(system, written)), None)
+    return next(iter(spellings(system, written)), None)
 
 
 def find_code(table: CodeTable, written: str) -> str | None:
@@ -44,12 +50,18 @@ def find_code(table: CodeTable, written: str) -> str | None:
     As `normalized`, but the table decides whether a CPV code of seven digits lacks a leading or a
     trailing zero.
     """
-    return next((code for code in _candidates(table.system, written) if code in table), None)
+    return next((code for code in spellings(table.system, written) if code in table), None)
 
 
-def _candidates(system: System, written: str) -> list[str]:
-    """Return the codes that may be meant, the likeliest first."""
-    short = FRACTION.sub("", written.strip().upper())
+def spellings(system: System, written: str) -> list[str]:
+    """Return the codes that may be meant, the likeliest first; none for a malformed code."""
+    short = written.strip().upper()
+    if whole := FRACTION.fullmatch(short):
+        short = whole[1]
+    elif THOUSANDS.fullmatch(short):
+        short = "".join(filter(str.isdigit, short))
+    if system == "psc":
+        short = EXPONENT.sub(r"\1E\2", short)
     if system == "cpv":
         checked = CHECKED.fullmatch(short)
         short = short if checked is None else checked[1]

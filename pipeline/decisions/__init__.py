@@ -11,7 +11,7 @@ from pipeline.decisions.decision import (
     read_decisions,
     text_key,
 )
-from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, decisions_in, merged
+from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, merged
 
 __all__ = [
     "CODE_COLUMN",
@@ -27,7 +27,6 @@ __all__ = [
     "Key",
     "Verdict",
     "decided",
-    "decisions_in",
     "label_table",
     "merged",
     "read_decisions",

@@ -99,6 +99,11 @@ class Decision:
         return self.system, text_key(self.text)
 
     @property
+    def is_kept(self) -> bool:
+        """Whether the chosen code is the best match that was shown."""
+        return self.code == self.best != ""
+
+    @property
     def outcome(self) -> str:
         """The chosen code, or that none fits, for people."""
         return self.code or "none fits"
@@ -253,23 +258,24 @@ class DecisionFile:
         decisions: its decisions, in the order in which they were made.
         complete: how many bytes its complete lines have.
         torn: whether an incomplete line follows them.
+        notes: what else to tell the user about the file.
     """
 
     path: Path
     sha256: str
     decisions: tuple[Decision, ...]
-    complete: int
-    torn: bool
+    complete: int = 0
+    torn: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def warning(self) -> str | None:
         """What to tell the user about the file; None for nothing."""
-        if not self.torn:
-            return None
-        return (
+        torn = (
             f"The last line of {self.path} is incomplete and is ignored: the program was stopped "
             "while it wrote it. Review that text again."
         )
+        return "\n".join([*self.notes, *([torn] if self.torn else [])]) or None
 
 
 def read_decisions(path: Path) -> DecisionFile:

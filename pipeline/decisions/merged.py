@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from pipeline.answers import System
-from pipeline.decisions.decision import Decision, DecisionFile, Key, read_decisions, text_key
-from pipeline.errors import SettingsError
+from pipeline.decisions.decision import Decision, DecisionFile, Key, text_key
 from pipeline.quoting import command, readable
 
-__all__ = ["NO_DECISIONS", "Conflict", "Decisions", "decisions_in", "merged"]
+__all__ = ["NO_DECISIONS", "Conflict", "Decisions", "merged"]
 
 SHOWN = 5
 """Conflicts that a warning lists."""
@@ -78,28 +75,6 @@ class Decisions:
 
 
 NO_DECISIONS = Decisions()
-
-
-def decisions_in(paths: Any, warn: Callable[[str], None]) -> Decisions:
-    """Read and merge decisions files.
-
-    ``warn`` is told if the files disagree, or the last line of one is incomplete.
-
-    Raises:
-        SettingsError: these are not paths.
-        InputError: a file cannot be read, or a line in it is not a decision.
-    """
-    try:
-        several = [paths] if isinstance(paths, str | Path) else list(paths)
-        files = {str(path): Path(path) for path in several}
-    except TypeError as error:
-        raise SettingsError(
-            f"decisions is {paths!r}.", "decisions must be the path of a file, or a list of paths."
-        ) from error
-    found = merged([read_decisions(path) for path in files.values()])
-    if found.warnings:
-        warn("\n".join(found.warnings))
-    return found
 
 
 def merged(files: Sequence[DecisionFile]) -> Decisions:

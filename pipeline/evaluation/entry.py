@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from pipeline.answers import System
 from pipeline.checks import check_flag
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
-from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
+from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import SOURCE, UNNAMED, labelled
 from pipeline.evaluation.evaluation import Evaluation
@@ -22,7 +23,7 @@ from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings, parse_system
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
@@ -91,11 +92,13 @@ def evaluate(
     shown = display_for(progress)
     check_flag("suspects", suspects)
     references = reference_columns
-    reviewed = decisions_in(decisions, warn_in_python)
+    texts = Settings(text_columns=cast("Any", text_columns)).text_columns
+    kept = None if system is None else parse_system(system)
+    reviewed = decisions_in(decisions, warn_in_python, texts, kept)
     check_given(data, reviewed.files, system)
     settings = EvaluationSettings(
         system=cast("System", system),
-        text_columns=Settings(text_columns=cast("Any", text_columns)).text_columns,
+        text_columns=texts,
         code_column=code_column,
         language_column=language_column,
         sample=sample,

@@ -117,7 +117,7 @@ class Review:
         A decision that names no model says nothing of the code that was shown.
         """
         shown = [each for each in decisions.about(system) if each.model and not each.batch]
-        kept = sum(each.code == each.best != "" for each in shown)
+        kept = sum(each.is_kept for each in shown)
         none_fits = sum(not each.code for each in shown)
         return cls(kept, len(shown) - kept - none_fits, none_fits) if shown else None
 

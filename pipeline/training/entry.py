@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pipeline.checks import check_flag
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
-from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.files.paths import check_kept
@@ -81,7 +81,8 @@ def train(
     shown = display_for(progress)
     folder = _path("output", output)
     check_flag("overwrite", overwrite)
-    reviewed = decisions_in(decisions, warn_in_python)
+    asked = Settings(text_columns=cast("Any", text_columns))
+    reviewed = decisions_in(decisions, warn_in_python, asked.text_columns)
     kept = [("data", data), *(("decisions", path) for path in reviewed.files)]
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
     check_kept({"output": folder}, files)
@@ -91,7 +92,7 @@ def train(
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)
     name = str(data) if isinstance(data, str | PathLike) else "The table"
-    asked, needed = Settings(text_columns=cast("Any", text_columns)), [("code_column", code_column)]
+    needed = [("code_column", code_column)]
     with open_labelled(data, asked, needed, settings.system, csv, excel) as reader:
         return from_history(reader, name, settings, shown, _ignore, reviewed)
 

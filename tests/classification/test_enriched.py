@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.enriched import open_enriched
-from pipeline.decisions import decisions_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.review.queue import Filters, Queue
 from tests.decisions.samples import chose, write

@@ -69,7 +69,7 @@ def test_a_wrong_file_is_an_error_before_anything_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert command("run", table, "--decisions", table) == 2
-    assert "line 1, is not a decision: it is not JSON" in capsys.readouterr().err
+    assert "neither decisions nor columns of codes" in capsys.readouterr().err
     assert not Path("outputs").exists()
 
 

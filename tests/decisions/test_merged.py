@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import Decided, Match
-from pipeline.decisions import Decision, Decisions, decided, decisions_in, text_key
+from pipeline.classification.corrections import decisions_in
+from pipeline.decisions import Decision, Decisions, decided, text_key
 from pipeline.errors import SettingsError
 from pipeline.paid.ledger import text_digest
 from tests.decisions.samples import chose, nothing_fits, write

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.decisions import Decision, decisions_in
+from pipeline.classification.corrections import decisions_in
+from pipeline.decisions import Decision
 from pipeline.errors import InputError
 from tests.decisions.samples import chose, nothing_fits
 

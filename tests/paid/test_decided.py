@@ -6,10 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.classification import job
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.decisions import Decisions, decisions_in
+from pipeline.decisions import Decisions
 from pipeline.paid.purchase import PaidPurchase
 from pipeline.tables import open_reader
 from tests.decisions.samples import chose, nothing_fits, write

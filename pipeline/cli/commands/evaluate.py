@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import System
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
@@ -21,7 +22,7 @@ from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.run_options import PaidOptions, check_no_terms
-from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
+from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
     Embedded,
@@ -130,7 +131,8 @@ def evaluate(**values: Any) -> int:
     kept += [("--api-key-file", options.api_key_file)]
     written = {"--report": options.report, "--suspects": options.suspects}
     check_apart(written, kept, options.ledger)
-    settings = replace(options.evaluation, decisions=decisions_in(options.decisions, warn))
+    decided = decisions_in(options.decisions, warn, options.text_columns, options.system)
+    settings = replace(options.evaluation, decisions=decided)
     if options.report is not None:
         page_file(options.report).check(options.overwrite)
     if options.suspects is not None:

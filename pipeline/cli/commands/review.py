@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipeline.classification.corrections import decision_file
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LocalPath
@@ -21,7 +22,7 @@ from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.report import repeated_run
 from pipeline.cli.service_extra import service_extra
 from pipeline.cli.signals import INTERRUPTED
-from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions
+from pipeline.decisions import DecisionFile, DecisionLog, merged
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated
 from pipeline.quoting import how_many
@@ -53,8 +54,8 @@ FORWARD = """\
     "--merge",
     multiple=True,
     type=LocalPath(path_type=Path),
-    help="Take over the decisions in another person's file, and show you where you disagree; "
-    "repeat it for several.",
+    help="Take over the decisions in another person's file, or the codes corrected in another copy "
+    "of OUTPUT, and show you where you disagree; repeat it for several.",
 )
 @click.option("--reviewer", help="Your name in the decisions.  [default: your user name]")
 @click.option(
@@ -98,7 +99,7 @@ def review(
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-    others = [read_decisions(path) for path in merge]
+    others = [decision_file(path) for path in merge]
     table = open_enriched(output, text_columns, column_prefix)
     place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]

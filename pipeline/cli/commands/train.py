@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from pipeline.answers import System
+from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
-from pipeline.decisions import decisions_in
 from pipeline.tables import naming_all
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
@@ -76,7 +76,7 @@ def train(**values: Any) -> int:
 
 def _trained(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
-    decisions = decisions_in(options.decisions, warn)
+    decisions = decisions_in(options.decisions, warn, options.text_columns)
     settings = TrainingSettings(
         checked_system(options.system, options.history, decisions),
         options.code_column,

@@ -1,0 +1,366 @@
+"""Reads decisions: those of a review, and the output of a run in which a person changed codes."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.answers import System
+from pipeline.classification.manifest import CellMarks
+from pipeline.classification.provenance import MANIFEST, manifest_path, parsed_manifest, part_of
+from pipeline.classification.summary import NOT_FAILED
+from pipeline.codes import find_code, load, retirements, spellings, titles_by_language
+from pipeline.decisions import Decision, DecisionFile, Decisions, merged, read_decisions
+from pipeline.errors import InputError, SettingsError
+from pipeline.files.regular import open_regular, read_text
+from pipeline.quoting import how_many, readable
+from pipeline.settings import TEXT_COLUMNS
+from pipeline.tables import format_of, has_table_suffix, open_reader
+from pipeline.wording import option
+
+if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
+    from pipeline.classification.enriched import EnrichedTable
+
+__all__ = ["decision_file", "decisions_in"]
+
+log = logging.getLogger("pipeline")
+
+SHOWN = 10
+"""Cells that are not understood and are listed."""
+
+SAMPLE = 5_000
+"""Cells that show which run wrote a table."""
+
+CODE_COLUMN = re.compile(r"(.*?)(?:cpv|unspsc|psc|naics)_code", re.DOTALL)
+
+CONFIRMED = ("ok", "decided")
+"""The statuses by which a person says that a code was checked."""
+
+HINT = "Give what tender-pipeline review has written, or an output of run with corrected codes"
+
+
+def decisions_in(
+    paths: Any,
+    warn: Callable[[str], None],
+    text_columns: Sequence[str] = TEXT_COLUMNS,
+    kept: System | None = None,
+) -> Decisions:
+    """Read and merge files of decisions; see `decision_file`.
+
+    ``warn`` is told if the files disagree, or if something in one is not understood.
+
+    Raises:
+        SettingsError: these are not paths.
+        InputError: a file cannot be read, or nothing in it is understood.
+    """
+    try:
+        several = [paths] if isinstance(paths, str | Path) else list(paths)
+        files = {str(path): Path(path) for path in several}
+    except TypeError as error:
+        raise SettingsError(
+            f"decisions is {paths!r}.", "decisions must be the path of a file, or a list of paths."
+        ) from error
+    found = merged([decision_file(path, text_columns, kept) for path in files.values()])
+    if found.warnings:
+        warn("\n".join(found.warnings))
+    return found
+
+
+def decision_file(
+    path: Path, text_columns: Sequence[str] = TEXT_COLUMNS, kept: System | None = None
+) -> DecisionFile:
+    """Read a file of a review, or a table with codes that a person corrected.
+
+    What was changed in a table follows from the marks in the manifest of the run, whatever the
+    order of its rows. Without a manifest, each code counts whose status is not ``review``, or that
+    is beside the title of another one.
+
+    Args:
+        path: the file.
+        text_columns: the text columns of a table whose manifest is missing.
+        kept: the system of which unchanged codes count as well, as kept by a person; None for none.
+
+    Raises:
+        InputError: the file cannot be read, or nothing in it is understood.
+    """
+    if not _is_table(path):
+        return read_decisions(path)
+    return _open(path, text_columns, kept).read()
+
+
+def _is_table(path: Path) -> bool:
+    """Return whether a file is a table; JSON Lines may also be the decisions of a review."""
+    if not has_table_suffix(path):
+        return False
+    if not has_table_suffix(path, "jsonl"):
+        return True
+    try:
+        with open_regular(path) as file:
+            return b'_code"' in file.readline(1 << 20)
+    except OSError:
+        return False  # which reading the decisions reports
+
+
+def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corrections:
+    """Open a table, with the marks of the run that wrote it if they are found.
+
+    A person may have saved the table under another name, or elsewhere. So beside the manifest of
+    its own name, those in the same folder and in the one of outputs are tried: the run had at least
+    half of the texts, and the most cells as they are, and was the first of several such runs. It
+    did not use the table itself.
+    """
+    from pipeline.classification.enriched import open_enriched
+
+    folders = dict.fromkeys([path.parent, Path("outputs")])
+    others = (each for folder in folders for each in sorted(folder.glob(f"*{MANIFEST}")))
+    candidates: list[tuple[int, str, _Corrections]] = []
+    for place in dict.fromkeys([manifest_path(path), *others]):
+        try:
+            manifest = parsed_manifest(read_text(place))
+            if not (marks := CellMarks(manifest.get("marks"))):
+                continue
+            files = part_of(manifest, "files") | {"output_format": format_of(path)}
+            table = open_enriched(path, manifest=manifest | {"files": files}, needed=("code",))
+            found = _Corrections(table, marks, str(place), kept)
+            decided = part_of(part_of(manifest, "settings"), "decisions").values()
+            used_it = table.reader.opened_fingerprint in decided
+            unchanged = None if used_it else found.unchanged_cells()
+        except (OSError, ValueError, InputError, SettingsError):
+            continue
+        if unchanged is not None:
+            if place == manifest_path(path):
+                return found
+            candidates.append((-unchanged, str(manifest.get("finished")), found))
+    if candidates:
+        return min(candidates, key=lambda each: each[:2])[2]
+    table = open_enriched(path, text_columns, _prefix(path), manifest={}, needed=("code",))
+    return _Corrections(table, CellMarks(), "", kept)
+
+
+def _prefix(path: Path) -> str:
+    """Return the prefix of the code columns of a table.
+
+    Raises:
+        InputError: there are none.
+    """
+    names = open_reader(path, ()).schema.names
+    found = [match[1] for name in names if (match := CODE_COLUMN.fullmatch(name))]
+    if not found:
+        raise InputError(
+            f"{path} has neither decisions nor columns of codes, such as cpv_code.",
+            f"{HINT}: {option('decisions', 'FILE')}.",
+        )
+    return min(found, key=len)
+
+
+class _Cell(NamedTuple):
+    """The cells of one system in a row, as texts without white space around them."""
+
+    system: System
+    text: str
+    code: str
+    title: str
+    confidence: str
+    status: str
+
+
+@dataclass
+class _Corrections:
+    """The decisions that the rows of a table are."""
+
+    table: EnrichedTable
+    marks: CellMarks
+    compared: str
+    kept: System | None
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    found: dict[tuple[System, str], tuple[int, Decision]] = field(default_factory=dict)
+    unchanged: dict[str, Decision] = field(default_factory=dict)
+
+    def unchanged_cells(self) -> int | None:
+        """Count them among the first rows; None if the run did not have half of the texts."""
+        cells = [cell for _, cell in islice(self._cells(), SAMPLE)]
+        seen = [cell for cell in cells if self.marks.has(cell.text)]
+        if 2 * len(seen) < len(cells) or not cells:
+            return None
+        return sum(self._had(cell, cell.status) for cell in seen)
+
+    def read(self) -> DecisionFile:
+        """Read the table.
+
+        Raises:
+            InputError: no code that a person wrote is understood.
+        """
+        table, disputed = self.table, set[tuple[System, str]]()
+        changed_at = datetime.fromtimestamp(table.path.stat().st_mtime, UTC)
+        self._at = changed_at.isoformat(timespec="milliseconds")
+        self._model = table.model or ("a run" if self._has("status") else "")
+        for row, cell in self._cells():
+            made = self._decision(row, cell)
+            key = (cell.system, cell.text)
+            if made is None:
+                continue
+            before, first = self.found.setdefault(key, (row, made))
+            if first.is_kept and not made.is_kept:  # another row with the text was left as it was
+                self.found[key] = row, made
+            elif first.code != made.code and first.is_kept == made.is_kept:
+                self._complain(row, cell, f"{made.outcome}, but {first.outcome} in row {before}")
+                disputed.add(key)
+        decisions = [each for key, (_, each) in self.found.items() if key not in disputed]
+        if self.wrong and not decisions:
+            raise InputError(f"No code in {table.path} is understood:{self._listed()}", f"{HINT}.")
+        self._report()
+        taken = {text for system, text in self.found if system == self.kept}
+        left = [each for text, each in self.unchanged.items() if text not in taken]
+        sha256 = table.reader.opened_fingerprint
+        return DecisionFile(table.path, sha256, (*decisions, *left), notes=tuple(self._notes()))
+
+    def _has(self, part: str) -> bool:
+        prefix, names = self.table.prefix, self.table.names
+        return any(f"{prefix}{each}_{part}" in names for each in self.table.systems)
+
+    def _cells(self) -> Iterator[tuple[int, _Cell]]:
+        row = self.table.reader.first_row
+        for batch in self.table.reader.batches():
+            columns = batch.to_arrow()
+            for system in self.table.systems:
+                parts = [self._values(columns, system, part) for part in _Cell._fields[2:]]
+                for at, (text, *cells) in enumerate(zip(batch.texts, *parts, strict=True), row):
+                    if text:
+                        yield at, _Cell(system, text, *cells)
+            row += len(batch.texts)
+
+    def _values(self, columns: pa.RecordBatch, system: System, part: str) -> Sequence[str]:
+        name = f"{self.table.prefix}{system}_{part}"
+        if name not in self.table.names:
+            return [""] * columns.num_rows
+        return [*map(_as_text, columns.column(self.table.names.index(name)).to_pylist())]
+
+    def _decision(self, row: int, cell: _Cell) -> Decision | None:
+        """Return what a person decided in a row, and count it; None for nothing."""
+        kind = self._by_marks(cell) if self.marks.has(cell.text) else self._by_itself(cell)
+        code = _understood(cell.system, cell.code) if cell.code else ""
+        if kind == "unchanged" or (kind == "other text" and not cell.code):
+            if cell.code or cell.status:
+                self.counts[kind] += 1
+            if self.kept == cell.system and code:
+                self.unchanged[cell.text] = self._made(cell, code, code)
+            return None
+        if code is None:
+            self._complain(row, cell, f"not a code of {cell.system}")
+        elif kind != "other text":
+            self.counts[kind if code else "emptied"] += 1
+            return self._made(cell, code, code if kind != "changed" else "")
+        else:
+            self.counts[kind] += 1
+        return None
+
+    def _by_marks(self, cell: _Cell) -> str:
+        """Return what was done to cells beside a text that the run had."""
+        if self._had(cell, cell.status):
+            return "unchanged"
+        if any(self._had(cell, status) for status in (*NOT_FAILED, "failed")):
+            return "confirmed" if cell.status in CONFIRMED else "unchanged"
+        return "changed"
+
+    def _had(self, cell: _Cell, status: str) -> bool:
+        """Return whether the run wrote this code with a status."""
+        written = (cell.code, *spellings(cell.system, cell.code))
+        return any(self.marks.has(cell.text, cell.system, code, status) for code in written)
+
+    def _by_itself(self, cell: _Cell) -> str:
+        """Return what was done to cells, if only they themselves can tell."""
+        with_code = cell.status in ("review", *CONFIRMED)
+        if not cell.code:
+            return "changed" if with_code and not self.marks else "unchanged"
+        index = _codes_by_title(cell.system)
+        known = index.get(cell.title)
+        if known and not known.intersection(spellings(cell.system, cell.code)):
+            return "changed"
+        if self.marks:
+            return "other text" if cell.confidence else "changed"
+        return "unchanged" if cell.status == "review" else "given"
+
+    def _made(self, cell: _Cell, code: str, best: str) -> Decision:
+        return Decision(
+            system=cell.system,
+            text=cell.text,
+            choice="code" if code else "none",
+            by=self.table.path.name,
+            at=self._at,
+            code=code,
+            title=load(cell.system).titles.get(code, ""),
+            model=self._model,
+            best=best,
+        )
+
+    def _complain(self, row: int, cell: _Cell, what: str) -> None:
+        column = f"{self.table.prefix}{cell.system}_code"
+        self.wrong.append(f"\n  row {row}, {column} {readable(cell.code)!r}: {what}")
+
+    def _listed(self) -> str:
+        more = len(self.wrong) - SHOWN
+        return "".join(self.wrong[:SHOWN]) + (f"\n  and {more:,} more" if more > 0 else "")
+
+    def _report(self) -> None:
+        counts = ", ".join(f"{rows:,} {kind}" for kind, rows in self.counts.items())
+        beside = f" (compared with {self.compared})" if self.compared else ""
+        log.info("%s: codes: %s%s", self.table.path, counts or "none", beside)
+
+    def _notes(self) -> Iterator[str]:
+        path, others = self.table.path, self.counts["other text"]
+        if self.wrong:
+            what = how_many(len(self.wrong), "code")
+            yield f"{path}: {what} not understood, and not used:{self._listed()}"
+        if others:
+            yield (
+                f"{path}: the run did not see the texts of {how_many(others, 'code')}, which are "
+                "not used. Keep the texts as they are, and a CSV file in UTF-8."
+            )
+        if self.unchanged:
+            yield (
+                f"{path}: {how_many(len(self.unchanged), 'code')} that nobody changed count as "
+                "kept. Delete the rows that nobody looked at."
+            )
+        if not self.compared:
+            yield (
+                f"{path}: no manifest shows what was changed, so every code counts as a person's "
+                "whose status is not review, or that is beside another code's title. Keep the "
+                f"file in the folder of the run's output, whose name ends in {MANIFEST}."
+            )
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value).strip()
+
+
+def _understood(system: System, written: str) -> str | None:
+    """Return the code that a person means; None if there is no such code.
+
+    The shipped UNSPSC table has the common codes only, and models learn retired ones.
+    """
+    if code := find_code(load(system), written):
+        return code
+    meant = spellings(system, written)
+    return next((each for each in meant if system == "unspsc" or each in retirements(system)), None)
+
+
+@cache
+def _codes_by_title(system: System) -> Mapping[str, set[str]]:
+    table, found = load(system), defaultdict[str, set[str]](set)
+    for titles in titles_by_language(table):
+        for code, title in zip(table.titles, titles, strict=True):
+            found[title].add(code)
+    return found
