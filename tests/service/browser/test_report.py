@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -61,6 +63,19 @@ def test_the_counts_of_a_usual_run_fit_on_a_phone(context: BrowserContext, tmp_p
     table = page.locator("section[aria-labelledby=worth] .scroll")
     assert "none\nno text" in table.inner_text().replace("\t", "\n")
     assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+    context.close()
+
+
+def test_the_report_of_the_sample_takes_three_pages(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    sample = Path(__file__).parents[3] / "sample_inputs" / "tenders.csv"
+    arguments = ("run", str(sample), "--output", "o.csv", "--report", "report.html")
+    subprocess.run([sys.executable, "-m", "pipeline", *arguments], cwd=tmp_path, check=True)
+    page = watched(context)
+    page.goto((tmp_path / "report.html").as_uri())
+    for paper in ("A4", "Letter"):
+        assert page.pdf(format=paper).count(b"/Type /Page\n") == 3
     context.close()
 
 
