@@ -16,8 +16,8 @@ from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
-from pipeline.service.errors import UnavailableError
-from pipeline.service.http.exception_handlers import answer_failures
+from pipeline.service.errors import INTERNAL_ERROR
+from pipeline.service.http.exception_handlers import answer_failures, envelope
 from pipeline.service.http.logs import AccessLog
 from pipeline.service.http.messages import (
     ENDPOINTS,
@@ -33,8 +33,7 @@ from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
 from pipeline.service.reconcile import AnyOrigin, reconcile_routes
-from pipeline.service.spec.openapi import described
-from pipeline.service.spec.terms import Terms
+from pipeline.service.spec import Terms, describe_api
 from pipeline.service.web import error_page, routes
 
 __all__ = ["create_app", "engine_matchers"]
@@ -103,14 +102,14 @@ def _health(accounts: Accounts) -> Callable[[Request], Awaitable[Response]]:
             await run_in_threadpool(accounts.check)
         except sqlite3.Error as error:
             log.error("the accounts cannot be used", exc_info=error)
-            raise UnavailableError("The accounts cannot be used. See the log.") from error
+            return envelope(503, INTERNAL_ERROR, "The accounts cannot be used. See the log.")
         return JSONResponse({"status": "ok"})
 
     return health
 
 
 def _openapi(terms: Terms) -> Callable[[Request], Awaitable[Response]]:
-    document = described(terms)
+    document = describe_api(terms)
 
     async def openapi(_: Request) -> Response:
         return Response(document, media_type=JSON)

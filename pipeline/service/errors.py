@@ -1,17 +1,17 @@
 """The errors that the service answers with.
 
-RefusedError
+RefusedError                   500: the service failed at this call
 ├── ValidationError            400 and other 4xx: the request is not valid
 ├── UnauthorizedError          401: the key is unknown or revoked
 ├── InsufficientBalanceError   402: the balance does not cover the price
-├── RateLimitError             429: too many requests
-└── UnavailableError           503: the service cannot answer now
+└── RateLimitError             429: too many requests
 
 Any other exception becomes `INTERNAL_ERROR`, 500.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "RateLimitError",
     "RefusedError",
     "UnauthorizedError",
-    "UnavailableError",
     "ValidationError",
 ]
 
@@ -41,13 +40,12 @@ class RefusedError(Exception):
         headers: further headers of the response.
     """
 
-    status: int
-    error: str
+    status = 500
+    error = INTERNAL_ERROR
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.headers: dict[str, str] = {}
+        self.message, self.headers = message, headers or {}
 
 
 class ValidationError(RefusedError):
@@ -65,10 +63,6 @@ class UnauthorizedError(RefusedError):
 
     status = 401
     error = "UNAUTHORIZED"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.headers = {"WWW-Authenticate": SCHEME}  # RFC 9110, 15.5.2, asks for it
 
 
 class InsufficientBalanceError(RefusedError):
@@ -90,14 +84,6 @@ class RateLimitError(RefusedError):
     error = "RATE_LIMIT_EXCEEDED"
 
     def __init__(self, message: str, wait: float) -> None:
-        seconds = max(1, ceil(wait))
-        self.reason, self.wait = message, seconds
-        super().__init__(f"{message} Wait {seconds} s before the next request.")
-        self.headers = {"Retry-After": str(seconds)}
-
-
-class UnavailableError(RefusedError):
-    """The service cannot answer at the moment."""
-
-    status = 503
-    error = INTERNAL_ERROR
+        self.reason, self.wait = message, max(1, ceil(wait))
+        text = f"{message} Wait {self.wait} s before the next request."
+        super().__init__(text, {"Retry-After": str(self.wait)})

@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from threading import Lock
 
 from pipeline.rate import Rate
 
-__all__ = ["SlidingWindow", "network_of"]
+__all__ = ["SlidingWindow", "network_of", "parse_address"]
 
 SOON = 0.001
 """Seconds to wait when a window ends this very moment."""
+
+KNOWN_ADDRESSES = 1_000
+"""How many addresses of clients are not parsed again."""
 
 NETWORK_BITS = 64
 """Bits of an IPv6 address that name a household or office (RFC 6177 assigns no less)."""
@@ -75,14 +79,18 @@ def network_of(address: str) -> str:
     Whoever has an IPv6 address has 2**64 of them, so they count together. Anything that is not an
     address, which a proxy may pass on, is one and the same caller.
     """
+    parsed = parse_address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Address(int(parsed) >> NETWORK_BITS << NETWORK_BITS))
+    return "" if parsed is None else str(parsed)
+
+
+@lru_cache(KNOWN_ADDRESSES)
+def parse_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address; None for anything else. An IPv4 one may be mapped to IPv6."""
     try:
-        parsed = ip_address(address)
+        parsed = ip_address(text)
     except ValueError:
-        return ""
-    match parsed:
-        case IPv6Address(ipv4_mapped=IPv4Address() as mapped):
-            return str(mapped)
-        case IPv6Address():
-            return str(IPv6Address(int(parsed) >> NETWORK_BITS << NETWORK_BITS))
-        case IPv4Address():
-            return str(parsed)
+        return None
+    mapped: IPv4Address | None = getattr(parsed, "ipv4_mapped", None)
+    return mapped or parsed

@@ -22,7 +22,7 @@ from generated.python_api import docstring
 from pipeline import errors
 from pipeline.cli.app import COMMANDS
 from pipeline.paid.ledger.schema import SCHEMA
-from pipeline.service.spec.terms import FAILURES
+from pipeline.service.spec import FAILURES
 from pipeline.settings import Settings
 from tests.docs.pages import DOCUMENTS, names
 

@@ -28,7 +28,7 @@ from pipeline.classification.summary import Summary
 from pipeline.paid.purchase import PaidPurchase
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
-from pipeline.service.accounts import Accounts, Opened
+from pipeline.service.accounts import Accounts, NewKey
 from pipeline.service.app import create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
@@ -123,7 +123,7 @@ class Service:
     """The service under test: where it is, who pays, what it was asked."""
 
     accounts: Accounts
-    account: Opened
+    account: NewKey
     asked: list[tuple[System, str]] = field(default_factory=list)
 
     def app(self, **options: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.service.spec.terms import FAILURES
+from pipeline.service.spec import FAILURES
 
 TESTS = Path(__file__).parents[1]
 

@@ -127,7 +127,7 @@ def test_a_call_under_way_is_answered_before_the_service_stops(
             with caller.makefile("rb") as answer:
                 received = answer.read()
         assert received.startswith(b"HTTP/1.1 200 ")
-        assert b'"metadata": {"cost": {"apiCost": 0}}}' in received
+        assert b'"metadata":{"cost":{"apiCost":0}}}' in received
         server.ended()
     assert server.process.returncode == 0
     assert [line["message"] for line in server.lines()] == ["request"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from generated.markdown import code, first_paragraph, table
 from pipeline import errors as module
 from pipeline.errors import PipelineError
-from pipeline.service.spec.terms import FAILURES
+from pipeline.service.spec import FAILURES
 
 __all__ = ["errors", "service_errors"]
 

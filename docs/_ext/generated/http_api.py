@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, cast
@@ -12,8 +12,7 @@ import msgspec
 
 from generated.markdown import block, code, table
 from pipeline.service.http.messages import write_json
-from pipeline.service.spec.openapi import described
-from pipeline.service.spec.terms import Terms
+from pipeline.service.spec import Terms, describe_api, fields_of
 
 __all__ = ["description", "examples", "fields", "paths"]
 
@@ -32,7 +31,7 @@ FORMS = {"Detailed": "Response, `detailed` form", "Compact": "Response, `compact
 @cache
 def description() -> dict[str, Any]:
     """Return the description of a deployment that answers in both forms."""
-    return cast("dict[str, Any]", json.loads(described(Terms("mixed")), parse_float=Decimal))
+    return cast("dict[str, Any]", json.loads(describe_api(Terms("mixed")), parse_float=Decimal))
 
 
 def paths() -> str:
@@ -69,21 +68,9 @@ def examples() -> str:
 def _fields(name: str) -> str:
     rows = [
         [code(place), _type(schema), schema.get("description", "")]
-        for place, schema in _properties(description()["components"]["schemas"][name], "")
+        for place, schema in fields_of(description()["components"]["schemas"][name])
     ]
     return table(["field", "type", "meaning"], rows)
-
-
-def _properties(model: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the fields of an object and of the objects in it, each with its place."""
-    for field, schema in model["properties"].items():
-        listed = schema.get("type") == "array"
-        inner = schema["items"] if listed else schema
-        here = f"{place}{field}{'[]' if listed else ''}"
-        if "properties" not in inner or listed:
-            yield here, schema
-        if "properties" in inner:
-            yield from _properties(inner, f"{here}.")
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from pipeline.service.accounts.accounts import (
     STARTING_BALANCE,
     Account,
     Accounts,
-    Opened,
     canonical_email,
 )
 from pipeline.service.accounts.database import FILE, row_number
@@ -23,7 +22,6 @@ __all__ = [
     "Entry",
     "Holder",
     "NewKey",
-    "Opened",
     "Passwords",
     "canonical_email",
     "check_amount",

@@ -18,10 +18,17 @@ from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.database import FILE, SCHEMA, VERSION, Database, row_number
-from pipeline.service.accounts.keys import Keys, Passwords, Sessions, delete_sessions, insert_key
+from pipeline.service.accounts.keys import (
+    Keys,
+    NewKey,
+    Passwords,
+    Sessions,
+    delete_sessions,
+    insert_key,
+)
 from pipeline.service.accounts.statement import Statement, insert_opening
 
-__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "canonical_email"]
+__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "canonical_email"]
 
 STARTING_BALANCE = Decimal("5.00")
 """The balance of a new account, US dollars."""
@@ -31,14 +38,6 @@ FIRST_KEY = "first key"
 
 LONGEST_EMAIL = 1000
 """Characters before normalisation; a stored address has at most 254."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A new account: its number, and its API key, which is not stored and cannot be shown again."""
-
-    account_id: int
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +85,12 @@ class Accounts:
         """
         self._database.check()
 
-    def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:
+    def open(self, balance: Decimal = STARTING_BALANCE) -> NewKey:
         """Open an account with a balance and a key, and without a login."""
         now = self._clock()
         with self._database.writing() as connection:
             account = _insert(connection, now, balance)
-            return Opened(account, insert_key(connection, account, FIRST_KEY, now).key)
+            return insert_key(connection, account, FIRST_KEY, now)
 
     def sign_up(self, email: str, password: str, balance: Decimal = STARTING_BALANCE) -> int:
         """Open an account with a login and without a key; return its number.

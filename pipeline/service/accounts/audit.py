@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 
@@ -35,8 +34,6 @@ FOREIGN_KEYS = """
 
 LONGEST = 40
 """Characters of an amount; real ones are shorter."""
-
-NO_AMOUNT = Decimal("NaN")
 
 DAMAGED = "the file is damaged: "
 
@@ -89,63 +86,55 @@ class Audit:
                 yield f"account {account}: {problem}"
 
     def _of_account(self, account: int, balance: str) -> Iterator[str]:
-        books = _Totals()
+        count, summed, left = 0, ZERO, ZERO
+        used: dict[tuple[str, str], tuple[int, Decimal]] = {}
         query = (
             "SELECT entry_id, at, kind, amount_usd, balance_usd, system FROM entries "
             "WHERE account_id = ? ORDER BY entry_id"
         )
-        for number, at, kind, amount, after, system in self._connection.execute(query, (account,)):
-            for problem in books.take(at, kind, _amount(amount), _amount(after), system):
-                yield f"entry {number} {problem}"
-        if not books.entries:
+        for entry, at, kind, changed, stated, system in self._connection.execute(query, (account,)):
+            count += 1
+            amount, after = _amount(changed), _amount(stated)
+            if amount is None or after is None:
+                yield f"entry {entry} has an invalid amount"
+                continue
+            for problem in _problems(kind, count == 1, amount, after, total([left, amount])):
+                yield f"entry {entry} {problem}"
+            summed, left = total([summed, amount]), after
+            if kind == "charge":
+                day = datetime.fromtimestamp(at, UTC).date().isoformat()
+                calls, usd = used.get((day, system), (0, ZERO))
+                used[day, system] = calls + 1, total([usd, -amount])
+        if not count:
             yield "the opening entry is missing"
-        if _amount(balance) != books.sum:
-            yield f"the balance is {balance} USD, but the entries sum to {plain(books.sum)} USD"
+        if _amount(balance) != summed:
+            yield f"the balance is {balance} USD, but the entries sum to {plain(summed)} USD"
         query = "SELECT day, system, calls, usd FROM daily_use WHERE account_id = ?"
         rows = self._connection.execute(query, (account,))
-        stated = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
-        for day, system in sorted(stated.keys() | books.used.keys()):
-            if stated.get((day, system)) != books.used.get((day, system)):
+        totals = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
+        for day, system in sorted(totals.keys() | used.keys()):
+            if totals.get((day, system)) != used.get((day, system)):
                 yield f"the total of {system} calls on {day} is wrong"
 
 
-@dataclass(slots=True)
-class _Totals:
-    """The sums of the entries of one account, and the balance that the last of them states."""
-
-    entries: int = 0
-    sum: Decimal = ZERO
-    balance: Decimal = ZERO
-    used: dict[tuple[str, str], tuple[int, Decimal]] = field(default_factory=dict)
-
-    def take(
-        self, at: float, kind: str, amount: Decimal | None, after: Decimal | None, system: str
-    ) -> Iterator[str]:
-        """Add an entry, and describe what is wrong with it."""
-        self.entries += 1
-        if amount is None or after is None:
-            yield "has an invalid amount"
-            return
-        if (kind == "opening") != (self.entries == 1):
-            yield f"is entry {self.entries} of the account, but of the kind {kind}"
-        if amount > 0 if kind == "charge" else amount < 0:
-            yield f"is of the kind {kind}, but changes the balance by {plain(amount)} USD"
-        expected = total([self.balance, amount])
-        if after != expected:
-            yield f"states a balance of {plain(after)} USD instead of {plain(expected)} USD"
-        if after < 0:
-            yield f"states a negative balance of {plain(after)} USD"
-        self.sum, self.balance = total([self.sum, amount]), after
-        if kind == "charge":
-            day = datetime.fromtimestamp(at, UTC).date().isoformat()
-            calls, usd = self.used.get((day, system), (0, ZERO))
-            self.used[day, system] = calls + 1, total([usd, -amount])
+def _problems(
+    kind: str, is_first: bool, amount: Decimal, after: Decimal, expected: Decimal
+) -> Iterator[str]:
+    """Describe what is wrong with an entry that should leave the expected balance."""
+    if (kind == "opening") != is_first:
+        yield f"is {'' if is_first else 'not '}the first of the account, but of the kind {kind}"
+    if amount > 0 if kind == "charge" else amount < 0:
+        yield f"is of the kind {kind}, but changes the balance by {plain(amount)} USD"
+    if after != expected:
+        yield f"states a balance of {plain(after)} USD instead of {plain(expected)} USD"
+    if after < 0:
+        yield f"states a negative balance of {plain(after)} USD"
 
 
 def _amount(text: object) -> Decimal | None:
     """Return an amount of money; None if it is not valid, or too long to be added exactly."""
     try:
-        amount = Decimal(text) if isinstance(text, str) and len(text) <= LONGEST else NO_AMOUNT
+        amount = Decimal(text) if isinstance(text, str) and len(text) <= LONGEST else None
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() else None
+    return amount if amount is not None and amount.is_finite() else None

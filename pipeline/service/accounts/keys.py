@@ -151,8 +151,9 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A new key: its number, and the key itself, which is not stored and cannot be shown again."""
+    """A new key of an account, with the secret, which is not stored and cannot be shown again."""
 
+    account_id: int
     key_id: int
     key: str
 
@@ -235,7 +236,7 @@ def insert_key(connection: sqlite3.Connection, account: int, name: str, now: flo
         "INSERT INTO api_keys (key_hash, account_id, name, hint, made_at) VALUES (?, ?, ?, ?, ?)",
         (hashed(key), account, name, key[:HINT], now),
     )
-    return NewKey(int(cursor.lastrowid or 0), key)
+    return NewKey(account, int(cursor.lastrowid or 0), key)
 
 
 def _revoke(connection: sqlite3.Connection, account: int, key_id: int, now: float) -> bool:

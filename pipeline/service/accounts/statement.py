@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from io import StringIO
-from typing import Any, Literal
+from itertools import chain, islice
+from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
@@ -26,7 +27,6 @@ __all__ = [
     "Due",
     "Entry",
     "Statement",
-    "charge_all",
     "check_amount",
     "insert_opening",
     "statement_csv",
@@ -41,81 +41,6 @@ class Due:
     key_id: int | None
     system: System
     price_usd: Decimal
-
-
-def charge_all(
-    connection: sqlite3.Connection, requests: Sequence[Sequence[Due]], now: float
-) -> list[bool]:
-    """Charge requests in order, within a transaction; return whether each was covered.
-
-    The calls of a request are charged all together or not at all; one account pays for them.
-    """
-    balances = {due.account_id: ZERO for dues in requests for due in dues}
-    for account in balances:
-        balances[account] = _balance(connection, account)
-    covered: list[bool] = []
-    entries: list[tuple[object, ...]] = []
-    for dues in requests:
-        left = total([balances[dues[0].account_id], *(-due.price_usd for due in dues)])
-        covered.append(left >= ZERO)
-        if left >= ZERO:
-            entries += _entries(dues, balances[dues[0].account_id], now)
-            balances[dues[0].account_id] = left
-    _write(connection, entries, balances)
-    paid = [due for dues, was in zip(requests, covered, strict=True) if was for due in dues]
-    _count_use(connection, paid, datetime.fromtimestamp(now, UTC).date().isoformat())
-    keys = {due.key_id for due in paid if due.key_id is not None}
-    connection.executemany(
-        "UPDATE api_keys SET used_at = ? WHERE key_id = ?", [(now, key) for key in keys]
-    )
-    return covered
-
-
-def _entries(dues: Sequence[Due], balance: Decimal, now: float) -> Iterator[tuple[object, ...]]:
-    for due in dues:
-        balance = total([balance, -due.price_usd])
-        price = plain(-due.price_usd)
-        yield due.account_id, now, price, plain(balance), due.system, due.key_id
-
-
-def _balance(connection: sqlite3.Connection, account: int) -> Decimal:
-    (usd,) = connection.execute(
-        "SELECT balance_usd FROM accounts WHERE account_id = ?", (account,)
-    ).fetchone()
-    return Decimal(usd)
-
-
-def _write(
-    connection: sqlite3.Connection,
-    entries: Iterable[tuple[object, ...]],
-    balances: dict[int, Decimal],
-) -> None:
-    connection.executemany(
-        "INSERT INTO entries (account_id, at, kind, amount_usd, balance_usd, system, key_id, note) "
-        "VALUES (?, ?, 'charge', ?, ?, ?, ?, '')",
-        entries,
-    )
-    connection.executemany(
-        "UPDATE accounts SET balance_usd = ? WHERE account_id = ?",
-        [(plain(left), account) for account, left in balances.items()],
-    )
-
-
-def _count_use(connection: sqlite3.Connection, paid: Sequence[Due], day: str) -> None:
-    prices: dict[tuple[int, System], list[Decimal]] = {}
-    for due in paid:
-        prices.setdefault((due.account_id, due.system), []).append(due.price_usd)
-    for (account, system), usd in prices.items():
-        found = connection.execute(
-            "SELECT usd FROM daily_use WHERE account_id = ? AND day = ? AND system = ?",
-            (account, day, system),
-        ).fetchone()
-        before = Decimal(found[0]) if found else ZERO
-        connection.execute(
-            "INSERT INTO daily_use VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
-            "SET calls = calls + excluded.calls, usd = excluded.usd",
-            (account, day, system, len(usd), plain(total([before, *usd]))),
-        )
 
 
 Kind = Literal["opening", "top-up", "charge"]
@@ -173,12 +98,29 @@ class Statement:
         self._clock = clock
 
     def charge(self, requests: Sequence[Sequence[Due]]) -> list[bool]:
-        """Charge requests of one or more calls; return whether each was covered.
+        """Charge requests of one or more calls, in order; return whether each was covered.
 
         The calls of a request are charged all together or not at all; one account pays for them.
         """
         with self._database.writing() as connection:
-            return charge_all(connection, requests, self._clock())
+            now = self._clock()
+            balances = {due.account_id: ZERO for dues in requests for due in dues}
+            for account in balances:
+                balances[account] = _balance(connection, account)
+            covered: list[bool] = []
+            paid: list[Due] = []
+            rows: list[Row] = []
+            for dues in requests:
+                account = dues[0].account_id
+                left = total([balances[account], *(-due.price_usd for due in dues)])
+                covered.append(left >= ZERO)
+                if left >= ZERO:
+                    rows += _charges(dues, balances[account], now)
+                    paid += dues
+                    balances[account] = left
+            _write(connection, rows)
+            _count_use(connection, paid, now)
+            return covered
 
     def top_up(self, account: int, usd: Decimal, note: str = "") -> Decimal:
         """Add to a balance, with a note for the statement; return the new one.
@@ -187,18 +129,15 @@ class Statement:
             SettingsError: the amount or the note is not valid.
         """
         check_amount(usd)
-        note = _checked(note)
-        with self._database.writing() as connection:
-            (left,) = connection.execute(
-                "SELECT balance_usd FROM accounts WHERE account_id = ?", (account,)
-            ).fetchone()
-            balance = total([Decimal(left), usd])
-            connection.execute(
-                "UPDATE accounts SET balance_usd = ? WHERE account_id = ?",
-                (plain(balance), account),
+        note = " ".join(note.split())
+        if len(note) > LONGEST_NOTE:
+            raise SettingsError(
+                f"The note has {len(note):,} characters.", f"Shorten it to {LONGEST_NOTE}."
             )
-            values = (account, self._clock(), "top-up", plain(usd), plain(balance), note)
-            _insert(connection, *values)
+        with self._database.writing() as connection:
+            balance = total([_balance(connection, account), usd])
+            row = (account, self._clock(), "top-up", plain(usd), plain(balance), None, None, note)
+            _write(connection, [row])
             return balance
 
     def entries(
@@ -255,14 +194,61 @@ def insert_opening(
     connection: sqlite3.Connection, account: int, balance: Decimal, now: float
 ) -> None:
     """Record the opening balance, within a transaction."""
-    _insert(connection, account, now, "opening", plain(balance), plain(balance), "")
+    usd = plain(balance)
+    _write(connection, [(account, now, "opening", usd, usd, None, None, "")])
 
 
-def _insert(connection: sqlite3.Connection, *values: object) -> None:
-    connection.execute(
-        "INSERT INTO entries (account_id, at, kind, amount_usd, balance_usd, note) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        values,
+Row: TypeAlias = tuple[int, float, Kind, str, str, System | None, int | None, str]
+"""The columns of an entry but for its number."""
+
+
+def _balance(connection: sqlite3.Connection, account: int) -> Decimal:
+    (usd,) = connection.execute(
+        "SELECT balance_usd FROM accounts WHERE account_id = ?", (account,)
+    ).fetchone()
+    return Decimal(usd)
+
+
+def _charges(dues: Sequence[Due], balance: Decimal, now: float) -> Iterator[Row]:
+    for due in dues:
+        balance = total([balance, -due.price_usd])
+        price = plain(-due.price_usd)
+        yield due.account_id, now, "charge", price, plain(balance), due.system, due.key_id, ""
+
+
+def _write(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Write entries and the balances after them."""
+    connection.executemany(
+        "INSERT INTO entries (account_id, at, kind, amount_usd, balance_usd, system, key_id, note) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+    balances = {account: balance for account, _, _, _, balance, *_ in rows}
+    connection.executemany(
+        "UPDATE accounts SET balance_usd = ? WHERE account_id = ?",
+        [(balance, account) for account, balance in balances.items()],
+    )
+
+
+def _count_use(connection: sqlite3.Connection, paid: Sequence[Due], now: float) -> None:
+    """Add charges to the totals of their day, and note when their keys were used."""
+    day = datetime.fromtimestamp(now, UTC).date().isoformat()
+    prices: dict[tuple[int, str, System], list[Decimal]] = {}
+    for due in paid:
+        prices.setdefault((due.account_id, day, due.system), []).append(due.price_usd)
+    for total_of, usd in prices.items():
+        found = connection.execute(
+            "SELECT usd FROM daily_use WHERE account_id = ? AND day = ? AND system = ?", total_of
+        ).fetchone()
+        before = Decimal(found[0]) if found else ZERO
+        connection.execute(
+            "INSERT INTO daily_use VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET calls = calls + excluded.calls, usd = excluded.usd",
+            (*total_of, len(usd), plain(total([before, *usd]))),
+        )
+    connection.executemany(
+        "UPDATE api_keys SET used_at = ? WHERE key_id = ?",
+        [(now, key) for key in {due.key_id for due in paid} if key is not None],
     )
 
 
@@ -279,15 +265,6 @@ def check_amount(usd: Decimal) -> None:
         )
     if usd % FINEST_USD:
         raise SettingsError(f"{usd:f} USD has more than 7 decimal places.", "Round it to 7.")
-
-
-def _checked(note: str) -> str:
-    note = " ".join(note.split())
-    if len(note) > LONGEST_NOTE:
-        raise SettingsError(
-            f"The note has {len(note):,} characters.", f"Shorten it to {LONGEST_NOTE}."
-        )
-    return note
 
 
 def _entry(*row: Any) -> Entry:
@@ -308,8 +285,6 @@ COLUMNS = (
 )
 """The columns; times are UTC in ISO 8601, charges are negative."""
 
-CHARACTERS_AT_ONCE = 1 << 16
-
 INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
 """Where a formula would begin if a spreadsheet split the line at another separator, as it does at
 semicolons where a comma is the decimal point."""
@@ -318,15 +293,11 @@ semicolons where a comma is the decimal point."""
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
     """Yield a CSV file with a header, in pieces of many lines, with the names of the keys."""
     names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
-    written = StringIO(newline="")
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    for entry in entries:
-        rows.writerow(_cells(entry, names))
-        if written.tell() >= CHARACTERS_AT_ONCE:
-            yield _taken(written)
-    if written.tell():
-        yield _taken(written)
+    rows = chain([COLUMNS], (_cells(entry, names) for entry in entries))
+    while piece := list(islice(rows, ENTRIES_AT_ONCE)):
+        written = StringIO(newline="")
+        csv.writer(written, lineterminator="\n").writerows(piece)
+        yield written.getvalue()
 
 
 def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
@@ -347,10 +318,3 @@ def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
 def _text(text: str) -> str:
     """Put apostrophes before formulas, and drop control characters."""
     return INNER_FORMULA.sub(r"\1'", cell(text))
-
-
-def _taken(written: StringIO) -> str:
-    text = written.getvalue()
-    written.seek(0)
-    written.truncate()
-    return text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
 
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.http.messages import ENDPOINTS, JSON, failure
@@ -25,8 +24,6 @@ Answering: TypeAlias = Callable[[Request], Awaitable[Response]]
 API = "/api/"
 """Paths that begin so always get the error body."""
 
-METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-
 FAILED = "The service failed. Try again later; its log calls this request {}."
 """The message of an unexpected error, with the id of the request."""
 
@@ -40,8 +37,8 @@ def answer_failures(app: Starlette, page: ErrorPage) -> Answering:
     async def not_routed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
         status, headers = error.status_code, dict(error.headers or {})
-        if status == 405:
-            headers["Allow"] = _allowed(app.routes, request)
+        if "Allow" in headers:  # from a set
+            headers["Allow"] = ", ".join(sorted(headers["Allow"].split(", ")))
         if _is_for_people(request):
             shown = page(request, status)
             shown.headers.update(headers)
@@ -82,16 +79,6 @@ async def refused(_: Request, error: Exception) -> Response:
 def _is_for_people(request: Request) -> bool:
     path = request.scope["path"]
     return not path.startswith(API) and prefers_html(",".join(request.headers.getlist("Accept")))
-
-
-def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
-    """List the methods of a path; the router names only those of its first route."""
-    scopes = {method: {**request.scope, "method": method} for method in METHODS}
-    return ", ".join(
-        method
-        for method, scope in scopes.items()
-        if any(route.matches(scope)[0] is Match.FULL for route in routes)
-    )
 
 
 def _to_do(request: Request, detail: str, allowed: str | None) -> str:

@@ -87,13 +87,9 @@ async def body_of(request: Request) -> bytes:
         ValidationError: its headers do not say JSON in UTF-8, or it is too large.
         ClientDisconnect: the client closed the connection before the end.
     """
-    _check_media_type(request)
-    _check_coding(request)
-    _check_length(request)
-    body = await _read_at_most(request, MAX_BODY)
-    if body is None:
-        raise _too_large()
-    return body
+    if request.headers.getlist("Content-Type") != [JSON]:
+        _check_media_type(request, JSON, "JSON")
+    return await _read(request, "body", MAX_BODY)
 
 
 async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, str]]:
@@ -103,12 +99,8 @@ async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, s
         ValidationError: it is not a form, or too large.
         ClientDisconnect: the client closed the connection before the end.
     """
-    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type != FORM:
-        raise ValidationError(f"The body is not a form. Send it with Content-Type: {FORM}.", 415)
-    body = await _read_at_most(request, size)
-    if body is None:
-        raise ValidationError(f"The form is too large. Send {size:,} bytes at most.", 413)
+    _check_media_type(request, FORM, "a form")
+    body = await _read(request, "form", size)
     try:
         text = body.decode("ascii")
         return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=fields)
@@ -116,54 +108,38 @@ async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, s
         raise ValidationError("The form cannot be read. Send URL-encoded UTF-8.") from error
 
 
-async def _read_at_most(request: Request, size: int) -> bytes | None:
-    """Return a body; None if it has more than `size` bytes, of which no more are read."""
-    body = bytearray()
-    more = True
+def _check_media_type(request: Request, wanted: str, name: str) -> None:
+    header, stated = Message(), ",".join(request.headers.getlist("Content-Type"))
+    header["Content-Type"] = stated if len(stated) <= LONGEST_TYPE else ""
+    if header.get_content_type() != wanted:
+        raise ValidationError(f"The body is not {name}. Send it with Content-Type: {wanted}.", 415)
+    if str(header.get_param("charset", "utf-8")).lower() not in UTF_8:
+        raise ValidationError(f"The body is not UTF-8. Send it with Content-Type: {wanted}.", 415)
+
+
+async def _read(request: Request, what: str, most: int) -> bytes:
+    """Return a body, of which no more than `most` bytes are read.
+
+    One whose head says that it is larger is refused before it is sent, if the client waits
+    (RFC 9110, 10.1.1).
+    """
+    coding = ",".join(request.headers.getlist("Content-Encoding")).strip().lower()
+    if coding not in ("", "identity"):
+        refusal = ValidationError(f"The {what} is compressed. Send it uncompressed.", 415)
+        refusal.headers = {"Accept-Encoding": "identity"}
+        raise refusal
+    body, size = bytearray(), float(request.headers.get("Content-Length", 0))
+    more = size <= most
     while more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > size:
-            return None
+        size = len(body)
+        more = message.get("more_body", False) and size <= most
+    if size > most:
+        raise ValidationError(f"The {what} is too large. Send {most:,} bytes at most.", 413)
     return bytes(body)
-
-
-def _check_media_type(request: Request) -> None:
-    stated = request.headers.getlist("Content-Type")
-    if stated == [JSON]:
-        return
-    header = Message()
-    one = stated[0] if len(stated) == 1 else ""
-    header["Content-Type"] = one if len(one) <= LONGEST_TYPE else ""
-    if header.get_content_type() != JSON:
-        raise ValidationError(f"The body is not JSON. Send it with Content-Type: {JSON}.", 415)
-    if str(header.get_param("charset", "utf-8")).lower() not in UTF_8:
-        raise ValidationError(f"The body is not UTF-8. Send it with Content-Type: {JSON}.", 415)
-
-
-def _check_coding(request: Request) -> None:
-    coding = ",".join(request.headers.getlist("Content-Encoding")).strip().lower()
-    if coding not in ("", "identity"):
-        refusal = ValidationError("The body is compressed. Send it uncompressed.", 415)
-        refusal.headers["Accept-Encoding"] = "identity"
-        raise refusal
-
-
-def _check_length(request: Request) -> None:
-    """Refuse a body that is too large before it is sent, if the client waits (RFC 9110, 10.1.1).
-
-    The HTTP server refuses lengths that are not numbers; without a length, the bytes are counted.
-    """
-    stated = request.headers.getlist("Content-Length")
-    if stated and stated[0].isdecimal() and float(stated[0]) > MAX_BODY:
-        raise _too_large()
-
-
-def _too_large() -> ValidationError:
-    return ValidationError(f"The body is too large. Send {MAX_BODY:,} bytes at most.", 413)
 
 
 ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}

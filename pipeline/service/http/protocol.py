@@ -12,19 +12,15 @@ import re
 import sys
 from collections import Counter
 from http import HTTPStatus
-from ipaddress import IPv6Address, ip_address
-from operator import itemgetter
 from typing import Any
 
 import h11
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.progress import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
-from pipeline.service.http.exception_handlers import envelope
 from pipeline.service.http.messages import failure
-from pipeline.service.limits import network_of
+from pipeline.service.limits import network_of, parse_address
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
 
@@ -101,6 +97,7 @@ class BoundedHttp(H11Protocol):
     """
 
     network = ""
+    _is_extra = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -113,15 +110,14 @@ class BoundedHttp(H11Protocol):
         """Start a connection."""
         super().connection_made(transport)
         if self.client is not None:
-            self.client = (_unmapped(self.client[0]), self.client[1])
+            self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
             self.network = network_of(self.client[0])
-        if not self._has_place():
-            self.app = _crowded
-        self._deadline = self.loop.call_later(SLOWEST, self._late)
+        self._is_extra = not self._has_place()
+        self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection."""
-        self._in_time()
+        self._cancel_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -134,6 +130,9 @@ class BoundedHttp(H11Protocol):
 
     def handle_events(self) -> None:
         """Read with h11, which refuses empty lines before a request."""
+        if self._is_extra:
+            self._refuse(503, BUSY)
+            return
         rest = self.conn.trailing_data[0] if self._is_between_requests() else b""
         request = rest.lstrip(LINE_END)
         if len(request) < len(rest):
@@ -171,17 +170,21 @@ class BoundedHttp(H11Protocol):
         """
         if self._most is None or len(self.connections) <= self._most:
             return True
-        every = [other for other in self.connections if isinstance(other, BoundedHttp)]
-        served = [one for one in every if not (one.app is _crowded or one.transport.is_closing())]
+        served = [
+            other
+            for other in self.connections
+            if isinstance(other, BoundedHttp)
+            and not (other._is_extra or other.transport.is_closing())
+        ]
         if len(served) <= self._most:
             return True
-        held = Counter(one.network for one in served)
+        held = Counter(other.network for other in served)
         network, most = held.most_common(1)[0]
         if most == held[self.network]:
             return False
-        theirs = [(one.waits_since(), one) for one in served if one.network == network]
-        since, longest = min(theirs, key=itemgetter(0))
-        if since > self.loop.time() - AT_REST:
+        theirs = [other for other in served if other.network == network]
+        longest = min(theirs, key=BoundedHttp.waits_since)
+        if longest.waits_since() > self.loop.time() - AT_REST:
             return False
         longest.end(503, BUSY)
         return True
@@ -197,28 +200,28 @@ class BoundedHttp(H11Protocol):
 
     def _watch(self) -> None:
         """Limit the time for the rest of a request, if there is one."""
-        if self.transport.is_closing() or not self._arriving():
-            self._in_time()
+        if self.transport.is_closing() or not self._has_part():
+            self._cancel_deadline()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(SLOWEST, self._late)
+            self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
-    def _arriving(self) -> bool:
+    def _has_part(self) -> bool:
         """Return whether a request has arrived in part."""
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0] != b"")
 
-    def _in_time(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _late(self) -> None:
+    def _end_late(self) -> None:
         self._deadline = None
         self.end(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
 
     def end(self, status: int, message: str) -> None:
         """Close the connection; answer so if a request has arrived in part."""
-        if self._arriving():
+        if self._has_part():
             self._refuse(status, message)
         else:
             self.transport.close()
@@ -231,13 +234,8 @@ class BoundedHttp(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
-        _log_refusal(status, self.client)
-
-
-def _log_refusal(status: int, client: tuple[str, int] | None) -> None:
-    """Log a request that never reaches the application."""
-    fields = {"status": status, "address": client[0] if client else None}
-    log.info("refused", extra={FIELDS: fields})
+        address = self.client[0] if self.client else None
+        log.info("refused", extra={FIELDS: {"status": status, "address": address}})
 
 
 def _response(status: int, message: str) -> bytes:
@@ -248,23 +246,7 @@ def _response(status: int, message: str) -> bytes:
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "content-type: application/json\r\n"
         f"content-length: {len(body)}\r\n"
-        "connection: close\r\n\r\n"
+        + ("retry-after: 1\r\n" if status == 503 else "")
+        + "connection: close\r\n\r\n"
     )
     return head.encode() + body
-
-
-async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer that there are too many connections."""
-    _log_refusal(503, scope["client"])
-    headers = {"Retry-After": "1", "Connection": "close"}  # after seconds
-    await envelope(503, INTERNAL_ERROR, BUSY, headers)(scope, receive, send)
-
-
-def _unmapped(host: str) -> str:
-    """Return an address, with an IPv4 one that a dual-stack socket maps to IPv6 as IPv4."""
-    try:
-        parsed = ip_address(host)
-    except ValueError:
-        return host
-    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return host if mapped is None else str(mapped)

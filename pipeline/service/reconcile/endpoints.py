@@ -33,7 +33,7 @@ from pipeline.service.reconcile.queries import (
     queries_in,
     refuse_jsonp,
 )
-from pipeline.service.spec.terms import SYSTEM_NAMES, Terms
+from pipeline.service.spec import SYSTEM_NAMES, Terms
 from pipeline.versions import VERSIONS
 
 __all__ = ["Candidate", "lookups", "of_code", "of_matches", "reconcile_routes", "service_manifest"]
@@ -372,5 +372,5 @@ def _count(request: Request, calls: Calls, holder: Holder | None, number: int) -
         calls.count(holder, request.client.host if request.client else "", number)
     except RateLimitError as error:
         if error.wait > PATIENCE:
-            del error.headers["Retry-After"]
+            error.headers = {}
         raise

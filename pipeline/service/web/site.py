@@ -21,7 +21,7 @@ from pipeline.service.accounts import Accounts, canonical_email
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.calls import Calls
-from pipeline.service.spec.terms import Terms
+from pipeline.service.spec import Terms
 
 __all__ = [
     "ACCOUNT",

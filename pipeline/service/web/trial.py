@@ -18,12 +18,12 @@ from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.progress import FIELDS
 from pipeline.service.accounts import Holder
-from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.errors import RefusedError, ValidationError
 from pipeline.service.http.exception_handlers import FAILED
 from pipeline.service.http.messages import MAX_CHARACTERS, checked_description
 from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
-from pipeline.service.spec.terms import SYSTEM_NAMES
+from pipeline.service.spec import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
@@ -73,13 +73,6 @@ def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tupl
         )
         for each in above
     )
-
-
-class FailedError(RefusedError):
-    """The service failed at this call; the page still shows the answers of the others."""
-
-    status = 500
-    error = INTERNAL_ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +130,10 @@ async def _outcome(
         return Outcome(system, answered, shown=matches)
     except RefusedError as error:
         return Outcome(system, refused=error)
-    except Exception as error:
+    except Exception as error:  # the page still shows the answers of the other systems
         number = visitor.request.state.request_id
         log.error("failed", exc_info=error, extra={FIELDS: {"request": number}})
-        return Outcome(system, refused=FailedError(FAILED.format(number)))
+        return Outcome(system, refused=RefusedError(FAILED.format(number)))
 
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:

@@ -88,11 +88,11 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
         ),
         (
             "UPDATE entries SET kind = 'top-up' WHERE entry_id = 1",
-            ["account 1: entry 1 is entry 1 of the account, but of the kind top-up"],
+            ["account 1: entry 1 is the first of the account, but of the kind top-up"],
         ),
         (
             "UPDATE entries SET kind = 'opening' WHERE entry_id = 8",
-            ["account 2: entry 8 is entry 3 of the account, but of the kind opening"],
+            ["account 2: entry 8 is not the first of the account, but of the kind opening"],
         ),
         (
             "UPDATE daily_use SET calls = 3 WHERE system = 'psc'",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from pipeline.money import plain
 from pipeline.service.accounts import Accounts, ApiKey, Due, Entry, statement_csv
-from pipeline.service.accounts.statement import CHARACTERS_AT_ONCE
 from pipeline.tables.cells import UNSEEN
 from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock
@@ -110,16 +108,6 @@ def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accoun
     assert all(piece.endswith("\n") for piece in pieces)
     numbers = [int(row["entry"]) for row in csv.DictReader(io.StringIO("".join(pieces)))]
     assert numbers == list(range(1, 3002))
-
-
-def test_no_piece_is_empty() -> None:
-    entry = Entry(1, 1, 0.0, "top-up", Decimal(1), Decimal(1), None, None, "")
-    (header,) = statement_csv([], [])
-    (short,) = statement_csv([entry], [])
-    whole = replace(entry, note="x" * (CHARACTERS_AT_ONCE - len(short)))
-    assert len(header) < len(short) < CHARACTERS_AT_ONCE
-    (piece,) = statement_csv([whole], [])
-    assert len(piece) == CHARACTERS_AT_ONCE
 
 
 def test_entries_that_come_while_a_statement_is_written_are_left_out(accounts: Accounts) -> None:

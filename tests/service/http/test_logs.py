@@ -245,22 +245,6 @@ def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
     assert told.count("File ") <= 40
 
 
-def test_a_repeated_traceback_is_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MOST", 2)
-    lines, told = logs.JsonLines(), []
-    for at, path in zip((90, 91, 149, 151, 152, 153, 154, 5), "aaaabcca", strict=True):
-        try:
-            raise OSError(28, "No space left on device", path)
-        except OSError as error:
-            fields = {"created": at, "msg": "failed", "exc_info": (OSError, error, None)}
-        told.append(json.loads(lines.format(logging.makeLogRecord(fields)))["traceback"])
-    last = "builtins.OSError: [Errno 28] No space left on device: 'a'"
-    assert told[:4] == [told[0], last, last, told[0]]
-    assert told[0].endswith(f"\n{last}")
-    # Two are remembered, so the third is told in full each time; the clock was set back at the end.
-    assert ["File " in each for each in told[3:]] == [True] * 5
-
-
 async def answered(app: ASGIApp) -> list[Any]:
     """Return what an application sends to a request that has nothing in it."""
     sent: list[Any] = []

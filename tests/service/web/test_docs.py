@@ -17,7 +17,7 @@ from pipeline.rate import Rate
 from pipeline.service.accounts import STARTING_BALANCE, Accounts
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import METADATA, Metadata
-from pipeline.service.spec.terms import DESCRIPTION, FAILURES
+from pipeline.service.spec import DESCRIPTION, FAILURES
 from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED, Caller, exact
 

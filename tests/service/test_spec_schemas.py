@@ -15,6 +15,7 @@ from jsonschema_rs import Draft202012Validator
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes.shipped import shipped
+from pipeline.service import spec
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.messages import (
     MAX_CHARACTERS,
@@ -26,9 +27,7 @@ from pipeline.service.http.messages import (
     write_json,
 )
 from pipeline.service.matching.pricing import price
-from pipeline.service.spec import schemas
-from pipeline.service.spec.schemas import CODES, NOT_BLANK
-from pipeline.service.spec.terms import FAILURES, MATCHES, Form
+from pipeline.service.spec import CODES, FAILURES, MATCHES, NOT_BLANK, Form
 
 
 def validator(schema: dict[str, Any]) -> Draft202012Validator:
@@ -36,7 +35,7 @@ def validator(schema: dict[str, Any]) -> Draft202012Validator:
     return Draft202012Validator(json.loads(write_json(schema)))
 
 
-REQUEST = validator(schemas.REQUEST)
+REQUEST = validator(spec.REQUEST)
 
 FORMS: tuple[Form, ...] = ("detailed", "compact")
 
@@ -82,7 +81,7 @@ def test_white_space_is_the_same_to_the_schema_as_to_the_service() -> None:
 
 @cache
 def valid(system: System, form: Form) -> Draft202012Validator:
-    return validator(schemas.answer_schema(system, form))
+    return validator(spec.answer_schema(system, form))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -145,7 +144,7 @@ def test_the_examples_are_codes_with_their_titles(system: System) -> None:
 
 @pytest.mark.parametrize("one", FAILURES, ids=lambda one: str(one.status))
 def test_a_failure_is_of_its_own_type_only(one: Any) -> None:
-    schema = validator(schemas.failure_schema(one))
+    schema = validator(spec.failure_schema(one))
     assert schema.is_valid(json.loads(failure(one.error, "Why.")))
     others = {other.error for other in FAILURES} - {one.error}
     assert not any(schema.is_valid(json.loads(failure(other, "Why."))) for other in others)

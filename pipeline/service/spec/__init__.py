@@ -1,1 +1,0 @@
-"""Describes the API of a deployment, for people and programs."""
