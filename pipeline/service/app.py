@@ -32,7 +32,7 @@ from pipeline.service.http.messages import (
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
-from pipeline.service.reconcile import AnyOrigin, reconcile_routes
+from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
 from pipeline.service.web import error_page, routes
 

@@ -136,8 +136,8 @@ class Statement:
             )
         with self._database.writing() as connection:
             balance = total([_balance(connection, account), usd])
-            row = (account, self._clock(), "top-up", plain(usd), plain(balance), None, None, note)
-            _write(connection, [row])
+            now, after = self._clock(), plain(balance)
+            _write(connection, [(account, now, "top-up", plain(usd), after, None, None, note)])
             return balance
 
     def entries(

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, cpv_titles, find_code, load
-from pipeline.service.errors import ValidationError
-from pipeline.service.http.messages import parse_json
 
-__all__ = ["Catalogue", "Entity", "catalogue", "extended", "properties"]
+__all__ = ["Catalogue", "Entity", "catalogue"]
 
 
 NO_WORD = re.compile(r"[\W_]+")
 
 Entity: TypeAlias = dict[str, str]
 """The `id` and `name` of a code, a type or a property, as the API writes them."""
+
+
+Values: TypeAlias = Callable[[str], list[Entity]]
+"""Returns the values of a property for a code of the table."""
 
 
 class Catalogue:
@@ -63,9 +65,32 @@ class Catalogue:
         codes = list(self.table.titles)
         return {name: dict(zip(codes, some, strict=True)) for name, some in titles.items()}
 
+    @cached_property
+    def properties(self) -> Mapping[str, tuple[str, bool, Values]]:
+        """By id: the name of a property, whether its values are codes, and the values."""
+        table = self.table
+        return {
+            "title": ("title", False, lambda code: [{"str": table.titles[code]}]),
+            "level": ("level", False, lambda code: [{"str": table.level(code)}]),
+            "parent": ("parent", True, lambda code: self.entities(table.ancestors(code)[:1])),
+            "path": ("path from the top", True, lambda code: self.entities(self.path(code))),
+            **{
+                kind["id"]: (level, True, partial(self._at_level, level))
+                for level, kind in self.levels.items()
+            },
+            **{
+                f"title-{language}": (f"title ({language})", False, partial(_translated, titles))
+                for language, titles in self.languages.items()
+            },
+        }
+
     def entity(self, code: str) -> Entity:
         """Return the entity of a code of the table."""
         return {"id": code, "name": self.table.titles[code] or code}
+
+    def entities(self, codes: Iterable[str | None]) -> list[Entity]:
+        """Return the entities of codes of the table."""
+        return [self.entity(code) for code in codes if code is not None]
 
     def find(self, written: str) -> str | None:
         """Return the code that somebody wrote; None if the table has no such code."""
@@ -77,7 +102,10 @@ class Catalogue:
 
     def at_level(self, code: str, level: str) -> str | None:
         """Return the code or the one above it that is of a level; None without one."""
-        return next((each for each in self.path(code) if self.table.level(each) == level), None)
+        return next((above for above in self.path(code) if self.table.level(above) == level), None)
+
+    def _at_level(self, level: str, code: str) -> list[Entity]:
+        return self.entities([self.at_level(code, level)])
 
     def description(self, code: str) -> str:
         """Return a code's level, and the title above it: ``group in Construction work``."""
@@ -127,86 +155,5 @@ def catalogue(system: System) -> Catalogue:
     return Catalogue(load(system))
 
 
-MOST_IDS = 1_000
-"""Codes that are looked up in one request."""
-
-EXAMPLE = 'Send {"ids": ["..."], "properties": [{"id": "title"}]}.'
-
-Cell: TypeAlias = dict[str, Any]
-
-Values: TypeAlias = Callable[[str], list[Cell]]
-"""Returns the values of a property for a code of the table."""
-
-
-def properties(codes: Catalogue) -> Sequence[Entity]:
-    """Return the properties of codes."""
-    return [{"id": name, "name": title} for name, (title, _) in _properties(codes).items()]
-
-
-def extended(request: str, codes: Catalogue) -> dict[str, Any]:
-    """Return the values that a request, in JSON, asks for; none for an unknown code.
-
-    Raises:
-        ValidationError: the request is not valid.
-    """
-    ids, wanted = _read(request)
-    known = _properties(codes)
-    for name in wanted:
-        if name not in known:
-            raise ValidationError(f"A property is unknown. Send some of {', '.join(known)}.")
-    rows: dict[str, dict[str, list[Cell]]] = {}
-    for written in ids:
-        code = codes.find(written)
-        rows[written] = {
-            name: [] if code is None else known[name][1](code) for name in dict.fromkeys(wanted)
-        }
-    meta = [_meta(name, known[name][0], codes) for name in dict.fromkeys(wanted)]
-    return {"meta": meta, "rows": rows}
-
-
-def _meta(name: str, title: str, codes: Catalogue) -> dict[str, Any]:
-    """Describe a property; values that are codes have a type, so that they are matched cells."""
-    is_code = name in ("parent", "path") or name in {each["id"] for each in codes.levels.values()}
-    return {"id": name, "name": title, **({"type": codes.any_code} if is_code else {})}
-
-
-def _properties(codes: Catalogue) -> Mapping[str, tuple[str, Values]]:
-    """Return the name of each property and its values, by id."""
-    table = codes.table
-    return {
-        "title": ("title", lambda code: [{"str": table.titles[code]}]),
-        "level": ("level", lambda code: [{"str": table.level(code)}]),
-        "parent": ("parent", lambda code: list(map(codes.entity, table.ancestors(code)[:1]))),
-        "path": ("path from the top", lambda code: list(map(codes.entity, codes.path(code)))),
-        **{
-            kind["id"]: (level, partial(_at_level, codes, level))
-            for level, kind in codes.levels.items()
-        },
-        **{
-            f"title-{language}": (f"title ({language})", partial(_translated, titles))
-            for language, titles in codes.languages.items()
-        },
-    }
-
-
-def _at_level(codes: Catalogue, level: str, code: str) -> list[Cell]:
-    found = codes.at_level(code, level)
-    return [] if found is None else [codes.entity(found)]
-
-
-def _translated(titles: Mapping[str, str], code: str) -> list[Cell]:
+def _translated(titles: Mapping[str, str], code: str) -> list[Entity]:
     return [{"str": titles[code]}]
-
-
-def _read(request: str) -> tuple[list[str], list[str]]:
-    found = parse_json(request, "value of extend", EXAMPLE)
-    match found:
-        case {"ids": list(ids), "properties": list(wanted)}:
-            names: list[Any] = [each.get("id") for each in wanted if isinstance(each, dict)]
-        case _:
-            raise ValidationError(f"The value of extend lacks ids or properties. {EXAMPLE}")
-    if len(names) < len(wanted) or not all(isinstance(each, str) for each in [*ids, *names]):
-        raise ValidationError(f"An id in the value of extend is not a string. {EXAMPLE}")
-    if len(ids) > MOST_IDS:
-        raise ValidationError(f"There are {len(ids):,} ids. Send {MOST_IDS:,} at most.", 413)
-    return ids, names

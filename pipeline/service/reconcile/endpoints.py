@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any, TypeAlias
@@ -14,29 +15,67 @@ from jinja2 import Environment
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.charts import environment
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import RateLimitError, ValidationError
-from pipeline.service.http.messages import RECONCILE, checked_description, form_of, key_of
+from pipeline.service.http.messages import JSON, RECONCILE, checked_description, form_of, key_of
 from pipeline.service.matching.calls import Calls
-from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue, extended, properties
-from pipeline.service.reconcile.queries import (
-    MORE_TEXT,
-    Query,
-    json_response,
-    queries_in,
-    refuse_jsonp,
-)
+from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
+from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
 from pipeline.service.spec import SYSTEM_NAMES, Terms
 from pipeline.versions import VERSIONS
 
-__all__ = ["Candidate", "lookups", "of_code", "of_matches", "reconcile_routes", "service_manifest"]
+__all__ = ["AnyOrigin", "reconcile_routes"]
+
+
+SECONDS = 600
+"""How long a browser may keep the answer to a preflight request."""
+
+
+def json_response(content: Any) -> Response:
+    """Return JSON in ASCII, which may quote unpaired surrogates of the request."""
+    return Response(json.dumps(content), media_type=JSON)
+
+
+def refuse_jsonp(request: Request) -> None:
+    """Refuse to write a script, which would run in the page that asks.
+
+    Raises:
+        ValidationError: the request asks for one.
+    """
+    if "callback" in request.query_params:
+        raise ValidationError("There is no JSONP here. Leave callback out: CORS allows any origin.")
+
+
+class AnyOrigin:
+    """Adds the CORS headers to the responses of the Reconciliation API, also to errors.
+
+    The other paths stay closed to other origins: they have cookies, these have none.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open = CORSMiddleware(
+            app,
+            allow_origins=["*"],
+            allow_methods=["GET", "POST"],
+            allow_headers=["X-API-Key"],
+            expose_headers=["Retry-After", "X-Request-ID"],
+            max_age=SECONDS,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        is_open = scope["type"] == "http" and scope["path"].startswith(f"{RECONCILE}/")
+        await (self._open if is_open else self._app)(scope, receive, send)
 
 
 IDENTIFIERS: dict[System, str] = {
@@ -51,7 +90,7 @@ WIDTH, HEIGHT = 430, 300
 """The size of a preview, pixels."""
 
 
-def service_manifest(codes: Catalogue, base_url: str, most: int) -> dict[str, Any]:
+def _manifest(codes: Catalogue, base_url: str, most: int) -> dict[str, Any]:
     """Return the manifest of a system's service; a batch has at most `most` queries.
 
     Its addresses have no key, as previews, suggestions and extensions need none.
@@ -91,24 +130,29 @@ DIGITS = 6
 """Decimal places of a sum of confidences; without rounding, .5 + .3 is less than .8."""
 
 
-def of_code(code: str, query: Query, codes: Catalogue) -> list[Candidate]:
-    """Return the candidates of a cell that holds a code.
+def _candidates(
+    code: str | None, matches: Iterable[Match], query: Query, codes: Catalogue
+) -> list[Candidate]:
+    """Return the candidates of a cell, the most confident first.
 
-    It is matched if the cell has all its digits: ``45`` may also be a number of something else.
+    A cell that holds a code is matched if it has all its digits: ``45`` may also be a number of
+    something else.
     """
-    whole = "".join(query.text.upper().split()).replace("-", "").startswith(code.replace("-", ""))
-    found = _at_levels({code: 1.0}, query.levels, codes)
-    return [_candidate(each, 1.0, whole, query, codes) for each in found]
-
-
-def of_matches(matches: Sequence[Match], query: Query, codes: Catalogue) -> list[Candidate]:
-    """Return the candidates of a text, the most confident first."""
-    confidences = {match.code: match.confidence for match in matches if match.code in codes.table}
-    found = _at_levels(confidences, query.levels, codes)
-    best = sorted(found.items(), key=lambda item: -item[1])[: query.limit]
+    levels = query.levels(codes)
+    if code is None:
+        confidences = {match.code: match.confidence for match in matches}
+        confidences = {one: sure for one, sure in confidences.items() if one in codes.table}
+    else:
+        confidences = {code: 1.0}
+        written = "".join(query.text.upper().split()).replace("-", "")
+        is_whole = written.startswith(code.replace("-", ""))
+    found = _at_levels(confidences, levels, codes)
+    best = sorted(found.items(), key=lambda item: -item[1])
+    if code is not None:
+        return [_candidate(above, 1.0, is_whole, levels, codes) for above, _ in best]
     return [
-        _candidate(code, confidence, place == 0 and confidence >= CERTAIN, query, codes)
-        for place, (code, confidence) in enumerate(best)
+        _candidate(one, sure, rank == 0 and sure >= CERTAIN, levels, codes)
+        for rank, (one, sure) in enumerate(best[: query.most])
     ]
 
 
@@ -128,12 +172,12 @@ def _at_levels(
 
 
 def _candidate(
-    code: str, confidence: float, is_match: bool, query: Query, codes: Catalogue
+    code: str, confidence: float, is_match: bool, levels: Sequence[str], codes: Catalogue
 ) -> Candidate:
     level = codes.table.level(code)
     # Without a wanted level, only the type of all codes: OpenRefine would suggest the most frequent
     # level, and so restrict the candidates to it.
-    types = [codes.levels[level], codes.any_code] if query.levels else [codes.any_code]
+    types = [codes.levels[level], codes.any_code] if levels else [codes.any_code]
     return {
         **codes.entity(code),
         "description": codes.description(code),
@@ -153,28 +197,23 @@ LONGEST_TYPED = 200
 """Characters of a text to complete."""
 
 
-def lookups(system: System) -> Iterator[Route]:
+def _lookups(system: System) -> Iterator[Route]:
     """Yield the routes of a system's look-ups, which need no key and have no limit."""
     by_name: dict[str, Callable[[Request, Catalogue], Response]] = {
         "preview": _preview,
         "flyout": _flyout,
-        "properties": _proposals,
-        "suggest/entity": _entities,
-        "suggest/type": lambda request, codes: _completed(request, codes.types),
-        "suggest/property": lambda request, _: _completed(request, [MORE_TEXT]),
+        "properties": _propose_properties,
+        "suggest/entity": _suggest_codes,
+        "suggest/type": lambda request, codes: _suggest(request, codes.types),
+        "suggest/property": lambda request, _: _suggest(request, [MORE_TEXT]),
     }
-    for name, lookup in by_name.items():
-        yield Route(f"{RECONCILE}/{system}/{name}", _looked_up(system, lookup))
 
-
-def _looked_up(
-    system: System, lookup: Callable[[Request, Catalogue], Response]
-) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
+    def endpoint(look_up: Callable[[Request, Catalogue], Response], request: Request) -> Response:
         refuse_jsonp(request)
-        return await run_in_threadpool(lambda: lookup(request, catalogue(system)))
+        return look_up(request, catalogue(system))
 
-    return endpoint
+    for name, look_up in by_name.items():
+        yield Route(f"{RECONCILE}/{system}/{name}", partial(endpoint, look_up))
 
 
 def _preview(request: Request, codes: Catalogue) -> Response:
@@ -187,8 +226,8 @@ def _preview(request: Request, codes: Catalogue) -> Response:
         title=codes.table.titles[code],
         system=codes.system,
         level=codes.table.level(code),
-        path=[codes.entity(each) for each in codes.path(code)[:-1]],
-        below=[codes.entity(each) for each in below],
+        path=codes.entities(codes.path(code)[:-1]),
+        below=codes.entities(below),
         style=Markup(_style()),  # noqa: S704 - our own file
     )
     digest = b64encode(sha256(_style().encode()).digest()).decode()
@@ -227,14 +266,15 @@ def _code(request: Request, codes: Catalogue) -> str:
     return code
 
 
-def _proposals(request: Request, codes: Catalogue) -> Response:
+def _propose_properties(request: Request, codes: Catalogue) -> Response:
     """Propose properties for new columns; they are the same for all types."""
     kind = request.query_params.get("type", codes.any_code["id"])
-    most = _number(request, "limit", len(properties(codes)))
-    return json_response({"type": kind, "limit": most, "properties": properties(codes)[:most]})
+    known = [{"id": name, "name": title} for name, (title, _, _) in codes.properties.items()]
+    most = _number(request, "limit", len(known))
+    return json_response({"type": kind, "limit": most, "properties": known[:most]})
 
 
-def _entities(request: Request, codes: Catalogue) -> Response:
+def _suggest_codes(request: Request, codes: Catalogue) -> Response:
     found = islice(codes.search(_typed(request)), *_page(request))
     suggested = [
         {
@@ -247,9 +287,9 @@ def _entities(request: Request, codes: Catalogue) -> Response:
     return json_response({"result": suggested})
 
 
-def _completed(request: Request, entities: Sequence[Entity]) -> Response:
+def _suggest(request: Request, entities: Sequence[Entity]) -> Response:
     typed = _typed(request).casefold()
-    found = [each for each in entities if typed in f"{each['id']} {each['name']}".casefold()]
+    found = [kind for kind in entities if typed in f"{kind['id']} {kind['name']}".casefold()]
     return json_response({"result": list(islice(found, *_page(request)))})
 
 
@@ -285,17 +325,13 @@ PATIENCE = 120.0
 """Seconds: a longer wait is not stated in Retry-After, as OpenRefine would sleep for it."""
 
 
-def reconcile_routes(calls: Calls, terms: Terms) -> list[Route]:
-    """Return the routes of all systems."""
-    return [route for system in SYSTEMS for route in _routes(system, calls, terms)]
-
-
-def _routes(system: System, calls: Calls, terms: Terms) -> Iterable[Route]:
-    path = f"{RECONCILE}/{system}"
-    main = _main(system, calls, terms)
-    yield Route(path, main, methods=["GET", "POST"])
-    yield Route(f"{RECONCILE}/{{key}}/{system}", main, methods=["GET", "POST"])
-    yield from lookups(system)
+def reconcile_routes(calls: Calls, terms: Terms) -> Iterator[Route]:
+    """Yield the routes of all systems."""
+    for system in SYSTEMS:
+        main = _main(system, calls, terms)
+        yield Route(f"{RECONCILE}/{system}", main, methods=["GET", "POST"])
+        yield Route(f"{RECONCILE}/{{key}}/{system}", main, methods=["GET", "POST"])
+        yield from _lookups(system)
 
 
 def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awaitable[Response]]:
@@ -305,27 +341,22 @@ def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awa
         if holder is not None:
             request.state.account_id = holder.account_id
         codes = await run_in_threadpool(catalogue, system)
-        most = _most_queries(holder, terms)
+        rate = terms.demo_rate if holder is None else terms.key_rate
+        most = MOST_QUERIES if rate is None else min(MOST_QUERIES, rate.slots)
         form = dict(parse_qsl(request.url.query, keep_blank_values=True))
         if request.method == "POST":
             form |= await form_of(request, MAX_BATCH, MAX_FIELDS)
         if "queries" in form:
-            queries = queries_in(form["queries"], codes, most)
-            return json_response(await _reconciled(request, calls, holder, codes, queries))
+            queries = queries_in(form["queries"], most)
+            return json_response(await _reconcile(request, calls, holder, codes, queries))
         if "extend" in form:
-            return json_response(await run_in_threadpool(extended, form["extend"], codes))
-        return json_response(service_manifest(codes, str(request.base_url).rstrip("/"), most))
+            return json_response(await run_in_threadpool(extend, form["extend"], codes))
+        return json_response(_manifest(codes, str(request.base_url).rstrip("/"), most))
 
     return main
 
 
-def _most_queries(holder: Holder | None, terms: Terms) -> int:
-    """Return how many queries a batch can have, so that the limit can ever allow it."""
-    rate = terms.demo_rate if holder is None else terms.key_rate
-    return MOST_QUERIES if rate is None else min(MOST_QUERIES, rate.slots)
-
-
-async def _reconciled(
+async def _reconcile(
     request: Request,
     calls: Calls,
     holder: Holder | None,
@@ -333,6 +364,8 @@ async def _reconciled(
     queries: dict[str, Query],
 ) -> dict[str, Any]:
     """Answer queries. Cells with codes are looked up free of charge; texts are calls."""
+    for query in queries.values():
+        query.levels(codes)  # a wrong type is refused before anything is charged
     written = {name: codes.find(query.text) for name, query in queries.items()}
     texts = {
         name: query.text
@@ -348,12 +381,6 @@ async def _reconciled(
         name: {"result": _candidates(written[name], matches.get(name, ()), query, codes)}
         for name, query in queries.items()
     }
-
-
-def _candidates(
-    code: str | None, matches: Sequence[Any], query: Query, codes: Catalogue
-) -> list[Candidate]:
-    return of_matches(matches, query, codes) if code is None else of_code(code, query, codes)
 
 
 def _can_be_classified(text: str) -> bool:

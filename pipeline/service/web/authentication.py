@@ -45,17 +45,17 @@ def show_log_in(_: Site, visitor: Visitor) -> Response:
 async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
     """Begin a session if the password is right."""
     email, password = form.value("email"), form.value("password")
-    errors, wait, account = {}, 0, None
-    if not email.strip():
-        errors["email"] = NO_EMAIL
-    if not password:
-        errors["password"] = NO_PASSWORD
+    missing = {"email": (email.strip(), NO_EMAIL), "password": (password, NO_PASSWORD)}
+    errors = {name: message for name, (value, message) in missing.items() if not value}
+    wait, account = 0, None
     try:
         account = None if errors else await site.account_of(visitor, email, password)
     except TooManyTriesError as error:
         errors[""], wait = _patience(error.wait), error.wait
     if account is not None:
-        return await _begin_session(site, visitor, account, safe_path(form.value("next")))
+        return await run_in_threadpool(
+            _begin_session, site, visitor, account, safe_path(form.value("next"))
+        )
     errors = errors or {"": "The e-mail address or the password is wrong."}
     return render_form(visitor, "login.html", form.wrong(errors, wait), done=None)
 
@@ -81,13 +81,13 @@ async def sign_up(site: Site, visitor: Visitor, form: Form) -> Response:
         account = await site.hashing(site.accounts.sign_up, email, password)
     except SettingsError as error:  # about the address: the password was checked above
         return _sign_up_form(visitor, form.wrong({"email": str(error)}))
-    return await _begin_session(site, visitor, account, HOME)
+    return await run_in_threadpool(_begin_session, site, visitor, account, HOME)
 
 
-async def log_out(site: Site, visitor: Visitor, _: Form) -> Response:
+def log_out(site: Site, visitor: Visitor, _: Form) -> Response:
     """End the session, here and in the browser, and say so beside the login form."""
     if visitor.session is not None:
-        await run_in_threadpool(site.accounts.sessions.end, visitor.session)
+        site.accounts.sessions.end(visitor.session)
         visitor.end()
     return redirect("/login?done=logout", visitor)
 
@@ -125,11 +125,11 @@ async def change_password(site: Site, visitor: Visitor, form: Form) -> Response:
     return redirect("/account?done=password", visitor, LIFETIME)
 
 
-async def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
+def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
     """Log a visitor in, always with a new token."""
     if visitor.session is not None:
-        await run_in_threadpool(site.accounts.sessions.end, visitor.session)
-    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, account)
+        site.accounts.sessions.end(visitor.session)
+    visitor.session = site.accounts.sessions.begin(account)
     visitor.enter(account)
     return redirect(next_path, visitor, LIFETIME)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from pipeline.answers import SYSTEMS
@@ -21,8 +20,7 @@ from pipeline.service.web.site import HOME, Site, Visitor, redirect
 
 __all__ = [
     "MOST",
-    "ask_revoke",
-    "ask_rotate",
+    "ask_key",
     "download_statement",
     "make_key",
     "revoke_key",
@@ -120,47 +118,38 @@ def _day(day: date, uses: Sequence[DailyUse]) -> Day:
 NOT_YOURS = "Your account has no such key in use. The dashboard lists your keys."
 
 
-async def make_key(site: Site, visitor: Visitor, form: Form) -> Response:
+def make_key(site: Site, visitor: Visitor, form: Form) -> Response:
     """Make a key and show it."""
     try:
-        new = await run_in_threadpool(site.accounts.keys.make, visitor.member, form.value("name"))
+        new = site.accounts.keys.make(visitor.member, form.value("name"))
     except SettingsError as error:
-        wrong = form.wrong({"name": str(error)})
-        return await run_in_threadpool(show, site, visitor, wrong)
-    return await run_in_threadpool(_made, site, visitor, new)
+        return show(site, visitor, form.wrong({"name": str(error)}))
+    return _show_new(site, visitor, new)
 
 
-def ask_revoke(site: Site, visitor: Visitor) -> Response:
-    """Ask to confirm that a key is revoked."""
-    return _ask(site, visitor, "revoke")
+def ask_key(site: Site, visitor: Visitor) -> Response:
+    """Ask to confirm that a key is revoked or replaced."""
+    key = _find(site, visitor, _number(visitor))
+    action = visitor.request.url.path.rpartition("/")[2]
+    return render(visitor, "key_asked.html", key=key, action=action)
 
 
-def ask_rotate(site: Site, visitor: Visitor) -> Response:
-    """Ask to confirm that a key is replaced."""
-    return _ask(site, visitor, "rotate")
-
-
-async def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
+def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
     """Revoke a key."""
-    if not await run_in_threadpool(site.accounts.keys.revoke, visitor.member, _number(visitor)):
+    if not site.accounts.keys.revoke(visitor.member, _number(visitor)):
         raise PageError(404, NOT_YOURS)
     return redirect(f"{HOME}?done=revoked", visitor)
 
 
-async def rotate_key(site: Site, visitor: Visitor, _: Form) -> Response:
+def rotate_key(site: Site, visitor: Visitor, _: Form) -> Response:
     """Replace a key by a new one and show that."""
-    new = await run_in_threadpool(site.accounts.keys.rotate, visitor.member, _number(visitor))
+    new = site.accounts.keys.rotate(visitor.member, _number(visitor))
     if new is None:
         raise PageError(404, NOT_YOURS)
-    return await run_in_threadpool(_made, site, visitor, new)
+    return _show_new(site, visitor, new)
 
 
-def _ask(site: Site, visitor: Visitor, action: str) -> Response:
-    key = _find(site, visitor, _number(visitor))
-    return render(visitor, "key_asked.html", key=key, action=action)
-
-
-def _made(site: Site, visitor: Visitor, new: NewKey) -> Response:
+def _show_new(site: Site, visitor: Visitor, new: NewKey) -> Response:
     key = _find(site, visitor, new.key_id)
     return render(visitor, "key_made.html", key=key, secret=new.key)
 

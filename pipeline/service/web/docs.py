@@ -58,7 +58,7 @@ def show_docs(site: Site, visitor: Visitor) -> Response:
     return render(visitor, "docs.html", **_call(visitor), **_values(site.terms))
 
 
-def _call(visitor: Visitor) -> dict[str, str]:
+def _call(visitor: Visitor) -> dict[str, Any]:
     curl = CURL.format(base_url=visitor.base_url, description=DESCRIPTION)
     return {"description": DESCRIPTION, "curl": curl}
 

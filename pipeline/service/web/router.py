@@ -22,7 +22,8 @@ from pipeline.service.web.static_files import FOLDER, serve_static
 __all__ = ["routes"]
 
 Page: TypeAlias = Callable[[Site, Visitor], Response]
-Action: TypeAlias = Callable[[Site, Visitor, Form], Awaitable[Response]]
+Action: TypeAlias = Callable[[Site, Visitor, Form], Response | Awaitable[Response]]
+"""An action that is not a coroutine runs in a thread, as a page does."""
 
 ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
     ("/", False, docs.show_home, None),
@@ -33,8 +34,8 @@ ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
     ("/account", True, authentication.show_account, authentication.change_password),
     ("/dashboard", True, dashboard.show, None),
     ("/keys", True, None, dashboard.make_key),
-    ("/keys/{key_id}/revoke", True, dashboard.ask_revoke, dashboard.revoke_key),
-    ("/keys/{key_id}/rotate", True, dashboard.ask_rotate, dashboard.rotate_key),
+    ("/keys/{key_id}/revoke", True, dashboard.ask_key, dashboard.revoke_key),
+    ("/keys/{key_id}/rotate", True, dashboard.ask_key, dashboard.rotate_key),
     ("/logout", True, None, authentication.log_out),
     ("/statement", True, dashboard.show_statement, None),
     ("/statement.csv", True, dashboard.download_statement, None),
@@ -65,7 +66,8 @@ def _route(site: Site, path: str, members: bool, page: Page | None, action: Acti
             if page is not None and form is None:
                 return await run_in_threadpool(page, site, visitor)
             assert action is not None and form is not None  # noqa: S101 - the methods say so
-            return await action(site, visitor, form)
+            answer = await run_in_threadpool(action, site, visitor, form)
+            return await answer if isinstance(answer, Awaitable) else answer
         except PageError as error:
             return page_of(error, visitor)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
@@ -30,31 +29,24 @@ class StaticFiles:
     """Some files, each in the folder ``static`` of the package that is named for it."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
-        self._packages = packages
+        self._names: dict[str, str] = {}
+        self._contents: dict[str, bytes] = {}
+        for name, package in packages.items():
+            content = files(package).joinpath("static", name).read_bytes()
+            named = name.replace(".", f"-{sha256(content).hexdigest()[:12]}.")
+            self._names[name], self._contents[named] = named, content
 
     def address(self, name: str) -> str:
         """Return the address of a file."""
-        return f"{FOLDER}/{self._addresses[name]}"
+        return f"{FOLDER}/{self._names[name]}"
 
     def serve(self, request: Request) -> Response:
         """Return a file, which browsers may cache for a year."""
-        for name, address in self._addresses.items():
-            if address == request.path_params["name"]:
-                kind = TYPES[PurePath(name).suffix]
-                return Response(self._contents[name], 200, {"Cache-Control": A_YEAR}, kind)
-        raise HTTPException(404)
-
-    @cached_property
-    def _contents(self) -> dict[str, bytes]:
-        return {
-            name: files(package).joinpath("static", name).read_bytes()
-            for name, package in self._packages.items()
-        }
-
-    @cached_property
-    def _addresses(self) -> dict[str, str]:
-        digests = {name: sha256(content).hexdigest() for name, content in self._contents.items()}
-        return {name: name.replace(".", f"-{digests[name][:12]}.") for name in digests}
+        name = request.path_params["name"]
+        if name not in self._contents:
+            raise HTTPException(404)
+        kind = TYPES[PurePath(name).suffix]
+        return Response(self._contents[name], 200, {"Cache-Control": A_YEAR}, kind)
 
 
 _OWN = StaticFiles(dict.fromkeys(("style.css", "copy.js", "icon.svg"), "pipeline.service.web"))

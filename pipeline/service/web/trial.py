@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.answers import SYSTEMS, Match, System
-from pipeline.bands import MEASURED, Band, band
+from pipeline.bands import MEASURED, band
 from pipeline.codes import CodeTable, load, titles_in
 from pipeline.codes.table import stem
 from pipeline.languages import LANGUAGES
@@ -33,45 +34,30 @@ __all__ = ["ask", "show"]
 log = logging.getLogger("pipeline.service")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMatch:
-    """One row of the table of matches, with the codes above it from the top, each short and titled.
+def _rows(system: System, matches: Iterable[Match], language: str) -> Iterator[dict[str, Any]]:
+    """Yield what to show of some matches: `above` has the codes above from the top, each short.
 
     Only the first code has a band: for the others, bands are not measured.
     """
-
-    code: str
-    title: str
-    language: str
-    confidence: float
-    band: Band | None
-    above: tuple[tuple[str, str], ...]
-
-
-def _shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
-    """Yield what to show of some matches of a system."""
     titles = titles_in(language) if system == "cpv" and language != "en" else {}
     table = load(system)
     for rank, match in enumerate(matches):
         title = titles.get(match.code)
-        yield ShownMatch(
-            match.code,
-            title or match.title,
-            language if title else "en",
-            match.confidence,
-            None if rank else band(match.confidence),
-            _above(table, match.code, titles),
-        )
+        yield {
+            "code": match.code,
+            "title": title or match.title,
+            "language": language if title else "en",
+            "confidence": match.confidence,
+            "band": None if rank else band(match.confidence),
+            "above": _above(table, match.code, titles),
+        }
 
 
 def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     above = reversed(table.ancestors(code)) if code in table else ()
     return tuple(
-        (
-            each if "-" in each else stem(table.system, each),
-            titles.get(each) or table.titles[each],
-        )
-        for each in above
+        (one if "-" in one else stem(table.system, one), titles.get(one) or table.titles[one])
+        for one in above
     )
 
 
@@ -82,7 +68,7 @@ class Outcome:
     system: System
     answered: Answered | None = None
     refused: RefusedError | None = None
-    shown: Sequence[ShownMatch] = ()
+    shown: Sequence[Mapping[str, Any]] = ()
 
 
 def show(site: Site, visitor: Visitor) -> Response:
@@ -114,20 +100,19 @@ async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
         errors["system"] = "No system is chosen. Choose at least one."
     if errors:
         return await run_in_threadpool(_page, site, visitor, form.wrong(errors))
-    outcomes = [await _outcome(site, visitor, each, description, language) for each in systems]
+    outcomes = [await _ask(site, visitor, system, description, language) for system in systems]
     visitor.request.state.price_usd = _paid(outcomes)  # for the access log
     return await run_in_threadpool(_page, site, visitor, form, outcomes)
 
 
-async def _outcome(
+async def _ask(
     site: Site, visitor: Visitor, system: System, description: str, language: str
 ) -> Outcome:
     holder = None if visitor.account_id is None else Holder(visitor.account_id)
     try:
         site.calls.count(holder, visitor.address)
         answered = await site.calls.answer(holder, system, description)
-        matches = list(_shown(system, answered.matches, language))
-        return Outcome(system, answered, shown=matches)
+        return Outcome(system, answered, shown=[*_rows(system, answered.matches, language)])
     except RefusedError as error:
         return Outcome(system, refused=error)
     except Exception as error:  # the page still shows the answers of the other systems
@@ -137,12 +122,13 @@ async def _outcome(
 
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:
-    return total(each.answered.price.final for each in outcomes if each.answered is not None)
+    return total(one.answered.price.final for one in outcomes if one.answered is not None)
 
 
 def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()) -> Response:
-    refused = [each.refused for each in outcomes if each.refused is not None]
-    status, headers = form.status, form.headers
+    refused = [one.refused for one in outcomes if one.refused is not None]
+    status: int = form.status
+    headers: Mapping[str, str] = form.headers
     if refused and len(refused) == len(outcomes):
         status, headers = refused[0].status, refused[0].headers
     return render(
