@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -34,9 +33,8 @@ from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
-from pipeline.service.web import error_page, routes
-
-__all__ = ["create_app", "engine_matchers"]
+from pipeline.service.web.rendering import error_page
+from pipeline.service.web.router import routes
 
 log = logging.getLogger("pipeline.service")
 
@@ -57,14 +55,27 @@ def create_app(
     """Build the service; the caller closes the accounts. See `Terms` for the other arguments."""
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
+    description = describe_api(terms)
+
+    def check_health(_: Request) -> Response:  # for monitoring: without a key and a limit
+        try:
+            accounts.check()
+        except sqlite3.Error as error:
+            log.error("the accounts cannot be used", exc_info=error)
+            return envelope(503, INTERNAL_ERROR, "The accounts cannot be used. See the log.")
+        return JSONResponse({"status": "ok"})
+
+    def show_description(_: Request) -> Response:
+        return Response(description, media_type=JSON)
+
     app = Starlette(
         routes=[
             *(
                 Route(path, _endpoint(calls, system, metadata), methods=["POST"])
                 for path, system in ENDPOINTS.items()
             ),
-            Route("/health", _health(accounts)),
-            Route("/openapi.json", _openapi(terms)),
+            Route("/health", check_health),
+            Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
             *routes(accounts, calls, terms),
         ]
@@ -81,6 +92,7 @@ def _endpoint(
     calls: Calls, system: System, metadata: Metadata
 ) -> Callable[[Request], Awaitable[Response]]:
     async def match(request: Request) -> Response:
+        request.state.system = system
         holder = calls.holder(key_of(request))
         if holder is not None:
             request.state.account_id = holder.account_id
@@ -92,26 +104,3 @@ def _endpoint(
         return Response(body, media_type=JSON)
 
     return match
-
-
-def _health(accounts: Accounts) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint for monitoring, which needs no key and has no limit."""
-
-    async def health(_: Request) -> Response:
-        try:
-            await run_in_threadpool(accounts.check)
-        except sqlite3.Error as error:
-            log.error("the accounts cannot be used", exc_info=error)
-            return envelope(503, INTERNAL_ERROR, "The accounts cannot be used. See the log.")
-        return JSONResponse({"status": "ok"})
-
-    return health
-
-
-def _openapi(terms: Terms) -> Callable[[Request], Awaitable[Response]]:
-    document = describe_api(terms)
-
-    async def openapi(_: Request) -> Response:
-        return Response(document, media_type=JSON)
-
-    return openapi

@@ -14,16 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-__all__ = [
-    "INTERNAL_ERROR",
-    "SCHEME",
-    "InsufficientBalanceError",
-    "RateLimitError",
-    "RefusedError",
-    "UnauthorizedError",
-    "ValidationError",
-]
-
 INTERNAL_ERROR = "INTERNAL_ERROR"
 
 SCHEME = "APIKey"

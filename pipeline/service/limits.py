@@ -11,8 +11,6 @@ from threading import Lock
 
 from pipeline.rate import Rate
 
-__all__ = ["SlidingWindow", "network_of", "parse_address"]
-
 SOON = 0.001
 """Seconds to wait when a window ends this very moment."""
 

@@ -21,8 +21,6 @@ from starlette.types import ASGIApp
 from pipeline.errors import SettingsError
 from pipeline.service.http.protocol import BoundedHttp
 
-__all__ = ["Server", "address", "listening", "make_room", "networks"]
-
 Network: TypeAlias = IPv4Network | IPv6Network
 
 IDLE = 75
@@ -131,17 +129,17 @@ def networks(names: Iterable[str]) -> list[Network]:
     Raises:
         SettingsError: a name is neither.
     """
-    return [_network(one.strip()) for name in names for one in name.split(",") if one.strip()]
-
-
-def _network(name: str) -> Network:
-    try:
-        return ip_network(name)
-    except ValueError as error:
-        raise SettingsError(
-            f"The trusted proxy {name!r} is neither an address nor a network: {error}.",
-            "Set --trusted-proxy to an address such as 10.0.0.7 or a network such as 10.0.0.0/8.",
-        ) from error
+    found = []
+    for name in filter(None, (part.strip() for given in names for part in given.split(","))):
+        try:
+            found.append(ip_network(name))
+        except ValueError as error:
+            raise SettingsError(
+                f"The trusted proxy {name!r} is neither an address nor a network: {error}.",
+                "Set --trusted-proxy to an address such as 10.0.0.7 or a network such as "
+                "10.0.0.0/8.",
+            ) from error
+    return found
 
 
 def listening(host: str, port: int) -> socket.socket:

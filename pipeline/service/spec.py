@@ -35,24 +35,6 @@ from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES, price
 from pipeline.versions import VERSIONS
 
-__all__ = [
-    "CODES",
-    "DESCRIPTION",
-    "FAILURES",
-    "MATCHES",
-    "NOT_BLANK",
-    "REQUEST",
-    "SYSTEM_NAMES",
-    "Failure",
-    "Form",
-    "Terms",
-    "answer_schema",
-    "describe_api",
-    "failure_schema",
-    "fields_of",
-    "response",
-]
-
 Form: TypeAlias = Literal["detailed", "compact"]
 """A form of the metadata."""
 
@@ -104,11 +86,6 @@ class Terms:
     def forms(self) -> tuple[Form, ...]:
         """The forms of the metadata that responses can have."""
         return ("detailed", "compact") if self.metadata == "mixed" else (self.metadata,)
-
-    @property
-    def limits(self) -> tuple[tuple[Rate | None, str], ...]:
-        """Each limit and what it applies to."""
-        return (self.key_rate, "an account"), (self.demo_rate, "an address without a key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +166,7 @@ FAILURES = (
         f"The request line and the headers have more than {MAX_HEAD:,} bytes.",
         "Send fewer or shorter headers.",
     ),
-    Failure(
-        500,
-        INTERNAL_ERROR,
-        "The service failed.",
-        "Try again later.",
-    ),
+    Failure(500, INTERNAL_ERROR, "The service failed.", "Try again later."),
     Failure(
         503,
         INTERNAL_ERROR,
@@ -355,28 +327,19 @@ KEY = {
     "description": "The key of an account. A request without the header is a demo request.",
 }
 
-HEADERS: dict[int, dict[str, Any]] = {
-    401: {
-        "WWW-Authenticate": {
-            "description": "The scheme of the header X-API-Key.",
-            "required": True,
-            "schema": {"type": "string", "const": SCHEME},
-        }
-    },
-    429: {
-        "Retry-After": {
-            "description": "Seconds until the next request would be taken.",
-            "required": True,
-            "schema": {"type": "integer", "minimum": 1},
-        }
-    },
-    503: {
-        "Retry-After": {
-            "description": "Seconds to wait, if there are too many connections.",
-            "schema": {"type": "integer", "minimum": 1},
-        }
-    },
+HEADERS: dict[int, tuple[str, str, Schema]] = {
+    401: (
+        "WWW-Authenticate",
+        "The scheme of the header X-API-Key.",
+        {"type": "string", "const": SCHEME},
+    ),
+    429: (
+        "Retry-After",
+        "Seconds until the next request would be taken.",
+        {"type": "integer", "minimum": 1},
+    ),
 }
+"""The header of an error, by its status."""
 
 
 def describe_api(terms: Terms) -> bytes:
@@ -406,14 +369,14 @@ def describe_api(terms: Terms) -> bytes:
 
 def _about(terms: Terms) -> str:
     """Return the text about what a schema cannot express."""
-    limits = [f"{rate} of {whom}" for rate, whom in terms.limits if rate is not None] or [
-        "any number"
-    ]
+    rates = {"an account": terms.key_rate, "an address without a key": terms.demo_rate}
+    limits = [f"{rate} of {whom}" for whom, rate in rates.items() if rate is not None]
+    stated = " and ".join(limits) or "any number"
     return (
         f"Returns at most {MAX_MATCHES} codes for the description of a tender, the most confident "
         "first, always in the same order. "
         f"An answered call costs {LOWEST.final} to {HIGHEST.final} USD, the same for the same "
-        f"answer; errors cost nothing. Rate limits: {' and '.join(limits)}, in any window of that "
+        f"answer; errors cost nothing. Rate limits: {stated}, in any window of that "
         f"length. A body has at most {MAX_BODY:,} bytes. See /docs for more."
     )
 
@@ -466,11 +429,15 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
 
 
 def _failed(one: Failure) -> dict[str, Any]:
-    return {
+    described: dict[str, Any] = {
         "description": f"{one.when} {one.then}",
         "content": {JSON: {"schema": _reference(_failure_name(one))}},
-        **({"headers": HEADERS[one.status]} if one.status in HEADERS else {}),
     }
+    if one.status in HEADERS:
+        name, description, schema = HEADERS[one.status]
+        header = {"description": description, "required": True, "schema": schema}
+        described["headers"] = {name: header}
+    return described
 
 
 def _answer_name(system: System, form: Form) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["iso"]
-
 
 def iso(at: float) -> str:
     """Write a time in seconds since 1970 as ISO 8601, in UTC, to the millisecond."""

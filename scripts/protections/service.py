@@ -15,12 +15,12 @@ PROTECTIONS = (
     Protection(
         "a charge is within the balance",
         """\
-        covered.append(left >= ZERO)
-        if left >= ZERO:
+                covered.append(left >= ZERO)
+                if left >= ZERO:
 """,
         """\
-        covered.append(True)
-        if True:
+                covered.append(True)
+                if True:
 """,
         "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
     ),
@@ -109,14 +109,14 @@ PROTECTIONS = (
     ),
     Protection(
         "the log does not quote errors",
-        'cause = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
-        'cause = f"{kind}: {error}"',
+        'cause = f"{kind}: {part}" if isinstance(part, TELLING) else kind',
+        'cause = f"{kind}: {part}"',
         "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "the log has no path that a caller made up",
-        'getattr(self.scope.get("route"), "path", None)',
-        'self.scope["path"]',
+        'getattr(scope.get("route"), "path", None)',
+        'scope["path"]',
         "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
     ),
     Protection(
@@ -128,7 +128,7 @@ PROTECTIONS = (
     # What the service charges.
     Protection(
         "charges that are committed together share one balance",
-        "            balances[dues[0].account_id] = left\n",
+        "                    balances[account] = left\n",
         "",
         "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
     ),

@@ -23,12 +23,9 @@ from pipeline.service.accounts.keys import (
     NewKey,
     Passwords,
     Sessions,
-    delete_sessions,
     insert_key,
 )
 from pipeline.service.accounts.statement import Statement, insert_opening
-
-__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "canonical_email"]
 
 STARTING_BALANCE = Decimal("5.00")
 """The balance of a new account, US dollars."""
@@ -127,7 +124,7 @@ class Accounts:
             connection.execute(
                 "UPDATE accounts SET password_hash = ? WHERE account_id = ?", (kept, account)
             )
-            delete_sessions(connection, account)
+            connection.execute("DELETE FROM sessions WHERE account_id = ?", (account,))
 
     def find(self, name: str) -> Account | None:
         """Return the account with a number or an e-mail address; None without one."""

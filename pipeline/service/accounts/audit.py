@@ -10,8 +10,6 @@ from decimal import Decimal, InvalidOperation
 from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO, plain, total
 
-__all__ = ["Audit"]
-
 END_OF_TIME = 253_402_300_800
 """The year 10000, seconds since 1970."""
 

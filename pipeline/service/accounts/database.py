@@ -17,18 +17,6 @@ from filelock import FileLock, Timeout
 from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 
-__all__ = [
-    "FILE",
-    "SCHEMA",
-    "VERSION",
-    "Database",
-    "connect",
-    "only_service",
-    "row_number",
-    "unusable",
-]
-
-
 FILE = "service.db"
 
 VERSION = 2
@@ -189,25 +177,23 @@ class Database:
 
 def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Connection:
     """Open one connection to a file; see `Database`."""
+    connection = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / file).touch(mode=0o600)  # it holds e-mail addresses and password hashes
         connection = sqlite_files.connect(folder / file, PATIENCE_S)
-    except (sqlite3.Error, OSError) as error:
-        raise unusable(folder, error) from error
-    try:
         if not sqlite_files.has_log(connection, PATIENCE_S):
             raise SettingsError(
                 f"The data folder {folder} cannot hold a database that several processes use.",
                 "Choose one on a local disk: --data DIR.",
             )
         _set_up(connection, file, schema, version)
-    except sqlite3.Error as error:
-        connection.close()
+    except (sqlite3.Error, OSError, SettingsError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, SettingsError):
+            raise
         raise unusable(folder, error) from error
-    except SettingsError:
-        connection.close()
-        raise
     return connection
 
 

@@ -16,21 +16,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pipeline.errors import SettingsError
 from pipeline.service.accounts.database import Database
 
-__all__ = [
-    "LIFETIME",
-    "ApiKey",
-    "Holder",
-    "Keys",
-    "NewKey",
-    "Passwords",
-    "Sessions",
-    "delete_sessions",
-    "hashed",
-    "insert_key",
-    "make_secret",
-]
-
-
 SHORTEST, LONGEST = 10, 500
 """Characters; the upper limit keeps hashing quick."""
 
@@ -124,11 +109,6 @@ class Sessions:
             connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hashed(token),))
 
 
-def delete_sessions(connection: sqlite3.Connection, account: int) -> None:
-    """End all sessions of an account, within a transaction."""
-    connection.execute("DELETE FROM sessions WHERE account_id = ?", (account,))
-
-
 PREFIX = "tp_"
 """Lets people and secret scanners recognise a key."""
 
@@ -183,7 +163,12 @@ class Keys:
         Raises:
             SettingsError: the name is too long, or there are too many keys.
         """
-        name = _checked(name)
+        name = " ".join(name.split()) or "unnamed"
+        if len(name) > LONGEST_NAME:
+            raise SettingsError(
+                f"The name of the key has {len(name):,} characters.",
+                f"Shorten it to {LONGEST_NAME}.",
+            )
         with self._database.writing() as connection:
             (count,) = connection.execute(
                 "SELECT count(*) FROM api_keys WHERE account_id = ? AND revoked_at IS NULL",
@@ -246,13 +231,3 @@ def _revoke(connection: sqlite3.Connection, account: int, key_id: int, now: floa
         (now, key_id, account),
     )
     return cursor.rowcount == 1
-
-
-def _checked(name: str) -> str:
-    name = " ".join(name.split()) or "unnamed"
-    if len(name) > LONGEST_NAME:
-        raise SettingsError(
-            f"The name of the key has {len(name):,} characters.",
-            f"Shorten it to {LONGEST_NAME}.",
-        )
-    return name

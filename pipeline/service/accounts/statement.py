@@ -21,17 +21,6 @@ from pipeline.service.accounts.keys import ApiKey
 from pipeline.service.times import iso
 from pipeline.tables.cells import cell
 
-__all__ = [
-    "COLUMNS",
-    "DailyUse",
-    "Due",
-    "Entry",
-    "Statement",
-    "check_amount",
-    "insert_opening",
-    "statement_csv",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Due:

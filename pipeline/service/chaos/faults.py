@@ -16,17 +16,6 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_toml
 
-__all__ = [
-    "COMMON",
-    "FORMS",
-    "KINDS",
-    "Dice",
-    "Fault",
-    "Form",
-    "Script",
-    "read_script",
-]
-
 Form: TypeAlias = Literal[
     "absurd-cost",
     "currency",

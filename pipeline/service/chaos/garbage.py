@@ -12,8 +12,6 @@ from starlette.types import Message
 from pipeline.service.chaos.faults import Form
 from pipeline.service.http.messages import JSON, parse_exactly, write_json
 
-__all__ = ["ABSURD_USD", "HTML", "HUGE", "PAGE", "Response", "spoil"]
-
 ABSURD_USD = Decimal("1000000")
 """The price that an answer with an absurd cost states; the account pays the usual one."""
 

@@ -13,8 +13,6 @@ from pipeline.answers import System
 from pipeline.money import plain, total
 from pipeline.service.accounts.database import connect
 
-__all__ = ["FILE", "Record", "Served", "outcomes"]
-
 FILE = "record.db"
 
 VERSION = 1

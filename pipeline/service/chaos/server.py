@@ -25,8 +25,6 @@ from pipeline.service.chaos.record import Record
 from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure, path_of
 from pipeline.service.http.protocol import BoundedHttp
 
-__all__ = ["DroppableConnections", "FaultServer"]
-
 CONNECTION = "pipeline.connection"
 """Where a request's scope has its connection."""
 

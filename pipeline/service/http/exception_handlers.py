@@ -13,8 +13,6 @@ from starlette.responses import Response
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.http.messages import ENDPOINTS, JSON, failure
 
-__all__ = ["FAILED", "Answering", "answer_failures", "envelope", "prefers_html", "refused"]
-
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Returns the error page for an HTTP status."""
 

@@ -21,12 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline.money import plain
 from pipeline.progress import FIELDS
 from pipeline.service.http.exception_handlers import Answering
-from pipeline.service.http.messages import SYSTEM_OF
 from pipeline.service.limits import parse_address
 from pipeline.service.times import iso
-
-__all__ = ["HEADER", "AccessLog", "JsonLines", "set_up"]
-
 
 TELLING = (OSError, sqlite3.Error)
 """Errors whose messages never quote a text; others may, as `KeyError` does."""
@@ -149,7 +145,7 @@ def _log_request(scope: Scope, status: int | None, size: int, seconds: float) ->
         "bytes": size,
         "address": address and str(address),  # a proxy may pass on something else
         "account": state.get("account_id"),
-        "system": SYSTEM_OF.get(route or ""),
+        "system": state.get("system"),
         "price_usd": None if price is None else plain(price),
     }
     told = {name: value for name, value in fields.items() if value is not None}

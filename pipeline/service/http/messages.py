@@ -21,32 +21,6 @@ from pipeline.answers import SYSTEMS, Match, System
 from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE, Price
 
-__all__ = [
-    "ENDPOINTS",
-    "JSON",
-    "MAX_BODY",
-    "MAX_CHARACTERS",
-    "METADATA",
-    "RECONCILE",
-    "SUCCESS",
-    "SYSTEM_OF",
-    "EncodedSlashes",
-    "Metadata",
-    "body_of",
-    "checked_description",
-    "cookie_of",
-    "description_in",
-    "failure",
-    "form_of",
-    "key_of",
-    "parse_exactly",
-    "parse_json",
-    "path_of",
-    "success",
-    "write_json",
-]
-
-
 JSON = "application/json"
 
 FORM = "application/x-www-form-urlencoded"
@@ -148,13 +122,6 @@ ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYS
 RECONCILE = "/reconcile"
 """Where the paths of the Reconciliation API begin."""
 
-SYSTEM_OF: dict[str, System] = {
-    **ENDPOINTS,
-    **{f"{RECONCILE}/{system}": system for system in SYSTEMS},
-    **{f"{RECONCILE}/{{key}}/{system}": system for system in SYSTEMS},
-}
-"""The system of each route whose requests can be charged."""
-
 ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
 
 
@@ -203,13 +170,12 @@ def description_in(body: bytes) -> str:
     """
     request = parse_json(body)
     if not isinstance(request, dict):
-        raise ValidationError(f"The body is {KINDS[type(request)]}, not an object. {EXAMPLE}")
+        raise ValidationError(f"The body is not an object. {EXAMPLE}")
     if "description" not in request:
         raise ValidationError(f"There is no description. {EXAMPLE}")
-    description = request["description"]
-    if not isinstance(description, str):
-        raise ValidationError(f"The description is {KINDS[type(description)]}. Send a string.")
-    return checked_description(description)
+    if not isinstance(request["description"], str):
+        raise ValidationError("The description is not a string. Send a string.")
+    return checked_description(request["description"])
 
 
 def checked_description(description: str) -> str:
@@ -283,49 +249,35 @@ def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE)
     try:
         # Some programs send a byte order mark.
         text = content if isinstance(content, str) else content.removeprefix(BOM_UTF8).decode()
-    except UnicodeDecodeError as error:
-        raise ValidationError(f"The {what} is not UTF-8. Send JSON in UTF-8.") from error
-    try:
         return STRICT_JSON.decode(text)
-    except _TwiceError as error:
-        raise ValidationError(
-            f"The {what} has a name twice in one object. Send each name once."
-        ) from error
-    except RecursionError as error:
-        raise ValidationError(f"The {what} is nested too deeply. {example}") from error
-    except ValueError as error:
-        place = f" at character {error.pos + 1:,}" if isinstance(error, JSONDecodeError) else ""
-        raise ValidationError(f"The {what} is not valid JSON{place}. {example}") from error
+    except UnicodeDecodeError:
+        problem = "is not UTF-8"
+    except RecursionError:
+        problem = "is nested too deeply"
+    except JSONDecodeError as error:
+        problem = f"is not valid JSON at character {error.pos + 1:,}"
+    except ValueError as error:  # of the functions below
+        problem = str(error)
+    raise ValidationError(f"The {what} {problem}. {example}")
 
 
-class _TwiceError(ValueError):
-    """A name has two values in one object, which is ambiguous."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    named = dict(pairs)
-    if len(named) < len(pairs):
-        raise _TwiceError
-    return named
+def _check_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("has a name twice in one object")
+    return content
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)  # Python accepts NaN and Infinity, which are not JSON
+    raise ValueError(f"has {constant}, which is not JSON")
 
 
-STRICT_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
+STRICT_JSON = json.JSONDecoder(
+    object_pairs_hook=_check_names, parse_int=float, parse_constant=_refuse
+)
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
 EXACT_READER = msgspec.json.Decoder(float_hook=Decimal)
 
 write_json = msgspec.json.Encoder(decimal_format="number").encode
 """Writes JSON; a decimal keeps all its digits."""
-
-KINDS = {
-    type(None): "null",
-    bool: "a boolean",
-    float: "a number",
-    str: "a string",
-    list: "an array",
-    dict: "an object",
-}

@@ -22,8 +22,6 @@ from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.messages import failure
 from pipeline.service.limits import network_of, parse_address
 
-__all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
-
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head, which h11 keeps in memory."""
 

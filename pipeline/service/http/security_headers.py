@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SecurityHeaders"]
-
 POLICY = "; ".join(
     (
         "default-src 'none'",

@@ -22,9 +22,6 @@ from pipeline.service.errors import (
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.pricing import Price, free, price
 
-__all__ = ["Answered", "Batches", "Calls", "Question", "answer_questions"]
-
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

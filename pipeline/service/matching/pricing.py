@@ -10,20 +10,6 @@ from functools import cache
 from pipeline.answers import Match
 from pipeline.money import ZERO
 
-__all__ = [
-    "HIGHEST",
-    "LOWEST",
-    "MARKUP_PERCENTAGE",
-    "MAX_MATCHES",
-    "MOST_FOR_TITLES",
-    "PER_CALL",
-    "PER_MATCH",
-    "PER_TITLE_CHARACTERS",
-    "Price",
-    "free",
-    "price",
-]
-
 MARKUP_PERCENTAGE = 50
 
 MAX_MATCHES = 10

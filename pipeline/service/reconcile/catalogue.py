@@ -10,9 +10,6 @@ from typing import TypeAlias
 from pipeline.answers import System
 from pipeline.codes import CodeTable, cpv_titles, find_code, load
 
-__all__ = ["Catalogue", "Entity", "catalogue"]
-
-
 NO_WORD = re.compile(r"[\W_]+")
 
 Entity: TypeAlias = dict[str, str]

@@ -33,9 +33,6 @@ from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries
 from pipeline.service.spec import SYSTEM_NAMES, Terms
 from pipeline.versions import VERSIONS
 
-__all__ = ["AnyOrigin", "reconcile_routes"]
-
-
 SECONDS = 600
 """How long a browser may keep the answer to a preflight request."""
 
@@ -336,6 +333,7 @@ def reconcile_routes(calls: Calls, terms: Terms) -> Iterator[Route]:
 
 def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awaitable[Response]]:
     async def main(request: Request) -> Response:
+        request.state.system = system
         refuse_jsonp(request)
         holder = calls.holder(request.path_params.get("key") or key_of(request))
         if holder is not None:
@@ -372,7 +370,13 @@ async def _reconcile(
         for name, query in queries.items()
         if written[name] is None and _can_be_classified(query.text)
     }
-    _count(request, calls, holder, len(texts))
+    try:
+        if texts:
+            calls.count(holder, request.client.host if request.client else "", len(texts))
+    except RateLimitError as error:
+        if error.wait > PATIENCE:
+            error.headers = {}
+        raise
     answered = await calls.answer_all(holder, codes.system, list(texts.values()))
     if answered:
         request.state.price_usd = total(one.price.final for one in answered)
@@ -390,14 +394,3 @@ def _can_be_classified(text: str) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def _count(request: Request, calls: Calls, holder: Holder | None, number: int) -> None:
-    if not number:
-        return
-    try:
-        calls.count(holder, request.client.host if request.client else "", number)
-    except RateLimitError as error:
-        if error.wait > PATIENCE:
-            error.headers = {}
-        raise

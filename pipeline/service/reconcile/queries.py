@@ -13,8 +13,6 @@ from pipeline.service.http.messages import parse_json
 from pipeline.service.matching.pricing import MAX_MATCHES
 from pipeline.service.reconcile.catalogue import Catalogue
 
-__all__ = ["MORE_TEXT", "Query", "extend", "queries_in"]
-
 MORE_TEXT = {"id": "text", "name": "more text"}
 """The property with further text about what is bought."""
 

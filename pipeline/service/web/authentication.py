@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -12,18 +13,8 @@ from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.accounts.keys import LONGEST, SHORTEST
 from pipeline.service.web.forms import Form
-from pipeline.service.web.rendering import render_form
+from pipeline.service.web.rendering import NO_FORM, render
 from pipeline.service.web.site import HOME, Site, TooManyTriesError, Visitor, redirect, safe_path
-
-__all__ = [
-    "change_password",
-    "log_in",
-    "log_out",
-    "show_account",
-    "show_log_in",
-    "show_sign_up",
-    "sign_up",
-]
 
 NO_EMAIL, NO_PASSWORD = "Enter your e-mail address.", "Enter your password."
 
@@ -39,7 +30,7 @@ def show_log_in(_: Site, visitor: Visitor) -> Response:
     if visitor.account_id is not None:
         return redirect(next_path, visitor)
     done = LOGGED_OUT if asked.get("done") == "logout" else None
-    return render_form(visitor, "login.html", Form({"next": [next_path]}), done=done)
+    return render(visitor, "login.html", form=Form({"next": [next_path]}), done=done)
 
 
 async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
@@ -57,7 +48,7 @@ async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
             _begin_session, site, visitor, account, safe_path(form.value("next"))
         )
     errors = errors or {"": "The e-mail address or the password is wrong."}
-    return render_form(visitor, "login.html", form.wrong(errors, wait), done=None)
+    return render(visitor, "login.html", form=form.wrong(errors, wait), done=None)
 
 
 def show_sign_up(_: Site, visitor: Visitor) -> Response:
@@ -94,10 +85,10 @@ def log_out(site: Site, visitor: Visitor, _: Form) -> Response:
 
 def show_account(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
     """Show the account and the form to change the password."""
-    return render_form(
+    return render(
         visitor,
         "account.html",
-        form or Form(),
+        form=form or NO_FORM,
         account=site.accounts.account(visitor.member),
         shortest=SHORTEST,
         done=CHANGED if visitor.request.query_params.get("done") == "password" else None,
@@ -135,8 +126,8 @@ def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -
 
 
 def _sign_up_form(visitor: Visitor, form: Form) -> Response:
-    values = {"shortest": SHORTEST, "starting_balance": STARTING_BALANCE}
-    return render_form(visitor, "signup.html", form, **values)
+    values: dict[str, Any] = {"shortest": SHORTEST, "starting_balance": STARTING_BALANCE}
+    return render(visitor, "signup.html", form=form, **values)
 
 
 def _password_error(password: str) -> str | None:

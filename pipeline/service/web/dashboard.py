@@ -15,21 +15,8 @@ from pipeline.money import total
 from pipeline.quoting import how_many
 from pipeline.service.accounts import ApiKey, DailyUse, NewKey, row_number, statement_csv
 from pipeline.service.web.forms import Form, PageError
-from pipeline.service.web.rendering import render, render_form, usd
+from pipeline.service.web.rendering import NO_FORM, render, usd
 from pipeline.service.web.site import HOME, Site, Visitor, redirect
-
-__all__ = [
-    "MOST",
-    "ask_key",
-    "download_statement",
-    "make_key",
-    "revoke_key",
-    "rotate_key",
-    "show",
-    "show_statement",
-    "usage_chart",
-]
-
 
 MOST = 50
 """Entries on one page."""
@@ -74,10 +61,10 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
     account = site.accounts.account(visitor.member)
     keys = site.accounts.keys.of(account.account_id)
     usage = site.accounts.statement.usage(account.account_id, DAYS)
-    return render_form(
+    return render(
         visitor,
         "dashboard.html",
-        form or Form(),
+        form=form or NO_FORM,
         account=account,
         keys=[key for key in keys if key.revoked_at is None],
         revoked=[key for key in keys if key.revoked_at is not None],

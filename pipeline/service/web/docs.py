@@ -34,8 +34,6 @@ from pipeline.service.spec import (
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
 
-__all__ = ["show_docs", "show_home"]
-
 CURL = """\
 curl {base_url}/api/cpv/match \\
   -H 'Content-Type: application/json' \\

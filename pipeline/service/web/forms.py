@@ -11,8 +11,6 @@ from starlette.requests import Request
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.messages import form_of
 
-__all__ = ["MAX_FORM", "Form", "PageError", "read_form"]
-
 MAX_FORM = 256 * 1024
 """Bytes: enough for the longest description with every character escaped."""
 

@@ -23,8 +23,6 @@ from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.site import Visitor
 from pipeline.service.web.static_files import static
 
-__all__ = ["error_page", "page_of", "render", "render_form", "usd", "when"]
-
 WORDS = {
     400: ("The form cannot be read", "Send it from the page itself."),
     403: ("This form did not come from this site", "Open the page here and send the form again."),
@@ -37,28 +35,29 @@ WORDS = {
 }
 """The heading and the advice of error pages."""
 
+NO_FORM = Form()
+
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
 
 def render(
     visitor: Visitor,
     template: str,
-    status: int = 200,
+    status: int | None = None,
     headers: Mapping[str, str] | None = None,
+    form: Form = NO_FORM,
     **values: Any,
 ) -> HTMLResponse:
-    """Return a page from a template, which shows the values."""
-    page = _templates().get_template(template)
+    """Return a page from a template, which shows the values.
+
+    A page with a form has the status and headers that the form's errors call for.
+    """
     here, base_url = visitor.request.url.path, visitor.base_url
-    text = page.render(visitor=visitor, here=here, base_url=base_url, **values)
-    response = HTMLResponse(text, status, headers)
+    page = _templates().get_template(template)
+    text = page.render(visitor=visitor, here=here, base_url=base_url, form=form, **values)
+    response = HTMLResponse(text, status or form.status, headers or form.headers)
     visitor.set_cookie(response)
     return response
-
-
-def render_form(visitor: Visitor, template: str, form: Form, **values: Any) -> HTMLResponse:
-    """Return a page with a form, with the status that the form's errors call for."""
-    return render(visitor, template, form.status, form.headers, form=form, **values)
 
 
 def error_page(request: Request, status: int) -> HTMLResponse:

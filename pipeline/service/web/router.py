@@ -19,8 +19,6 @@ from pipeline.service.web.rendering import page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
 from pipeline.service.web.static_files import FOLDER, serve_static
 
-__all__ = ["routes"]
-
 Page: TypeAlias = Callable[[Site, Visitor], Response]
 Action: TypeAlias = Callable[[Site, Visitor, Form], Response | Awaitable[Response]]
 """An action that is not a coroutine runs in a thread, as a page does."""

@@ -23,24 +23,6 @@ from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec import Terms
 
-__all__ = [
-    "ACCOUNT",
-    "ADDRESS",
-    "HOME",
-    "LINE",
-    "PAIR",
-    "PAUSE",
-    "SIGN_UP",
-    "PasswordTries",
-    "Site",
-    "TooManyTriesError",
-    "Visitor",
-    "redirect",
-    "redirect_to_log_in",
-    "safe_path",
-]
-
-
 PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
 """Wrong passwords allowed: per account and address, per address, and per account."""
 

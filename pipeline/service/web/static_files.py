@@ -11,8 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-__all__ = ["FOLDER", "StaticFiles", "serve_static", "static"]
-
 FOLDER = "/static"
 
 TYPES = {

@@ -29,8 +29,6 @@ from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
 
-__all__ = ["ask", "show"]
-
 log = logging.getLogger("pipeline.service")
 
 
@@ -127,15 +125,12 @@ def _paid(outcomes: Sequence[Outcome]) -> Decimal:
 
 def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()) -> Response:
     refused = [one.refused for one in outcomes if one.refused is not None]
-    status: int = form.status
-    headers: Mapping[str, str] = form.headers
-    if refused and len(refused) == len(outcomes):
-        status, headers = refused[0].status, refused[0].headers
+    failed = refused[0] if refused and len(refused) == len(outcomes) else None
     return render(
         visitor,
         "try.html",
-        status,
-        headers,
+        failed.status if failed else None,
+        failed.headers if failed else None,
         form=form,
         systems=SYSTEM_NAMES,
         outcomes=outcomes,
