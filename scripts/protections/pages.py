@@ -20,7 +20,7 @@ PROTECTIONS = (
     Protection(
         "logging out ends the session, not the cookie alone",
         """\
-        await run_in_threadpool(site.accounts.sessions.end, visitor.session)
+        site.accounts.sessions.end(visitor.session)
         visitor.end()
 """,
         """\
@@ -37,8 +37,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a new password ends every session",
-        "            delete_sessions(connection, account)\n\n    def find(",
-        "\n    def find(",
+        """execute("DELETE FROM sessions WHERE account_id = ?", (account,))""",
+        """execute("SELECT 1")""",
         "tests/service/accounts/test_accounts.py::"
         "test_a_new_password_ends_the_old_one_and_every_session",
     ),
