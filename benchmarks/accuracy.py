@@ -26,8 +26,7 @@ from benchmarks.everyday import (
     answered,
     descriptions,
 )
-from pipeline.answers import SYSTEMS, System
-from pipeline.bands import OK_FROM
+from pipeline.answers import OK_FROM, SYSTEMS, System
 from pipeline.codes import cpv_titles
 from pipeline.engine.model import shipped_model
 

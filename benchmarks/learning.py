@@ -27,8 +27,7 @@ import pyarrow as pa
 
 import pipeline
 from benchmarks.command_line import parser_for
-from pipeline.answers import SYSTEMS, System
-from pipeline.bands import OK_FROM
+from pipeline.answers import OK_FROM, SYSTEMS, System
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
 from pipeline.evaluation.metrics import EXACT, STATED, Depth, Share

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
         SettingsError,
     )
     from pipeline.evaluation import Evaluation, evaluate
-    from pipeline.file_options import CsvOptions, ExcelOptions
     from pipeline.paid.service import PaidService
     from pipeline.purchases import Estimate, Paid, Parked
+    from pipeline.settings import CsvOptions, ExcelOptions
     from pipeline.training import TrainedModel, TrainedSystem, train
 
     __version__: str
@@ -99,7 +99,7 @@ if not TYPE_CHECKING:
         "training",
         "codes.frame",
     )
-    HOMES = ("answers", "errors", "file_options", *HEAVY)
+    HOMES = ("answers", "errors", "settings", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:
@@ -112,7 +112,7 @@ if not TYPE_CHECKING:
             return import_module("pipeline.spark")
         for home in HOMES if name in __all__ else ():
             if home in HEAVY:
-                from pipeline.platforms import check_platform
+                from pipeline.checks import check_platform
 
                 check_platform()
             found = getattr(import_module(f"pipeline.{home}"), name, None)

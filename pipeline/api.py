@@ -26,14 +26,21 @@ from pipeline.classification.sink import files_of
 from pipeline.classification.source import AnySink, Data, open_table
 from pipeline.classification.summary import Summary
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions, checked_csv, checked_excel
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
 from pipeline.progress import Display, Progress, display_for, line_below_cell, silent, stoppable
 from pipeline.public import SHORTENED, all_arguments, like, public, shortened, with_options_of
 from pipeline.purchases import Buyer, Estimate
-from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
+from pipeline.settings import (
+    TEXT_COLUMNS,
+    CsvOptions,
+    EngineName,
+    ExcelOptions,
+    Settings,
+    checked_csv,
+    checked_excel,
+)
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
@@ -91,8 +98,8 @@ def classify(
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``. The default, None, is
-            measured for the embedded engine (`pipeline.bands.OK_FROM`) and for a model (``ok_from``
-            of what `train` returns), and 0 for a service.
+            measured for the embedded engine (`pipeline.answers.OK_FROM`) and for a model
+            (``ok_from`` of what `train` returns), and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this. If none does, it stays.
         jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.

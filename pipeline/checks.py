@@ -1,10 +1,11 @@
-"""Checks of arguments that several settings classes share."""
+"""Checks of arguments that several settings classes share, and of the system."""
 
 from __future__ import annotations
 
 import operator
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 
@@ -12,9 +13,11 @@ from pipeline.errors import SettingsError
 from pipeline.wording import beside
 
 __all__ = [
+    "NEEDED",
     "check",
     "check_choice",
     "check_flag",
+    "check_platform",
     "fraction",
     "whole_number",
 ]
@@ -82,3 +85,21 @@ def fraction(name: str, value: Any, over_zero: bool = False) -> float:
         hint = f"{name} must be a fraction {wanted}{beside(name)}."
         raise SettingsError(f"{name} is {value!r}.", hint)
     return number
+
+
+NEEDED = ("fcntl", "resource")
+"""The POSIX-only modules of Python that the package imports."""
+
+
+def check_platform() -> None:
+    """Refuse a system without the file locks that outputs and ledgers need.
+
+    Raises:
+        SettingsError: the system is not POSIX.
+    """
+    if any(find_spec(name) is None for name in NEEDED):
+        raise SettingsError(
+            "tender-pipeline needs a POSIX system, such as Linux or macOS; "
+            f"this is {sys.platform}.",
+            "On Windows, install it in the Windows Subsystem for Linux (WSL).",
+        )

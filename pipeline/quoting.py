@@ -1,13 +1,14 @@
-"""Writes names from files, and counts, for messages."""
+"""Writes names from files, counts, and tables for terminals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
 __all__ = [
     "LONGEST",
+    "aligned",
     "command",
     "cut",
     "how_many",
@@ -80,3 +81,17 @@ def readable(text: str, most: int = 40) -> str:
     """Return a foreign text as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def aligned(
+    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> Iterator[str]:
+    """Yield the lines of a table whose last ``numbers`` columns are right-aligned."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    words = len(header) - numbers
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

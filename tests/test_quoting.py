@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.quoting import LONGEST, command, cut, how_many, listed, quoted, readable
+from pipeline.quoting import LONGEST, aligned, command, cut, how_many, listed, quoted, readable
 
 
 def test_a_path_in_a_command_is_quoted_and_no_option() -> None:
@@ -52,3 +52,12 @@ def test_one_thing_is_counted_in_the_singular() -> None:
 )
 def test_a_foreign_text_is_one_short_line(text: str, shown: str) -> None:
     assert readable(text, 8) == shown
+
+
+def test_words_are_aligned_left_and_numbers_right() -> None:
+    lines = list(aligned(["system", "rows", "USD"], [["cpv", "1,200", "0.5"]], numbers=2))
+    assert lines == ["system   rows  USD", "cpv     1,200  0.5"]
+
+
+def test_no_line_ends_with_spaces() -> None:
+    assert list(aligned(["code", "title"], [["45", ""]])) == ["code  title", "45"]

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline.bands import OK_FROM
+from pipeline.answers import OK_FROM
 from pipeline.cli.output.run import words_of
 from pipeline.codes import load
 from pipeline.settings import Settings

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.codes import cpv_titles, shipped, titles_in
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions
-from pipeline.settings import Settings, parse_systems
+from pipeline.settings import LANGUAGES, CsvOptions, Settings, checked_language, parse_systems
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,18 @@ def test_one_name_may_stand_for_a_list_of_one() -> None:
 def test_systems_keep_the_order_they_are_given_in() -> None:
     assert parse_systems(" NAICS, cpv") == ("naics", "cpv")
     assert parse_systems(["unspsc"]) == ("unspsc",)
+
+
+def test_they_are_those_of_the_shipped_titles() -> None:
+    assert set(cpv_titles()) == set(LANGUAGES)
+    assert titles_in("en") == shipped("cpv").titles
+    assert titles_in("de")["45233140"] == "Straßenarbeiten"
+
+
+@pytest.mark.parametrize("value", ["ger", "", None, 7, "deutsch"])
+def test_an_unknown_one_is_refused_with_the_known_ones(value: object) -> None:
+    with pytest.raises(SettingsError) as caught:
+        checked_language(value)
+    assert repr(value) in caught.value.message
+    assert "bg, cs, da, de, el, en, es," in caught.value.hint
+    assert checked_language(" DE ") == "de"

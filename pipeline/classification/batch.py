@@ -24,7 +24,6 @@ from pipeline.classification.provenance import part_of
 from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
 from pipeline.errors import LedgerError, PipelineError
-from pipeline.file_options import Format
 from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, stamp
@@ -32,6 +31,7 @@ from pipeline.money import ZERO, difference, plain, total
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
 from pipeline.purchases import CostLimitReached, identity_of_files
+from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
 

@@ -27,9 +27,9 @@ from pipeline.classification.provenance import (
 )
 from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
+from pipeline.settings import Format
 from pipeline.tables import Reader, sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN, option
 

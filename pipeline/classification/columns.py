@@ -13,6 +13,7 @@ import pyarrow as pa
 from msgspec.structs import asdict
 
 from pipeline.answers import (
+    OK_FROM,
     Answer,
     BatchAnswers,
     Decided,
@@ -22,7 +23,6 @@ from pipeline.answers import (
     Pending,
     System,
 )
-from pipeline.bands import OK_FROM
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total

@@ -21,9 +21,7 @@ from pipeline.classification.provenance import (
 )
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions
-from pipeline.languages import LANGUAGES
-from pipeline.settings import ENGINES, EngineName, Settings
+from pipeline.settings import ENGINES, LANGUAGES, CsvOptions, EngineName, ExcelOptions, Settings
 from pipeline.tables import Reader, format_of, open_reader
 from pipeline.wording import TEXT_COLUMN, option
 

@@ -25,8 +25,8 @@ from pipeline.classification.provenance import (
 )
 from pipeline.classification.sink import Draft, Manifest, partial_path
 from pipeline.errors import OutputError
-from pipeline.file_options import Format
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
+from pipeline.settings import Format
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN
 

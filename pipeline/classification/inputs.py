@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
 from pipeline.quoting import listed, quoted
+from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
 from pipeline.wording import option
 

@@ -14,8 +14,7 @@ from pipeline.classification.pandas_frames import PandasFrame, frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.text_columns import warn_of_few_words
-from pipeline.file_options import check_no_file
-from pipeline.settings import Settings
+from pipeline.settings import Settings, check_no_file
 from pipeline.tables import Reader, find_column, naming_all
 from pipeline.tables.json_records import holders
 from pipeline.tables.texts import find_columns

@@ -21,8 +21,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
 from pipeline.classification.source import Source
 from pipeline.classification.summary import NOT_FAILED, Summary
-from pipeline.file_options import Files
-from pipeline.settings import Settings
+from pipeline.settings import Files, Settings
 from pipeline.tables import NewColumn
 from pipeline.versions import VERSIONS
 

@@ -19,11 +19,10 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.decisions import NO_DECISIONS, Decisions
-from pipeline.file_options import CsvOptions, ExcelOptions, Files, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.purchases import Buyer, NoPurchase, Purchase
-from pipeline.settings import Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Files, Format, Settings
 from pipeline.tables import Reader, format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # a purchase needs no engine

@@ -22,11 +22,10 @@ from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import AnySink, Frame, Source
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.public import public
-from pipeline.settings import Settings, parse_systems
+from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not

@@ -11,8 +11,8 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from pipeline.classification.provenance import PathType, manifest_path
-from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
+from pipeline.settings import Format
 from pipeline.tables import TABLE_FORMATS, ArrowWriter, Reader, Writer, split_suffixes
 
 __all__ = ["Draft", "Manifest", "MemorySink", "Sink", "default_output", "files_of", "partial_path"]

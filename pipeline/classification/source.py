@@ -18,12 +18,11 @@ from pipeline.classification.sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
 from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import Files, check_no_file, checked_csv, checked_excel
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, readable
-from pipeline.settings import Settings
+from pipeline.settings import Files, Settings, check_no_file, checked_csv, checked_excel
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
 from pipeline.tables.streams import FileReader
 from pipeline.wording import warn_in_python

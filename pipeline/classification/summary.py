@@ -9,8 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pipeline.answers import System
-from pipeline.bands import BANDS, LIKELY, Band
+from pipeline.answers import BANDS, LIKELY, Band, System
 from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total

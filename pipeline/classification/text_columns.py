@@ -12,8 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format
-from pipeline.settings import TEXT_COLUMNS
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Format
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.arrow import is_text
 from pipeline.tables.json_records import holders

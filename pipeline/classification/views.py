@@ -9,15 +9,13 @@ from typing import Any
 import pyarrow as pa
 from jinja2 import Environment
 
-from pipeline.answers import System
-from pipeline.bands import Band, band
+from pipeline.answers import Band, System, band
 from pipeline.charts import Ranked, environment, ranking
 from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
-from pipeline.quoting import readable
+from pipeline.quoting import aligned, readable
 from pipeline.settings import EngineName, Settings
-from pipeline.text_table import aligned
 from pipeline.wording import in_python
 
 __all__ = ["View", "codes_view", "result_html"]

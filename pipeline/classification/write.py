@@ -12,8 +12,18 @@ from typing import TypeAlias, TypeGuard, TypeVar
 
 from msgspec.structs import replace
 
-from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System, answered
-from pipeline.bands import Band, band, bounded
+from pipeline.answers import (
+    Answer,
+    Band,
+    BatchAnswers,
+    Match,
+    Matched,
+    Matcher,
+    System,
+    answered,
+    band,
+    bounded,
+)
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, new_columns
 from pipeline.classification.manifest import CellMarks
 from pipeline.classification.summary import SETTLED, SystemSummary

@@ -107,8 +107,8 @@ def _failed(error: BaseException) -> int:
 
 def _check_platform() -> None:
     """Exit before importing modules that an unsupported system lacks."""
+    from pipeline.checks import check_platform
     from pipeline.errors import PipelineError
-    from pipeline.platforms import check_platform
 
     try:
         check_platform()

@@ -34,10 +34,9 @@ from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
-from pipeline.file_options import Format
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress
-from pipeline.settings import parse_systems
+from pipeline.settings import Format, parse_systems
 from pipeline.tables import (
     TABLE_FORMATS,
     Batch,

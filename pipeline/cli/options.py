@@ -14,9 +14,9 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
 from pipeline.files.paths import AnyPath, CloudPath, as_path
 from pipeline.processes import Jobs
+from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
 from pipeline.wording import SETTINGS, flag_name, variable_name
 
 __all__ = [

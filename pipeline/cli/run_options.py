@@ -24,12 +24,18 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.settings_file import settings_file
 from pipeline.errors import SettingsError
-from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_text
-from pipeline.languages import LANGUAGES
 from pipeline.processes import Jobs
-from pipeline.settings import KEY_VARIABLE, TEXT_COLUMNS, EngineName, Settings, parse_systems
+from pipeline.settings import (
+    KEY_VARIABLE,
+    LANGUAGES,
+    TEXT_COLUMNS,
+    EngineName,
+    Format,
+    Settings,
+    parse_systems,
+)
 
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.decisions import Decisions

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pipeline.answers import SYSTEMS
 from pipeline.codes import load, titles
 from pipeline.errors import SettingsError
-from pipeline.languages import checked_language
 from pipeline.public import public
+from pipeline.settings import checked_language
 
 if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it
     import pandas as pd

@@ -42,7 +42,7 @@ def cpv_titles() -> dict[str, list[str]]:
 
 @cache
 def titles_in(language: str) -> Mapping[str, str]:
-    """Return the CPV titles in a language of `pipeline.languages.LANGUAGES`, by code."""
+    """Return the CPV titles in a language of `pipeline.settings.LANGUAGES`, by code."""
     titles = shipped("cpv").titles
     if language == "en":
         return titles

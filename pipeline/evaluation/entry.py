@@ -19,11 +19,10 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.evaluation.subjects import Paid, Subject, check_subjects, is_address, offline
-from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, Settings, parse_system
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, parse_system
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated

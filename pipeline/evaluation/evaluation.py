@@ -17,8 +17,7 @@ from pipeline.evaluation.page import page
 from pipeline.evaluation.phrases import left_out_lines, rows
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.public import public
-from pipeline.quoting import readable
-from pipeline.text_table import aligned
+from pipeline.quoting import aligned, readable
 
 __all__ = ["Evaluation"]
 

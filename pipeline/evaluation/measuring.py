@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.answers import System
-from pipeline.bands import BANDS, Band
+from pipeline.answers import BANDS, Band, System
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.table import LEVELS, cut, full_code, level
 from pipeline.decisions import Verdict

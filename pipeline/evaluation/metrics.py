@@ -10,8 +10,7 @@ from math import sqrt
 from sys import intern
 from typing import Literal
 
-from pipeline.answers import Answer, Matched, System
-from pipeline.bands import Band, band
+from pipeline.answers import Answer, Band, Matched, System, band
 from pipeline.charts import FEWEST, Taken
 from pipeline.classification.columns import status
 from pipeline.codes import normalized

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, Explained, Match, Matched
-from pipeline.bands import LIKELY
+from pipeline.answers import LIKELY, Answer, Explained, Match, Matched
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import TOOL
 from pipeline.codes import CodeTable, normalized

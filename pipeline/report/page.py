@@ -15,8 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup
 
-from pipeline.answers import Answer, BatchAnswers, Match, Matched, System, chance
-from pipeline.bands import LIKELY, MEASURED, SURE, bounded
+from pipeline.answers import (
+    LIKELY,
+    MEASURED,
+    SURE,
+    Answer,
+    BatchAnswers,
+    Match,
+    Matched,
+    System,
+    bounded,
+    chance,
+)
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns, spoken_words

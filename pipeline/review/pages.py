@@ -15,8 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from pipeline.answers import System, chance
-from pipeline.bands import BANDS, band
+from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import named_words, spoken_words

@@ -11,8 +11,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlencode
 
-from pipeline.answers import SYSTEMS, System
-from pipeline.bands import BANDS, Band, band
+from pipeline.answers import BANDS, SYSTEMS, Band, System, band
 from pipeline.classification.enriched import EnrichedTable, RowCells
 from pipeline.classification.excerpts import Excerpts
 from pipeline.classification.summary import SETTLED

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.quoting import listed
+from pipeline.settings import CsvOptions, ExcelOptions, Format
 from pipeline.tables.arrow import ArrowBatch, ArrowReader, ArrowWriter, labels
 from pipeline.tables.formats import (
     TABLE_FORMATS,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import CsvOptions, QuoteEscape
+from pipeline.settings import CsvOptions, QuoteEscape
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.streams import open_input
 from pipeline.tables.texts import has_all

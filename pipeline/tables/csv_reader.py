@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from pipeline.cache import Cache
 from pipeline.errors import InputError
-from pipeline.file_options import CsvOptions
 from pipeline.quoting import LONGEST, how_many, quoted
+from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records, utf_16
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.cache import Cache
-from pipeline.file_options import CsvOptions
 from pipeline.money import ZERO
+from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch, CsvReader

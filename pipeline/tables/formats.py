@@ -15,8 +15,8 @@ from typing import Literal, Protocol, TypeAlias, cast
 import pyarrow as pa
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.regular import open_regular
+from pipeline.settings import CsvOptions, ExcelOptions, Format
 from pipeline.tables.table import Batch, Reader, Writer
 from pipeline.wording import AS_CSV, OUTPUT, both, option, read_as
 

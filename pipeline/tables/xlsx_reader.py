@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.file_options import ExcelOptions
 from pipeline.files.workbook import (
     UNREADABLE,
     CellError,
@@ -25,6 +24,7 @@ from pipeline.files.workbook import (
     column_letters,
 )
 from pipeline.quoting import listed, quoted
+from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts

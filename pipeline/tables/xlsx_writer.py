@@ -19,7 +19,6 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import pyarrow as pa
 
 from pipeline.errors import OutputError
-from pipeline.file_options import ExcelOptions
 from pipeline.files.workbook import (
     CHARACTERS,
     COLUMNS,
@@ -30,6 +29,7 @@ from pipeline.files.workbook import (
 )
 from pipeline.money import plain
 from pipeline.quoting import how_many, quoted
+from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable

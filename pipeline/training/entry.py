@@ -12,11 +12,10 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.errors import SettingsError
-from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, Settings
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
 from pipeline.training.run import (
     TrainedModel,
     TrainingSettings,

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from pipeline.answers import SYSTEMS, System
-from pipeline.bands import BANDS, band
+from pipeline.answers import BANDS, SYSTEMS, System, band
 from pipeline.checks import check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions

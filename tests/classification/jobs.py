@@ -8,9 +8,8 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.file_options import CsvOptions, Format
 from pipeline.purchases import NoPurchase
-from pipeline.settings import Settings
+from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import open_reader
 from tests.fakes import ScriptedMatcher
 

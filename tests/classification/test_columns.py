@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline.answers import SYSTEMS
-from pipeline.bands import OK_FROM
+from pipeline.answers import OK_FROM, SYSTEMS
 from pipeline.classification.columns import never_ok, review_under
 from pipeline.engine.model import model_folder, save
 from pipeline.settings import Settings

@@ -12,10 +12,9 @@ from pipeline.classification.manifest import manifest, was_done
 from pipeline.classification.plan import Plan
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.file_options import CsvOptions, ExcelOptions, Files
 from pipeline.money import ZERO
 from pipeline.purchases import Parked
-from pipeline.settings import Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Files, Settings
 from pipeline.tables import ArrowReader
 from pipeline.versions import VERSIONS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.bands import BANDS
+from pipeline.answers import BANDS
 from tests.cli.conftest import Command
 from tests.forking import ran
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answers import System
-from pipeline.bands import BANDS, MEASURED, OK_MEASURED
+from pipeline.answers import BANDS, MEASURED, OK_MEASURED, System
 from pipeline.classification.summary import Summary, SystemSummary, remedy
 from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bands import OK_FROM
+from pipeline.answers import OK_FROM
 from pipeline.cli.app import app
 from pipeline.settings import parse_systems
 from tests.docs.commands import parse

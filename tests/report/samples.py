@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, Decided, Failed, Match, Matched
-from pipeline.bands import Band, band
+from pipeline.answers import Answer, Band, Decided, Failed, Match, Matched, band
 from pipeline.classification.summary import SETTLED, Summary, SystemSummary
 from pipeline.purchases import Paid, Parked
 from pipeline.report import Collected, page

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import Answer, Decided, Failed, Match, System
-from pipeline.bands import MEASURED
+from pipeline.answers import MEASURED, Answer, Decided, Failed, Match, System
 from pipeline.errors import OutputError
 from pipeline.purchases import Paid, Parked
 from pipeline.report import page_file

@@ -15,7 +15,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables.csv_reader import CsvReader
 
 PLAIN = ["a", "B", "7", " ", ".", "'", "\t", "\0", "\x0b", "\x1c"]

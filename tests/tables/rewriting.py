@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.file_options import CsvOptions, Format
+from pipeline.settings import CsvOptions, Format
 from pipeline.tables import NewColumn, Reader, Writer, open_reader, open_writer
 
 CODE = pa.field("cpv_code", pa.string())

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import PipelineError
-from pipeline.file_options import Format
+from pipeline.settings import Format
 from pipeline.tables import checked, open_reader
 from tests.tables.rewriting import rewrite
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables import open_reader
 from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
 from tests.tables.rewriting import folder

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import collapsed

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables import (
     ArrowReader,
     open_reader,

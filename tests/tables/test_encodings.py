@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, PipelineError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.csv_reader import CsvReader
 from tests.tables.rewriting import csv_rows, rewrite

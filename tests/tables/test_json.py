@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import Format
+from pipeline.settings import Format
 from pipeline.tables import NewColumn, Reader, open_reader, open_writer, read_table
 from tests.tables.new_keys import CODE, COST, NEW
 from tests.tables.rewriting import folder, rewrite

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import CsvOptions, Format
+from pipeline.settings import CsvOptions, Format
 from pipeline.tables import Reader, open_reader, open_writer
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_writer import CsvWriter

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import Format
+from pipeline.settings import Format
 from pipeline.tables import format_of, open_reader, output_format_of, read_table, split_suffixes
 from tests.tables.rewriting import rewrite
 

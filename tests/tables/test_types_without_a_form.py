@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, OutputError
-from pipeline.file_options import CsvOptions
+from pipeline.settings import CsvOptions
 from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, open_reader, open_writer
 from tests.tables.rewriting import CODE, rewrite
 

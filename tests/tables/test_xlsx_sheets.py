@@ -11,7 +11,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from pipeline.errors import InputError
-from pipeline.file_options import ExcelOptions
+from pipeline.settings import ExcelOptions
 from pipeline.tables import open_reader, read_table
 from tests.tables.rewriting import rewrite
 from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, workbook

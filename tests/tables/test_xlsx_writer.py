@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import OutputError
-from pipeline.file_options import Format
+from pipeline.settings import Format
 from pipeline.tables import checked, open_reader
 from tests.tables.rewriting import rewrite
 from tests.tables.workbooks import CODE, COST, NEW, calamine

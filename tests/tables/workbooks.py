@@ -14,7 +14,7 @@ from python_calamine import load_workbook
 from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
-from pipeline.file_options import ExcelOptions
+from pipeline.settings import ExcelOptions
 from pipeline.tables import open_reader
 from pipeline.tables.table import ARROW_USD
 from tests.tables.rewriting import rewrite

@@ -16,9 +16,8 @@ from pipeline.classification.manifest import manifest
 from pipeline.classification.plan import Plan
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary, SystemSummary
-from pipeline.file_options import CsvOptions, Files
 from pipeline.purchases import Paid
-from pipeline.settings import Settings
+from pipeline.settings import CsvOptions, Files, Settings
 from pipeline.tables import ArrowReader
 
 __all__ = ["example", "manifest_example"]

@@ -22,9 +22,8 @@ from pipeline.codes import (
     titles,
 )
 from pipeline.errors import CodeTableError, SettingsError
-from pipeline.languages import checked_language
 from pipeline.quoting import quoted
-from pipeline.settings import parse_systems
+from pipeline.settings import checked_language, parse_systems
 
 __all__ = ["codes"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.cli.output.ledger import iso, utc
 from pipeline.money import plain, total
-from pipeline.text_table import aligned
+from pipeline.quoting import aligned
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, ApiKey, DailyUse, Entry

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, islice
 
-from pipeline.answers import BatchAnswers, Match, Matched, System
-from pipeline.bands import BANDS, Band, band
+from pipeline.answers import BANDS, Band, BatchAnswers, Match, Matched, System, band
 from pipeline.classification.excerpts import Excerpts, spoken_words
 from pipeline.quoting import visible
 from pipeline.tables import Batch

@@ -12,8 +12,7 @@ from pipeline.cli.output.console import say
 from pipeline.money import plain
 from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
 from pipeline.purchases import IN_MEMORY
-from pipeline.quoting import how_many
-from pipeline.text_table import aligned
+from pipeline.quoting import aligned, how_many
 
 __all__ = [
     "attempt_figures",

@@ -22,10 +22,9 @@ from pipeline.classification.provenance import (
 from pipeline.classification.sink import default_output
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
-from pipeline.file_options import FORMATS, CsvOptions, Files
 from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
-from pipeline.settings import Settings
+from pipeline.settings import FORMATS, CsvOptions, Files, Settings
 from pipeline.tables import Batch, open_reader
 from pipeline.wording import SETTINGS, option_name
 

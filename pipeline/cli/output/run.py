@@ -9,15 +9,14 @@ from pathlib import Path
 
 import click
 
-from pipeline.bands import BANDS, MEASURED, OK_MEASURED
+from pipeline.answers import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import columns, complain, is_json, naming, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
-from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS
 from pipeline.quoting import command, visible
-from pipeline.settings import Settings
+from pipeline.settings import LANGUAGES, Settings
 
 __all__ = [
     "COMPLETE",

@@ -11,11 +11,9 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from pipeline.answers import SYSTEMS, Match, System
-from pipeline.bands import MEASURED, band
+from pipeline.answers import MEASURED, SYSTEMS, Match, System, band
 from pipeline.codes import CodeTable, load, titles_in
 from pipeline.codes.table import stem
-from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.progress import FIELDS
 from pipeline.service.accounts import Holder
@@ -28,6 +26,7 @@ from pipeline.service.spec import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
+from pipeline.settings import LANGUAGES
 
 log = logging.getLogger("pipeline.service")
 

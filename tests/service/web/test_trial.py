@@ -6,8 +6,7 @@ from decimal import Decimal
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.answers import BatchAnswers, Match, Matched, Matcher, System
-from pipeline.bands import MEASURED
+from pipeline.answers import MEASURED, BatchAnswers, Match, Matched, Matcher, System
 from pipeline.money import plain
 from pipeline.progress import FIELDS
 from pipeline.rate import Rate

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answers import SYSTEMS
-from pipeline.bands import BANDS, LIKELY, MEASURED, SURE, band
+from pipeline.answers import BANDS, LIKELY, MEASURED, SURE, SYSTEMS, band
 
 ACCURACY = Path(__file__).parents[1] / "docs" / "explanation" / "accuracy.md"
 
