@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from functools import partial
@@ -23,7 +23,6 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Ledger,
-    Lock,
     OutputReference,
     buyer_lock,
     job_lock,
@@ -87,13 +86,12 @@ class PaidPurchase:
         self._marks = OutputReference.in_manifests(earlier, service.endpoint)
         for mark in self._marks:
             mark.check_there(service.ledger)
-        self._locks: list[Lock] = []
         with ExitStack() as opened:
             self._ledger = Ledger(service.ledger, service.endpoint)
             opened.callback(self._ledger.close)
             if not plan_only:
                 lock = job_lock(service.ledger, service.endpoint, identity, service.wait)
-                self._locks.append(opened.enter_context(lock))
+                opened.enter_context(lock)
             self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, service.counting)
@@ -183,11 +181,8 @@ class PaidPurchase:
         service = self._service
         url, key, wait = service.endpoint, service.key_fingerprint, service.wait
         with ExitStack() as held:
-            locks = [
-                *self._locks,
-                held.enter_context(buyer_lock(url, key, wait)),
-                held.enter_context(ledger_lock(service.ledger, url, wait)),
-            ]
+            held.enter_context(buyer_lock(url, key, wait))
+            held.enter_context(ledger_lock(service.ledger, url, wait))
             self._ledger.recover(service.key_fingerprint)
             spare = held.enter_context(self._ledger.spare_file(service.workers))
             if (highest := self._job.highest_price()) > service.max_price:
@@ -202,7 +197,7 @@ class PaidPurchase:
                 return DECLINED
             orders = _after_first(orders, begun)
             with self._progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._buy_calls, orders, estimate.to_buy, advance, spare, locks)
+                buying = partial(self._buy_calls, orders, estimate.to_buy, advance, spare)
                 try:
                     return buy_in_thread(buying, self._interruption)
                 finally:
@@ -246,7 +241,6 @@ class PaidPurchase:
         to_buy: int,
         advance: Count,
         spare: FileIO,
-        locks: Sequence[Lock],
         stop_request: StopRequest,
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
@@ -260,7 +254,7 @@ class PaidPurchase:
                 language_model=service.chat,
                 timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, service.key_fingerprint, spare, locks) as journal,
+            Journal(self._job, service.key_fingerprint, spare) as journal,
         ):
             pool = Pool(
                 client,

@@ -37,8 +37,8 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for all language models at an address",
-        "name = _named(address_of(endpoint), key_fingerprint)",
-        "name = _named(endpoint, key_fingerprint)",
+        "name = _name(address_of(endpoint), key_fingerprint)",
+        "name = _name(endpoint, key_fingerprint)",
         "tests/paid/ledger/test_addresses.py::test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open",
     ),
     Protection(

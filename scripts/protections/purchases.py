@@ -107,27 +107,21 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for each key",
-        "                held.enter_context(buyer_lock(url, key, wait)),\n",
+        "            held.enter_context(buyer_lock(url, key, wait))\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one buyer for each ledger",
-        "                held.enter_context(ledger_lock(service.ledger, url, wait)),\n",
+        "            held.enter_context(ledger_lock(service.ledger, url, wait))\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one run for each job",
-        "self._locks.append(opened.enter_context(lock))",
+        "opened.enter_context(lock)",
         "pass",
         "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
-    ),
-    Protection(
-        "a lock file that is deleted during a run is put back",
-        "if not is_file_at(self._place, os.fstat(self._opened[-1].fileno())):",
-        "if False:",
-        "tests/paid/test_one_buyer.py::test_lock_files_that_are_deleted_during_a_run_are_put_back",
     ),
     Protection(
         "nothing is sent once another run buys too, whatever became of the lock files",
@@ -151,8 +145,8 @@ PROTECTIONS = (
     ),
     Protection(
         "nothing is sent for a ledger that was moved or deleted",
-        "refusal = database.lost or self._lost_lock()",
-        "refusal = self._lost_lock()",
+        "refusal = database.lost\n",
+        "refusal = None\n",
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
@@ -273,13 +267,6 @@ PROTECTIONS = (
         "            raise\n",
         "tests/paid/ledger/test_journal.py"
         "::test_answers_are_kept_although_the_main_thread_has_ended",
-    ),
-    Protection(
-        "attempts that were refused are not found after a kill",
-        "        if not ends and is_of_the_disk(error):\n",
-        "        if False:\n",
-        "tests/paid/ledger/test_journal.py"
-        "::test_something_is_written_over_attempts_whose_commit_failed",
     ),
     Protection(
         "an answer is kept although another run took its run for killed",

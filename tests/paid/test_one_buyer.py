@@ -142,30 +142,6 @@ def lock_files(folder: Path) -> list[Path]:
     return [*folder.rglob("*.lock"), *(machine_folder() / "locks").iterdir()]
 
 
-def test_lock_files_that_are_deleted_during_a_run_are_put_back(
-    tmp_path: Path, service: Service
-) -> None:
-    tried: list[str] = []
-
-    def delete() -> None:
-        for file in lock_files(tmp_path):
-            file.unlink()
-
-    def try_to_buy() -> None:
-        assert len(lock_files(tmp_path)) == 3
-        with pytest.raises(LedgerError) as caught:
-            buyer(tmp_path, address, service.account.key).run()
-        tried.append(caught.value.message)
-
-    app = Meanwhile(Meanwhile(service.app(), 3, try_to_buy), 1, delete)
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(TEXTS)
-        assert user.run().parked is None
-    assert tried == ["Another run works on this job: the same output of the same input."]
-    assert set(Counter(service.asked).values()) == {1}
-
-
 def test_a_run_stops_if_another_one_buys_since_its_lock_files_were_deleted(
     tmp_path: Path, service: Service
 ) -> None:

@@ -17,7 +17,7 @@ from pipeline.paid.ledger.calls import (
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger, Prices
-from pipeline.paid.ledger.locks import Lock, buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerReference, OutputReference
 from pipeline.paid.ledger.totals import Tally
 
@@ -34,7 +34,6 @@ __all__ = [
     "Journal",
     "Ledger",
     "LedgerReference",
-    "Lock",
     "OutputReference",
     "Owned",
     "PassingState",

@@ -29,14 +29,13 @@ from pipeline.paid.ledger.calls import (
     pack,
 )
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.locks import Lock
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.quoting import how_many
 from pipeline.wording import RUN_AGAIN, marked, option
 
-__all__ = ["Journal", "is_of_the_disk"]
+__all__ = ["Journal"]
 
 
 PATIENCE_S, PAUSE_S = 10.0, 1.0
@@ -46,11 +45,6 @@ PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 """SQLite's primary result codes of trouble that somebody may fix meanwhile."""
 
 log = logging.getLogger(__name__)
-
-
-def is_of_the_disk(error: Exception) -> bool:
-    """Return whether a write failed at the disk, and may be there in part."""
-    return _code(error) == sqlite3.SQLITE_IOERR
 
 
 def _code(error: Exception) -> int:
@@ -117,6 +111,9 @@ class Journal:
     While one group of writes is being synced, the next one gathers, so that any number of workers
     shares one sync. A write goes ahead even if the worker that waits for it is cancelled.
 
+    Nothing is sent any more once another buyer's attempts are in the ledger: somebody may have
+    deleted the files of the locks.
+
     An end that cannot be written may be an answer that was paid for. It is tried again for some
     seconds, in which no new attempt is recorded as sent, and then goes to the spare file. An async
     context manager, which at its end reports the answers that are not in the ledger.
@@ -125,8 +122,6 @@ class Journal:
         job: the job to which the attempts belong.
         key_fingerprint: names the key that pays.
         spare: the file for ends that the ledger cannot record; None: they are lost.
-        locks: what keeps other buyers away. Somebody may delete their files, so they are kept, and
-            nothing is sent any more once another buyer's attempts are in the ledger.
     """
 
     def __init__(
@@ -134,12 +129,10 @@ class Journal:
         job: Job,
         key_fingerprint: str,
         spare: FileIO | None = None,
-        locks: Sequence[Lock] = (),
     ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
         self._spare = spare
-        self._locks = locks
         self._high_water = HighWaterMark(job.database)
         ((self._last,),) = job.database.rows(LAST)
         self._waiting: list[_Waiting] = []
@@ -232,7 +225,7 @@ class Journal:
     def _commit(self, group: list[_Waiting]) -> list[Any]:
         """Write a group; only its ends if the file or a lock is lost."""
         database = self._job.database
-        refusal = database.lost or self._lost_lock()
+        refusal = database.lost
         ends = [one for one in group if isinstance(one, _Ended)]
         sent = [] if refusal else [one for one in group if isinstance(one, _Sent)]
         if not ends and not sent:
@@ -252,15 +245,6 @@ class Journal:
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
 
-    def _lost_lock(self) -> LedgerError | None:
-        """Keep the locks; return the error if another process has one of them now."""
-        try:
-            for lock in self._locks:
-                lock.keep()
-        except LedgerError as error:
-            return error
-        return None
-
     def _other_buyer(self, connection: sqlite3.Connection) -> LedgerError | None:
         """Return the error if another run has bought from the service since the last attempt."""
         job = self._job
@@ -271,19 +255,6 @@ class Journal:
             "lock files were deleted.",
             f"Leave the lock files alone. {RUN_AGAIN} when the other run has ended: it continues.",
         )
-
-    def _overwrite(self) -> None:
-        """Write over attempts that are refused because a commit failed.
-
-        If only its sync failed, they are in the write-ahead log. After a kill, SQLite would find
-        them there, and they would count as sent. Whatever is committed next takes their place in
-        the log, also if its sync fails.
-        """
-        database = self._job.database
-        with suppress(LedgerError), database.transaction(wherever=True) as connection:
-            # What it is, perhaps by a newer program meanwhile: any page will do.
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            connection.execute(f"PRAGMA user_version = {version}")
 
     def _insert(
         self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float
@@ -304,8 +275,6 @@ class Journal:
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
         ends = [one for one in group if isinstance(one, _Ended)]
-        if not ends and is_of_the_disk(error):
-            await self._in_thread(self._overwrite)
         for one in group:
             if isinstance(one, _Sent):
                 one.resolve(error)

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.files.paths import is_file_at
 from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.paid.ledger.schema import address_of
 from pipeline.rate import duration
 from pipeline.wording import LEDGER, option
 
-__all__ = ["Lock", "buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
+__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
 
 WAIT = f"Wait for it with {option('wait', True)}, or "
 LATER = "run this again when the other has ended."
@@ -31,93 +30,8 @@ SECONDS_BETWEEN_TRIES = 0.05
 log = logging.getLogger(__name__)
 
 
-class Lock:
-    """A lock that this process holds, which is of use only while its file is at its path.
-
-    Args:
-        place: the path of its file.
-        mode: the file's permissions.
-    """
-
-    def __init__(self, place: Path, mode: int) -> None:
-        self._place = place
-        self._mode = mode
-        # Each file is noted before it is locked, and closes with the last reference to it. So an
-        # interrupt at any moment leaves no lock in a process that goes on, such as a notebook's.
-        self._opened: list[FileIO] = []
-
-    def take(self, taken: LedgerError, wait: bool) -> None:
-        """Take it; the system releases it however the process ends.
-
-        Args:
-            taken: the error if another process holds it.
-            wait: whether to wait for that process.
-
-        Raises:
-            LedgerError: another process holds it, or its file cannot be created.
-        """
-        try:
-            self._place.parent.mkdir(parents=True, exist_ok=True)
-            if not self._try():
-                if not wait:
-                    raise taken
-                log.info("%s Waiting for it.", taken.message)
-                self._wait()
-        except OSError as error:
-            raise LedgerError(
-                f"No lock can be created in {self._place.parent}: {error.strerror or error}.",
-                f"Make the folder writable, or name another: {LEDGER} for the "
-                "locks of a ledger, HOME for those of this user.",
-            ) from error
-
-    def keep(self) -> None:
-        """Take it again if its file was deleted, before another process does.
-
-        Raises:
-            LedgerError: another process was faster, or the file cannot be created.
-        """
-        if not is_file_at(self._place, os.fstat(self._opened[-1].fileno())):
-            taken = LedgerError(
-                f"The lock file {self._place} was deleted, and another process has the lock now.",
-                f"Leave the lock files alone, and {LATER}",
-            )
-            self.take(taken, wait=False)
-
-    def release(self) -> None:
-        """Release it."""
-        for file in self._opened:
-            flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
-            file.close()
-
-    def _wait(self) -> None:
-        """Wait for another process, and log now and then for how long that takes."""
-        noted = since = time.monotonic()
-        while not self._try():
-            time.sleep(SECONDS_BETWEEN_TRIES)
-            now = time.monotonic()
-            if now - noted > SECONDS_BETWEEN_NOTES:
-                noted = now
-                log.info(
-                    "Still waiting for the other process, for %s now. Ctrl-C stops waiting.",
-                    duration(now - since),
-                )
-
-    def _try(self) -> bool:
-        """Lock the file, unless another process has; again if it was deleted in between."""
-        while True:
-            self._opened.append(_open(self._place, self._mode))
-            try:
-                flock(self._opened[-1], LOCK_EX | LOCK_NB)
-            except (BlockingIOError, PermissionError):  # a network file system may say either
-                self._opened.pop().close()
-                return False
-            if os.fstat(self._opened[-1].fileno()).st_nlink:
-                return True
-            self._opened.pop().close()
-
-
 @contextmanager
-def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[Lock]:
+def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[None]:
     """Lock a key at an address, for this user on this machine, whatever the ledger.
 
     Args:
@@ -130,14 +44,14 @@ def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[Lock
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
-    name = _named(address_of(endpoint), key_fingerprint)
-    place = machine_folder() / "locks" / f"buyer-{name}.lock"
-    with _held(place, taken, wait) as lock:
-        yield lock
+    name = _name(address_of(endpoint), key_fingerprint)
+    path = machine_folder() / "locks" / f"buyer-{name}.lock"
+    with _hold(path, taken, wait):
+        yield
 
 
 @contextmanager
-def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[Lock]:
+def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
     """Lock a ledger for buying from an address.
 
     The lock file is beside the ledger, so that buyers with other keys, and on other machines that
@@ -158,13 +72,13 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[Lock]:
         f"{WAIT}name another ledger: {LEDGER}.",
     )
     file = ledger.resolve()
-    place = file.with_name(f"{file.name}.buyer-{_named(address)}.lock")
-    with _held(place, taken, wait, _mode(ledger)) as lock:
-        yield lock
+    place = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
+    with _hold(place, taken, wait, _mode(ledger)):
+        yield
 
 
 @contextmanager
-def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[Lock]:
+def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[None]:
     """Lock a job: two runs of it would delete each other's first rows.
 
     The lock file is beside the ledger like that of `ledger_lock`, in a folder for all jobs.
@@ -183,8 +97,8 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     )
     place = _lock_of_job(ledger, base_url, identity)
     _make_folder(place.parent, ledger)
-    with _held(place, taken, wait, _mode(ledger)) as lock:
-        yield lock
+    with _hold(place, taken, wait, _mode(ledger)):
+        yield
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -201,7 +115,7 @@ def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
 
 
 def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
-    return folder_of_locks(ledger) / f"job-{_named(base_url, identity)}.lock"
+    return folder_of_locks(ledger) / f"job-{_name(base_url, identity)}.lock"
 
 
 def _make_folder(folder: Path, ledger: Path) -> None:
@@ -224,28 +138,73 @@ def _mode(ledger: Path) -> int:
     return ledger.stat().st_mode & 0o666 | 0o600 if ledger.exists() else 0o600
 
 
-def _named(*names: str) -> str:
+def _name(*names: str) -> str:
     """Return a lock's name, which reveals nothing."""
     return sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
 @contextmanager
-def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[Lock]:
-    lock = Lock(place, mode)
+def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
+    """Hold a lock while a block runs; the system releases it however the process ends.
+
+    Args:
+        path: its file, which is of use only while it is there.
+        taken: the error if another process holds it.
+        wait: whether to wait for that process.
+        mode: the file's permissions.
+    """
+    # Each file is noted before it is locked. So an interrupt at any moment leaves no lock in a
+    # process that goes on, such as a notebook's.
+    opened: list[FileIO] = []
     try:
-        lock.take(taken, wait)
-        yield lock
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            since = noted = time.monotonic()
+            while not _try(path, mode, opened):
+                if not wait:
+                    raise taken
+                if noted == since:
+                    log.info("%s Waiting for it.", taken.message)
+                    noted = time.monotonic()
+                time.sleep(SECONDS_BETWEEN_TRIES)
+                if (now := time.monotonic()) - noted > SECONDS_BETWEEN_NOTES:
+                    noted = now
+                    waited = duration(now - since)
+                    log.info(f"Still waiting for it, for {waited} now. Ctrl-C stops waiting.")
+        except OSError as error:
+            raise LedgerError(
+                f"No lock can be created in {path.parent}: {error.strerror or error}.",
+                f"Make the folder writable, or name another: {LEDGER} for the "
+                "locks of a ledger, HOME for those of this user.",
+            ) from error
+        yield
     finally:
-        lock.release()
+        for file in opened:
+            flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
+            file.close()
 
 
-def _open(place: Path, mode: int) -> FileIO:
+def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
+    """Lock a file, unless another process has; again if it was deleted in between."""
+    while True:
+        opened.append(_open(path, mode))
+        try:
+            flock(opened[-1], LOCK_EX | LOCK_NB)
+        except (BlockingIOError, PermissionError):  # a network file system may say either
+            opened.pop().close()
+            return False
+        if os.fstat(opened[-1].fileno()).st_nlink:
+            return True
+        opened.pop().close()
+
+
+def _open(path: Path, mode: int) -> FileIO:
     """Open a file, which is created if it does not exist; its mode ignores the umask."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        file = FileIO(os.open(place, flags | os.O_CREAT | os.O_EXCL, mode), "r+")
+        file = FileIO(os.open(path, flags | os.O_CREAT | os.O_EXCL, mode), "r+")
     except FileExistsError:  # without O_CREAT, which a shared folder may refuse for others' files
-        return FileIO(os.open(place, flags), "r+")
+        return FileIO(os.open(path, flags), "r+")
     with suppress(PermissionError):
         os.fchmod(file.fileno(), mode)
     return file

@@ -6,9 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -161,33 +159,6 @@ def test_a_failure_reaches_every_waiter_and_the_next_write_works(
     connection.execute("PRAGMA query_only = OFF")
     assert ledger.attempts_since(FINGERPRINT, 0) == []
     assert send(journal) == 1
-
-
-def test_something_is_written_over_attempts_whose_commit_failed(
-    job: Job, journal: Journal, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If only the sync failed, they are in the log, and a kill would bring them back."""
-
-    @contextmanager
-    def fails(connection: sqlite3.Connection) -> Iterator[None]:
-        monkeypatch.undo()
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.rollback()
-        error = sqlite3.OperationalError("disk I/O error")
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
-        raise error
-
-    with closing(sqlite3.connect(path)) as newer_program:
-        newer_program.execute("PRAGMA user_version = 99")
-    log = path.with_name(f"{path.name}-wal")
-    before = log.stat().st_size
-    monkeypatch.setattr("pipeline.paid.ledger.database.transaction", fails)
-    with pytest.raises(LedgerError, match="disk I/O error"):
-        send(journal)
-    assert log.stat().st_size > before
-    assert job.money().attempts == 0
-    assert [*job.database.rows("PRAGMA user_version")] == [(99,)]
 
 
 def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal: Journal) -> None:
