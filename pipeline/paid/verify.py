@@ -1,4 +1,4 @@
-"""Checks a whole ledger: the file, the attempts, the sums, and every kept response."""
+"""Checks a whole ledger: the file, the attempts, and every kept response."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from pipeline.paid.ledger.checks import (
     contradictions,
     damage,
     wrong_amounts,
-    wrong_sums,
     wrong_values,
 )
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import amount, read_books
+from pipeline.paid.ledger.totals import amount
 from pipeline.paid.policy import judge
 from pipeline.processes import in_processes
 
@@ -95,7 +94,6 @@ def problems(
         yield f"{missing}. {missing.remedy()}"
     yield from wrong_values(snapshot)
     yield from contradictions(snapshot)
-    yield from wrong_sums(snapshot, read_books(snapshot))
     yield from _misread(snapshot, jobs, advance)
 
 

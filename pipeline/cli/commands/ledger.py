@@ -276,8 +276,8 @@ def prune_answers(
 def verify(jobs: int, as_json: bool, path: Path | None) -> int:
     """Check that the ledger is consistent; exit with 8 if it is not.
 
-    It checks the file, each attempt and the sums by job and by day. It reads every kept response
-    again, whose price must be the one in the ledger.
+    It checks the file and each attempt, and reads every kept response again, whose price must be
+    the one in the ledger.
     """
     with Snapshot(ledger_place(path)) as snapshot:
         found = extent(snapshot)

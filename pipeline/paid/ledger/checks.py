@@ -1,20 +1,18 @@
-"""Finds what cannot be true of a ledger: in the file, in single attempts, in the sums."""
+"""Finds what cannot be true of a ledger: in the file, and in single attempts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
-from pipeline.money import plain, total
 from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import Books, Tally, amount
+from pipeline.paid.ledger.totals import amount
 from pipeline.quoting import command, how_many, readable
 from pipeline.wording import LEDGER
 
@@ -25,7 +23,6 @@ __all__ = [
     "odd_times",
     "usable",
     "wrong_amounts",
-    "wrong_sums",
     "wrong_values",
 ]
 
@@ -176,28 +173,3 @@ def _is_amount(text: object) -> bool:
     except LedgerError:
         return False
     return True
-
-
-def wrong_sums(snapshot: Snapshot, books: Books) -> Iterator[str]:
-    """Yield the sums, by job and by day and system, that differ from the sum of all attempts."""
-    prices = snapshot.rows("SELECT cost_usd FROM attempts WHERE cost_usd IS NOT NULL")
-    (attempts,) = snapshot.one("SELECT count(*) FROM attempts")
-    everything = attempts, total(amount(cost) for (cost,) in prices)
-    for name, tallies in (
-        ("jobs", books.jobs.values()),
-        ("days and systems", books.spent.values()),
-    ):
-        found = _sum(tallies)
-        if found != everything:
-            yield f"all {name} together are {_said(found)}, all attempts {_said(everything)}"
-
-
-def _sum(tallies: Iterable[Tally]) -> tuple[int, Decimal]:
-    sums = Tally()
-    for tally in tallies:
-        sums.add(tally)
-    return sums.attempts, sums.confirmed
-
-
-def _said(sums: tuple[int, Decimal]) -> str:
-    return f"{how_many(sums[0], 'attempt')} and {plain(sums[1])} USD"

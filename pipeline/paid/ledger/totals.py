@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import islice, repeat
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, times, total
 from pipeline.paid.ledger.calls import LASTING, State
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.locks import is_worked_on
@@ -43,13 +41,13 @@ __all__ = [
 
 K = TypeVar("K", bound=Hashable)
 
-ATTEMPTS_AT_ONCE = 50_000
-"""Attempts read at a time; equal ones among them are counted together."""
-
 ATTEMPTS = """
-    SELECT job_id, CAST(sent_at / 86400 AS INTEGER), system, state, cost_usd, reserved_usd
-    FROM attempts ORDER BY attempt_id
+    SELECT job_id, CAST(sent_at / 86400 AS INTEGER) AS day, system, state, cost_usd, reserved_usd,
+        count(*)
+    FROM attempts GROUP BY job_id, day, system, state, cost_usd, reserved_usd
+    ORDER BY max(attempt_id)
 """
+"""Kinds of equal attempts, in the order of the last one of each."""
 
 JOB_ATTEMPTS = """
     SELECT state, cost_usd, reserved_usd, count(*) FROM attempts
@@ -94,13 +92,13 @@ class Tally:
         """
         self.attempts += often
         if cost is not None:
-            self.confirmed = total([self.confirmed, *repeat(amount(cost), often)])
+            self.confirmed = total([self.confirmed, times(amount(cost), often)])
             return
         lost, unknown = state in ("sent", "unconfirmed"), state in (*LASTING, "pruned")
         self.unconfirmed += often * lost
         self.unknown += often * unknown
         if lost or unknown:
-            self.at_risk = total([self.at_risk, *repeat(amount(reserved), often)])
+            self.at_risk = total([self.at_risk, times(amount(reserved), often)])
 
     def add(self, other: Tally) -> None:
         """Add another sum to this one."""
@@ -168,9 +166,16 @@ def read_books(snapshot: Snapshot) -> Books:
     """Add up all attempts."""
     books = Books()
     base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
-    rows = snapshot.rows(ATTEMPTS)
-    while some := list(islice(rows, ATTEMPTS_AT_ONCE)):
-        _book(books, base_urls, some)
+    for job, day, system, state, cost, reserved, often in snapshot.rows(ATTEMPTS):
+        where = Spent(base_urls.get(job, "unknown"), _date(day), system)
+        for tally in (
+            books.spent.setdefault(where, Tally()),
+            books.jobs.setdefault(job, Tally()),
+        ):
+            tally.count(state, cost, reserved, often)
+        if state in ("answered", "pruned") and cost is not None:
+            price = amount(cost)
+            books.prices.setdefault(where, PriceRange(price, price, price)).see(price)
     return books
 
 
@@ -210,28 +215,6 @@ def _decimal(text: object) -> Decimal:
         return Decimal(text) if isinstance(text, str) else Decimal("NaN")
     except InvalidOperation:
         return Decimal("NaN")
-
-
-_Attempt: TypeAlias = tuple[int, int, str, str, str | None, str]
-
-
-def _book(books: Books, base_urls: dict[int, str], attempts: Sequence[_Attempt]) -> None:
-    for (job, day, system, state, cost, reserved), often in Counter(attempts).items():
-        alike = Tally()
-        alike.count(state, cost, reserved, often)
-        where = Spent(base_urls.get(job, "unknown"), _date(day), system)
-        books.spent.setdefault(where, Tally()).add(alike)
-        books.jobs.setdefault(job, Tally()).add(alike)
-    for job, day, system, state, cost, _ in _in_order_of_their_last(attempts):
-        if state in ("answered", "pruned") and cost is not None:
-            where = Spent(base_urls.get(job, "unknown"), _date(day), system)
-            price = amount(cost)
-            books.prices.setdefault(where, PriceRange(price, price, price)).see(price)
-
-
-def _in_order_of_their_last(attempts: Sequence[_Attempt]) -> Iterator[_Attempt]:
-    """Yield each distinct attempt once, in the order of their last occurrences."""
-    return reversed(dict.fromkeys(reversed(attempts)))
 
 
 def _date(day: int) -> str:

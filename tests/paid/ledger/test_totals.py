@@ -4,12 +4,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import AttemptEnd, Call, CallEnded, Job, Journal, Ledger
-from pipeline.paid.ledger import totals as books
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, read_books
 from tests.paid.ledger.buying import (
@@ -97,25 +94,6 @@ def test_what_a_user_settled_is_certain(path: Path, journal: Journal) -> None:
     settle(path, {buy(journal, LOST): Decimal("0.0002"), buy(journal, LOST): "free"})
     with Snapshot(path) as snapshot:
         assert read_books(snapshot).jobs == {1: Tally(2, Decimal("0.0002"))}
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), max_size=30), st.integers(1, 7)
-)
-def test_however_many_are_counted_at_once_the_sums_and_prices_are_the_same(
-    attempts: list[tuple[str, int]], at_once: int
-) -> None:
-    rows = [(1, 0, system, "answered", f"0.{price}", "1") for system, price in attempts]
-    one, other = books.Books(), books.Books()
-    books._book(one, {1: BASE_URL}, rows)
-    for start in range(0, len(rows), at_once):
-        books._book(other, {1: BASE_URL}, rows[start : start + at_once])
-    assert one == other
-    for system in {system for system, _ in attempts}:
-        prices = [Decimal(price) / 10 for name, price in attempts if name == system]
-        where = Spent(BASE_URL, "1970-01-01", system)
-        assert one.prices[where] == PriceRange(min(prices), max(prices), prices[-1])
-        assert one.spent[where] == Tally(len(prices), sum(prices, Decimal(0)))
 
 
 def test_the_price_history_has_the_days_on_which_prices_changed(
