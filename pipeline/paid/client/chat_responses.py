@@ -26,7 +26,7 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
 )
-from pipeline.paid.client.prices import NUMBER, TokenPrices, decoded, printable, read_usage
+from pipeline.paid.client.prices import NUMBER, TokenPrices, parse_json_exact, printable, read_usage
 
 __all__ = ["LETTERS", "NONE", "Asked", "is_record", "read_chat", "read_record"]
 
@@ -54,9 +54,6 @@ WRONG_FIELDS = "are the name of the model and the request fields right?"
 
 FLAT_OBJECT: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"\w+")
-PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
-SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-
 
 MAGIC: Final = b"chat/1 "
 """How a record begins, and no JSON; so a kept response says by itself which protocol it is of."""
@@ -271,7 +268,7 @@ def _choices(text: str) -> Iterator[object]:
     """Yield the choices in the JSON objects of a text, the last one first."""
     for found in reversed(FLAT_OBJECT.findall(text)):
         try:
-            stated = decoded(found)
+            stated = parse_json_exact(found)
         except (ValueError, RecursionError):
             continue
         if "choice" in stated:
@@ -302,30 +299,8 @@ def _ranked(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds a refusal asks to wait; None if it does not say.
-
-    Without Retry-After, the limit whose rest is used up, or not stated, says when it is reset.
-    """
-    exact = _seconds(headers.get("retry-after-ms", ""))
-    if exact is not None:
-        return min(exact / 1000, statuses.LONGEST_WAIT)
-    if (asked := statuses.stated_wait(headers)) is not None:
-        return asked
-    limits = [
-        _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}", "0").strip() == "0"
-    ]
-    waits = [wait for wait in limits if wait]
-    return min(max(waits), statuses.LONGEST_WAIT) if waits else None
-
-
-def _seconds(stated: str) -> float | None:
-    """Read a number, or a duration such as ``6m0s``; None for what is neither, or negative."""
-    stated = stated.strip()
-    if NUMBER.fullmatch(stated):
-        return float(stated) if not stated.startswith("-") else None
-    parts = PART.findall(stated)
-    if parts and "".join(size + unit for size, unit in parts) == stated:
-        return sum(float(size) * SECONDS[unit] for size, unit in parts)
-    return None
+    """Return how many seconds a refusal asks to wait; None if it does not say."""
+    exact = headers.get("retry-after-ms", "").strip()
+    if NUMBER.fullmatch(exact) and not exact.startswith("-"):
+        return min(float(exact) / 1000, statuses.LONGEST_WAIT)
+    return statuses.stated_wait(headers)

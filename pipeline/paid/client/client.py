@@ -126,11 +126,7 @@ def decompress(content: bytes, most: int) -> bytes:
         return content
 
 
-KEPT_HEADERS: Final = (
-    *(b"date", b"location", b"retry-after", b"retry-after-ms"),
-    *(b"x-ratelimit-remaining-requests", b"x-ratelimit-remaining-tokens"),
-    *(b"x-ratelimit-reset-requests", b"x-ratelimit-reset-tokens"),
-)
+KEPT_HEADERS: Final = (b"date", b"location", b"retry-after", b"retry-after-ms")
 
 NOBODY_THERE: Final = {
     errno.ECONNREFUSED: "connection refused",

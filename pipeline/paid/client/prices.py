@@ -17,8 +17,8 @@ __all__ = [
     "Price",
     "Repetitive",
     "TokenPrices",
-    "decoded",
     "number",
+    "parse_json_exact",
     "printable",
     "read_price",
     "read_usage",
@@ -60,22 +60,14 @@ def _noting_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 JSON = json.JSONDecoder(
     object_pairs_hook=_noting_repeats,
-    parse_float=Decimal,
-    parse_int=Decimal,
-    parse_constant=number,
-    strict=False,
-)
-CAREFUL_JSON = json.JSONDecoder(
-    object_pairs_hook=_noting_repeats,
     parse_float=number,
     parse_int=number,
     parse_constant=number,
     strict=False,
 )
-"""Slower, but accepts numbers whose exponent makes `Decimal` raise."""
 
 
-def decoded(text: str) -> Any:
+def parse_json_exact(text: str) -> Any:
     """Read JSON with every number as a `Decimal`; one that is too large is NaN.
 
     An object that repeats a name is a `Repetitive`.
@@ -84,10 +76,7 @@ def decoded(text: str) -> Any:
         ValueError: it is not JSON.
         RecursionError: it is nested too deeply.
     """
-    try:
-        return JSON.decode(text)
-    except InvalidOperation:  # do not lose the matches because of one number
-        return CAREFUL_JSON.decode(text)
+    return JSON.decode(text)
 
 
 def printable(value: object) -> str:

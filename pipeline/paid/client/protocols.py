@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +16,6 @@ from pipeline.paid.client.chat_responses import LETTERS, NONE, Asked, is_record
 from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.prompt import PROMPT, SYSTEM, user_message
-from pipeline.paid.client.statuses import json_object
 from pipeline.paid.client.urls import BaseUrl, match_url
 from pipeline.versions import VERSIONS
 
@@ -126,7 +125,7 @@ class Chat(Interface):
 
         What the user wants is not left out, and nothing is changed twice.
         """
-        refused = _refused_fields(json_object(refusal)) & json.loads(sent).keys()
+        refused = _refused_fields(refusal) & json.loads(sent).keys()
         for name, other in ADAPTED.items():
             is_wish = other is None and name in self._model.fields
             if name in refused & self._fields.keys() and not is_wish and other not in self._changed:
@@ -150,26 +149,6 @@ def _schema(candidates: int) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": form}
 
 
-def _refused_fields(content: dict[str, Any] | str) -> set[str]:
-    """Return the fields that a refusal names: as such or, if there are none, in its message."""
-    objects = [*_objects(content)]
-    stated: list[object] = [each.get("param") for each in objects]
-    for each in objects:
-        where = each.get("loc")
-        stated += where if isinstance(where, list) else []
-    if named := {name for name in stated if isinstance(name, str)} & ADAPTED.keys():
-        return named
-    messages = [each["message"] for each in objects if isinstance(each.get("message"), str)]
-    return {word for text in messages for word in re.findall(r"['\"`](\w+)['\"`]", text)}
-
-
-def _objects(content: object) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a JSON value, at any depth."""
-    left = [content]
-    while left:
-        value = left.pop()
-        if isinstance(value, dict):
-            yield value
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
+def _refused_fields(refusal: bytes) -> set[str]:
+    """Return the words in quotes of a refusal: it names a field as a value or in its message."""
+    return {*re.findall(r"['\"`](\w+)['\"`]", refusal.decode(errors="replace"))}

@@ -18,7 +18,7 @@ from pipeline.paid.client.outcomes import (
     Unauthorized,
     Unconfirmed,
 )
-from pipeline.paid.client.prices import NUMBER, decoded, printable
+from pipeline.paid.client.prices import NUMBER, parse_json_exact, printable
 
 __all__ = [
     "LONGEST_WAIT",
@@ -47,7 +47,7 @@ def json_object(body: bytes) -> dict[str, Any] | str:
     if len(body) > MAX_BODY:
         return f"the body is larger than {MAX_BODY:,} bytes"
     try:
-        content = decoded(body.decode(json.detect_encoding(body), "replace"))
+        content = parse_json_exact(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
         return "the body is not JSON, or not all of it arrived"
     return content if isinstance(content, dict) else "the body is not a JSON object"
