@@ -46,6 +46,17 @@ def test_the_page_begins_with_the_figures_that_the_terminal_begins_with() -> Non
 
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+def test_an_accuracy_that_no_rows_reach_has_no_bar(subjects: list[tuple[str, object]]) -> None:
+    """An element without a width would fill its cell."""
+    text = page(evaluation(*subjects))  # type: ignore[arg-type]
+    cells = re.findall(r'<td class="meter">(.*?)</td><td class="n".*?><b>(.*?)</b>', text)
+    assert {"-"} < {share for _, share in cells}
+    assert {share for bar, share in cells if not bar} == {"-"}
+    for bar, share in cells:
+        assert not bar or f"width:{share.replace(chr(160), '')}" in bar
+
+
+@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
 def test_the_page_has_every_table_of_the_terminal(subjects: list[tuple[str, object]]) -> None:
     found = evaluation(*subjects)  # type: ignore[arg-type]
     text = page(found)

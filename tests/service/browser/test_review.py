@@ -66,6 +66,9 @@ def test_a_sitting_by_keyboard(page: Page, tmp_path: Path) -> None:
     found += complaints(page)
     page.set_viewport_size({"width": 390, "height": 900})
     assert page.evaluate(COVERED) == []
+    expect(page.get_by_text("id 1")).to_be_visible()
+    for name in ("None fits", "Skip", "Undo"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport()
     page.set_viewport_size({"width": 1100, "height": 900})
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="codes for")).to_have_count(0)
