@@ -14,6 +14,7 @@ from pipeline.answers import System
 from pipeline.decisions import Decisions
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import (
+    FEW,
     STATED,
     Depth,
     DepthFigures,
@@ -129,8 +130,9 @@ class Review:
 
     def __str__(self) -> str:
         kept = self.shares["kept"]
+        share = f" ({percent(kept.value)})" if kept.rows >= FEW else ""
         return (
-            f"People kept {kept.hits:,} of {how_many(kept.rows, 'code')} ({percent(kept.value)}), "
+            f"People kept {kept.hits:,} of {how_many(kept.rows, 'code')}{share}, "
             f"changed {self.changed:,}, and found that no code fits for {self.none_fits:,}."
         )
 

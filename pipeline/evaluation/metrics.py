@@ -21,6 +21,7 @@ from pipeline.settings import MAX_TOP
 __all__ = [
     "ACCEPTED",
     "EXACT",
+    "FEW",
     "SOURCE_ROWS",
     "STATED",
     "TOPS",
@@ -184,6 +185,9 @@ class Scores:
 
 
 TOPS = (1, 5, 10)
+
+FEW = 20
+"""Of fewer rows, reports state counts and not shares, and draw no conclusions from them."""
 
 SOURCE_ROWS = 200
 """The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
@@ -385,7 +389,8 @@ class Figures:
     @property
     def surest(self) -> list[Taken]:
         """The most confident rows, from few to many, with the share that is right."""
-        points = [each for each in self.curve if each.right.rows >= FEWEST]
+        enough = len(self.curve) and self.curve[-1].right.rows >= FEW
+        points = [each for each in self.curve if enough and each.right.rows >= FEWEST]
         return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
 
     @property

@@ -23,7 +23,7 @@ from pipeline.charts import (
 )
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Figures, Share, shown_depths
-from pipeline.evaluation.phrases import left_out_lines, percent, right_word, rows, within
+from pipeline.evaluation.phrases import left_out_lines, part, percent, right_word, rows, within
 from pipeline.evaluation.sections import Section, sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
@@ -85,8 +85,8 @@ def _surest_rows(named: Named, section: Section, narrow: bool = False) -> Markup
 
 
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:
-    shares = [top[most].value for most in TOPS]
-    return Bar(style, shares, [percent(share) for share in shares], top[1].interval)
+    shares = [top[most] for most in TOPS]
+    return Bar(style, [each.value for each in shares], [*map(part, shares)], top[1].interval)
 
 
 def _points(figures: Figures) -> list[CurvePoint]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.metrics import Figures, Headline, Share
+from pipeline.evaluation.metrics import FEW, Figures, Headline, Share
 from pipeline.evaluation.significance import Comparison, Difference, Flips
 from pipeline.money import plain
 from pipeline.quoting import how_many, readable
@@ -21,6 +21,8 @@ __all__ = [
     "no_answers",
     "only_stated",
     "p_value",
+    "part",
+    "part_of",
     "percent",
     "points",
     "right_word",
@@ -36,9 +38,22 @@ def percent(share: float) -> str:
     return f"{share:.1%}".replace("%", " %")
 
 
-def within(share: Share) -> str:
-    """Write the interval of a share: ``34.4 to 47.9 %``; ``-`` for no rows."""
+def part(share: Share) -> str:
+    """Write a share: ``41.3 %``, of few rows ``2 of 3``, ``-`` of none."""
     if not share.rows:
+        return "-"
+    return f"{share.hits} of {share.rows}" if share.rows < FEW else percent(share.value)
+
+
+def part_of(share: Share, noun: str = "row") -> str:
+    """Write a share and of what it is: ``41.3 % of 121 rows``, ``2 of 3 rows``."""
+    end = f" of {share.rows:,}" if share.rows >= FEW else ""
+    return f"{part(share)}{end} {noun if share.rows == 1 else f'{noun}s'}"
+
+
+def within(share: Share) -> str:
+    """Write the interval of a share: ``34.4 to 47.9 %``; ``-`` for few rows."""
+    if share.rows < FEW:
         return "-"
     low, high = share.interval
     return f"{100 * low:.1f} to {percent(high)}"
@@ -118,10 +133,10 @@ def right_word(figures: Figures) -> str:
 
 
 def no_answers(figures: Figures) -> str:
-    """Return the share of rows without an answer and their statuses; "" if all have one."""
+    """Return how many rows have no answer, and their statuses; "" if all have one."""
     without = {name: count for name, count in figures.statuses.items() if name != "ok"}
     stated = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
-    return f"{percent(figures.unanswered.value)} ({stated})" if stated else ""
+    return f"{part(figures.unanswered)} ({stated})" if stated else ""
 
 
 def group_name(name: str | None) -> str:
@@ -132,7 +147,7 @@ def group_name(name: str | None) -> str:
 def flips_sentence(flips: Flips) -> str:
     """Return how many best codes change from A to B, and what that buys, as a sentence."""
     return (
-        f"Flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
+        f"Flip rate: {part_of(flips.rate, 'best code')} change from A to B: "
         f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
         "neither."
     )
@@ -148,9 +163,9 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
             return _headline(names[0], one, one.headline)
         right = one.right
         return (
-            f"{_capital(names[0])} gives the right code first for {percent(right[1].value)} of "
-            f"{rows(one.rows)}, has it among its first ten for {percent(right[10].value)}, and "
-            f"gives the right {one.broad.depth.name} for {percent(one.broad.top[1].value)}."
+            f"{_capital(names[0])} gives the right code first for {part_of(right[1])}, has it "
+            f"among its first ten for {part(right[10])}, and gives the right "
+            f"{one.broad.depth.name} for {part(one.broad.top[1])}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
 
@@ -192,27 +207,26 @@ def threshold_sentence(figures: Figures) -> str:
 def _accepted(name: str, found: Figures) -> str:
     accepted = (found.verdicts or {})["accepted"]
     return (
-        f"{_capital(name)}: the first code is accepted for {percent(accepted.value)} of "
-        f"{rows(accepted.rows)}, and one of the first ten for {percent(found.right[10].value)}; "
-        f"the {found.broad.depth.name} is right for {percent(found.broad.top[1].value)}."
+        f"{_capital(name)}: the first code is accepted for {part_of(accepted)}, and one of the "
+        f"first ten for {part(found.right[10])}; the {found.broad.depth.name} is right for "
+        f"{part(found.broad.top[1])}."
     )
 
 
 def _headline(name: str, figures: Figures, found: Headline) -> str:
-    bare, ten = percent(found.bare.value), percent(figures.right[10].value)
-    general = "" if bare == percent(0) else f"; {bare} of its codes are a bare {found.level}"
+    bare = f"; {part_of(found.bare, 'code')} are a bare {found.level}" if found.bare.hits else ""
     return (
-        f"{_capital(name)} is exactly right for {percent(found.specific.value)} of "
-        f"{rows(found.specific.rows)} whose label is deeper than a {found.level}, and right as "
-        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}; "
-        f"the {found.level} is right for {percent(figures.broad.top[1].value)}, and the "
-        f"{figures.measured.name} is among the first ten for {ten}{general}."
+        f"{_capital(name)} is exactly right for {part_of(found.specific)} whose label is deeper "
+        f"than a {found.level}, and right as far as the label states for {part_of(found.stated)}; "
+        f"the {found.level} is right for {part(figures.broad.top[1])}, and the "
+        f"{figures.measured.name} is among the first ten for {part(figures.right[10])}{bare}."
     )
 
 
 def _difference(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison) -> str:
     first = comparison.first
-    shares = [percent(each.right[1].value) for each in figures]
+    right = [each.right[1] for each in figures]
+    shares = [str(each.hits) if each.rows < FEW else percent(each.value) for each in right]
     on = f"the same {rows(first.rows)}"
     if not first.only_a and not first.only_b:
         same = f"are right for the same {shares[0]} of {rows(first.rows)}"

@@ -25,6 +25,7 @@ from pipeline.evaluation.phrases import (
     group_name,
     headline_shares,
     p_value,
+    part,
     percent,
     points,
     right_word,
@@ -141,7 +142,8 @@ def _sections(found: Findings) -> Iterator[Section]:
     numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
     columns = [(f"if so many must be {word}", ""), KEY, *numbers]
     cells = _rows(named, {f"{100 * wanted:.0f} %": wanted for wanted in WANTED}, _through)
-    yield Section("coverage", "How many rows can go through without a look?", columns, cells)
+    if any(one.surest for _, one in named):
+        yield Section("coverage", "How many rows can go through without a look?", columns, cells)
     numbers = [("rows", "n"), ("confidence from", "n"), (f"{word} first", "n")]
     columns = [("most confident", ""), KEY, *numbers]
     cells = _rows(named, {f"{part} %": part for part in range(10, 101, 10)}, _most_confident)
@@ -171,20 +173,20 @@ def _rows(
 
 def _cells(share: Share) -> list[str]:
     """Return a share, its interval, and of how many rows it is."""
-    return [percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
+    return [part(share), within(share), f"{share.rows:,}"]
 
 
 def _differences(found: Findings) -> Iterator[list[str]]:
     for each, shares in found.differences():
         low, high = each.interval
-        both = [percent(share.value) for share in shares]
+        both = [*map(part, shares)]
         interval = f"{points(low)} to {points(high)}"
         yield [each.depth.name, *both, points(each.value), interval, p_value(each.p)]
 
 
 def _level(top: Mapping[int, Share]) -> list[str]:
     first, *more = (top[most] for most in TOPS)
-    return [percent(first.value), within(first), *(percent(share.value) for share in more)]
+    return [part(first), within(first), *map(part, more)]
 
 
 def _bin(each: Bin) -> list[str]:
@@ -215,7 +217,7 @@ def _pair(pair: Pair) -> list[str]:
 def _levels_of_answers(named: _Named) -> Iterator[str]:
     for key, figures in named:
         whose, answered = f" of {key}" * (len(named) > 1), sum(figures.answer_levels.values())
-        levels = [f"{name} {percent(n / answered)}" for name, n in figures.answer_levels.items()]
+        levels = [f"{name} {part(Share(n, answered))}" for name, n in figures.answer_levels.items()]
         if levels:
             yield f"Levels of the best codes{whose}: {', '.join(levels)}."
 
@@ -251,6 +253,6 @@ def _groups(
 
 
 def _group(each: GroupFigures) -> list[str]:
-    shares = [*(each.top[top].value for top in TOPS), each.broad.value, each.unanswered.value]
+    shares = [*(each.top[top] for top in TOPS), each.broad, each.unanswered]
     error = f"{each.calibration_error:.3f}"
-    return [f"{each.rows:,}", *map(percent, [*shares, each.confidence]), error]
+    return [f"{each.rows:,}", *map(part, shares), percent(each.confidence), error]

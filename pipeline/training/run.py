@@ -144,16 +144,18 @@ def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
         f"  held back {how_many(held['rows'], 'row')}; {held['repeats']:,} of their texts were "
         "learned, too"
     )
+    few = held["rows"] if held["rows"] < FEWEST_OK else 0
+    first, five, ten, broad = (_share_of(few, each) for each in (*right.values(), held["broad"]))
+    error = "" if few else f"; calibration error {held['calibration_error']:.3f}"
     yield (
-        f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
-        f"among 10: {_percent(right['10'])}; right {table.levels_above(about['system'])[2]}: "
-        f"{_percent(held['broad'])}; calibration error {held['calibration_error']:.3f}"
+        f"  right code first: {first}, among 5: {five}, among 10: {ten}; "
+        f"right {table.levels_above(about['system'])[2]}: {broad}{error}"
     )
     yield _ok_line(held["ok"])
-    flips = held["flips"]
+    changed, better, worse = (_share_of(few, held["flips"][name]) for name in FLIPS)
     yield (
-        f"  first code other than the package's: {_percent(flips['changed'])}; right instead of "
-        f"wrong {_percent(flips['better'])}, wrong instead of right {_percent(flips['worse'])}"
+        f"  first code other than the package's: {changed}; right instead of wrong {better}, "
+        f"wrong instead of right {worse}"
     )
 
 
@@ -167,6 +169,14 @@ def _ok_line(ok: Mapping[str, float | None]) -> str:
         f"  `ok` from a confidence of {ok['confidence']:.2f}: {_percent(ok['rows'] or 0)} of these "
         f"rows, {_percent(ok['right'] or 0)} of them right as far as stated"
     )
+
+
+FLIPS = ("changed", "better", "worse")
+
+
+def _share_of(few: int, share: float) -> str:
+    """Write a share of the held-back rows: as a count, if they are few."""
+    return f"{round(share * few)} of {few}" if few else _percent(share)
 
 
 def _percent(share: float) -> str:

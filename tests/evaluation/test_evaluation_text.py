@@ -23,10 +23,10 @@ def test_one_subject_is_printed_as_a_table() -> None:
         "right division",
     ]
     assert lines[12:14] == [
-        "right code         first   95 % interval  among 5  among 10",
-        "full code         30.0 %  10.8 to 60.3 %   40.0 %    50.0 %",
+        "right code          first  95 % interval  among 5  among 10",
+        "full code         3 of 10              -  4 of 10   5 of 10",
     ]
-    said = "No answer from embedded engine: 20.0 % (no_match 1, VALIDATION_ERROR 1)."
+    said = "No answer from embedded engine: 2 of 10 (no_match 1, VALIDATION_ERROR 1)."
     assert f"{said} It counts as wrong." in lines
     assert lines[-2:] == evaluation(ONE).conclusions
 
@@ -35,14 +35,8 @@ def test_two_subjects_are_printed_with_their_difference_first() -> None:
     lines = str(evaluation(ONE, TWO)).splitlines()
     assert lines[1:3] == ["A: embedded engine", "B: model mine"]
     full = next(line for line in lines if line.startswith("full code"))
-    assert full.split()[2:8] == [
-        "30.0",
-        "%",
-        "20.0",
-        "%",
-        "\N{MINUS SIGN}10.0",
-        "\N{MINUS SIGN}40.7",
-    ]
+    three, two, ten = ["3", "of", "10"], ["2", "of", "10"], "\N{MINUS SIGN}10.0"
+    assert full.split()[2:10] == [*three, *two, ten, "\N{MINUS SIGN}40.7"]
 
 
 def test_it_says_how_many_codes_of_each_band_are_right_as_far_as_stated() -> None:
@@ -51,9 +45,9 @@ def test_it_says_how_many_codes_of_each_band_are_right_as_far_as_stated() -> Non
     answers += [answer("39000000", confidence=each) for each in wrong]
     found = evaluation(("engine", scored(answers, ["45000000"] * len(answers))))
     lines = [line.split() for line in str(found).splitlines()]
-    for band, share, rows in (("sure", "50.0", "2"), ("likely", "100.0", "1")):
+    for band, share, rows in (("sure", "1 of 2", "2"), ("likely", "1 of 1", "1")):
         (line,) = (line for line in lines if line[:1] == [band])
-        assert (line[1], line[-1]) == (share, rows)
+        assert (" ".join(line[1:4]), line[-1]) == (share, rows)
     (line,) = (line for line in lines if line[:2] == ["exactly", "right,"])
     assert line[-3:] == ["-", "-", "0"]  # no label is deeper than a division
     bands = json.loads(found.to_json())["subjects"][0]["bands"]

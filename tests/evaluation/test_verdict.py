@@ -25,8 +25,8 @@ def said(a: str, b: str, usd: str | None = None) -> str:
 def test_the_verdict_on_one_subject_has_its_first_code_its_first_ten_and_the_division() -> None:
     found = figures(subject("1100"), load("cpv"))
     assert verdict(NAMES[:1], [found], None) == (
-        "Embedded engine gives the right code first for 50.0 % of 4 rows, has it among its first "
-        "ten for 50.0 %, and gives the right division for 50.0 %."
+        "Embedded engine gives the right code first for 2 of 4 rows, has it among its first "
+        "ten for 2 of 4, and gives the right division for 2 of 4."
     )
 
 
@@ -34,17 +34,17 @@ def test_general_codes_are_judged_by_three_figures() -> None:
     labels = ["45000000", "45233140", "45233140", "39112000"]
     answers = [answer("45233140"), answer("45233140"), answer("45000000"), answer()]
     assert verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None) == (
-        "Embedded engine is exactly right for 33.3 % of 3 rows whose label is deeper than a "
-        "division, and right as far as the label states for 50.0 % of 4 rows; the division is "
-        "right for 75.0 %, and the full code is among the first ten for 25.0 %; 33.3 % of its "
-        "codes are a bare division."
+        "Embedded engine is exactly right for 1 of 3 rows whose label is deeper than a "
+        "division, and right as far as the label states for 2 of 4 rows; the division is "
+        "right for 3 of 4, and the full code is among the first ten for 1 of 4; 1 of 3 codes are a "
+        "bare division."
     )
 
 
 def test_the_share_of_bare_divisions_is_left_out_if_there_are_none() -> None:
     labels, answers = ["45000000", "45233140"], [answer("45233140"), answer("45233140")]
     told = verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None)
-    assert "right as far as the label states for 100.0 % of 2 rows; the division" in told
+    assert "right as far as the label states for 2 of 2 rows; the division" in told
     assert "bare" not in told
 
 
@@ -84,6 +84,7 @@ def test_without_a_price_none_is_stated(a: str) -> None:
 
 def test_too_few_or_too_poor_codes_have_no_threshold() -> None:
     few, poor = (figures(subject(right), load("cpv")) for right in ("1" * 9, "1" + "0" * 29))
+    assert threshold_sentence(figures(subject("1" * 19), load("cpv"))).startswith("19 rows cannot")
     said = "9 rows cannot show from which confidence rows can go through."
     assert threshold_sentence(few) == said
     assert threshold_sentence(poor).endswith("half of the codes are right: look at every row.")

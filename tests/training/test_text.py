@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.training.run import model_summary
 
 HELD_BACK = {
-    "rows": 5,
+    "rows": 40,
     "repeats": 0,
     "right": {"1": 0.5, "5": 0.6, "10": 0.7},
     "broad": 0.8,
@@ -29,10 +29,15 @@ FIGURES = {
 
 def test_one_row_is_not_called_rows() -> None:
     figures: Any = {**FIGURES, "learned_rows": 1, "codes_from_examples": 1}
-    figures["held_back"] = {**HELD_BACK, "rows": 1}
+    figures["held_back"] = {**HELD_BACK, "rows": 1, "right": {"1": 0.0, "5": 0.0, "10": 1.0}}
     first, held_back, right, *_ = model_summary(figures, Path("m")).splitlines()
     assert first == "psc: learned 1 row with 1 code, can answer with 4"
     assert held_back.startswith("  held back 1 row;")
+    assert (
+        right
+        == "  right code first: 0 of 1, among 5: 0 of 1, among 10: 1 of 1; right group: 1 of 1"
+    )
+    right = model_summary(FIGURES, Path("m")).splitlines()[2]
     assert "among 10: 70 %; right group: 80 %; " in right
     assert right.endswith("; calibration error 0.010")  # as evaluate calls it
 
