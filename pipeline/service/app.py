@@ -21,7 +21,6 @@ from pipeline.service.http.logs import AccessLog
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
-    EncodedSlashes,
     Metadata,
     body_of,
     description_in,
@@ -83,8 +82,7 @@ def create_app(
     app.router.redirect_slashes = False
     app.add_middleware(AnyOrigin)
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(EncodedSlashes)  # the last is the outermost
+    app.add_middleware(SecurityHeaders)  # the last is the outermost
     return app
 
 

@@ -81,8 +81,9 @@ PROTECTIONS = (
     ),
     Protection(
         "every response has the security headers",
-        "    app.add_middleware(SecurityHeaders)\n    app.add_middleware(EncodedSlashes)",
-        "    app.add_middleware(EncodedSlashes)",
+        "    app.add_middleware(AccessLog, failed=answer_failures(app, error_page))\n"
+        "    app.add_middleware(SecurityHeaders)",
+        "    app.add_middleware(AccessLog, failed=answer_failures(app, error_page))",
         "tests/service/web/test_headers.py::test_every_response_says_what_browsers_may_do_with_it",
     ),
     Protection(

@@ -91,9 +91,9 @@ PROTECTIONS = (
     ),
     Protection(
         "an encoded slash leads past no proxy's guard",
-        'return str(scope["path"]) if marked == raw else unquote(marked)',
-        'return str(scope["path"])',
-        "tests/service/http/test_exception_handlers.py::test_an_unknown_path_has_the_envelope",
+        '    path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more\n',
+        "",
+        "tests/service/http/test_protocol.py::test_an_encoded_slash_separates_no_segments",
     ),
     Protection(
         "a house has one limit, however many addresses",

@@ -77,12 +77,12 @@ LIFETIME = 7 * 86400
 """Seconds that a session lasts."""
 
 
+@dataclass
 class Sessions:
     """The sessions in a database; `clock` returns seconds since 1970."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
+    _database: Database
+    _clock: Callable[[], float]
 
     def begin(self, account: int) -> str:
         """Begin a session; return the token for the cookie."""
@@ -150,12 +150,12 @@ class ApiKey:
     revoked_at: float | None
 
 
+@dataclass
 class Keys:
     """The keys in a database; `clock` returns seconds since 1970."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
+    _database: Database
+    _clock: Callable[[], float]
 
     def make(self, account: int, name: str) -> NewKey:
         """Make a key.

@@ -79,12 +79,12 @@ class DailyUse:
     usd: Decimal
 
 
+@dataclass
 class Statement:
     """The entries in a database; `clock` returns seconds since 1970."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
+    _database: Database
+    _clock: Callable[[], float]
 
     def charge(self, requests: Sequence[Sequence[Due]]) -> list[bool]:
         """Charge requests of one or more calls, in order; return whether each was covered.

@@ -22,7 +22,7 @@ from pipeline.answers import System
 from pipeline.service.chaos.faults import FORMS, Dice, Fault, Script
 from pipeline.service.chaos.garbage import HTML, PAGE, Response, spoil
 from pipeline.service.chaos.record import Record
-from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure, path_of
+from pipeline.service.http.messages import ENDPOINTS, JSON, MAX_BODY, failure
 from pipeline.service.http.protocol import BoundedHttp
 
 CONNECTION = "pipeline.connection"
@@ -79,7 +79,7 @@ class FaultServer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         is_post = scope["type"] == "http" and scope["method"] == "POST"
-        system: System | None = ENDPOINTS.get(path_of(scope)) if is_post else None
+        system: System | None = ENDPOINTS.get(scope["path"]) if is_post else None
         if system is None:
             await self._app(scope, receive, send)
             return

@@ -85,8 +85,8 @@ log = logging.getLogger("pipeline.service")
 class AccessLog:
     """Gives requests an id, logs them, and answers those that fail.
 
-    It is the outermost middleware but for `EncodedSlashes` and `SecurityHeaders`, so it sees what
-    is really sent. The id is in the request's state as `request_id`.
+    It is the outermost middleware but for `SecurityHeaders`, so it sees what is really sent. The id
+    is in the request's state as `request_id`.
     """
 
     def __init__(self, app: ASGIApp, failed: Answering) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from decimal import Decimal
 from email.message import Message
 from json import JSONDecodeError
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 from zlib import crc32
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.service.errors import ValidationError
@@ -121,33 +119,6 @@ ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYS
 
 RECONCILE = "/reconcile"
 """Where the paths of the Reconciliation API begin."""
-
-ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
-
-
-class EncodedSlashes:
-    """Routes by paths in which only a plain slash separates segments (RFC 3986, 2.2).
-
-    A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not either.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] == "http":
-            path = path_of(scope)
-            scope = scope if path == scope["path"] else {**scope, "path": path}
-        await self._app(scope, receive, send)
-
-
-def path_of(scope: Scope) -> str:
-    """Return the path of a request, decoded except for encoded slashes."""
-    raw = (scope.get("raw_path") or b"").decode("ascii", "replace")
-    marked = ENCODED_SLASH.sub("%25", raw)
-    return str(scope["path"]) if marked == raw else unquote(marked)
-
 
 Metadata: TypeAlias = Literal["detailed", "compact", "mixed"]
 

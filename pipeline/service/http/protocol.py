@@ -39,6 +39,8 @@ LINE_END = b"\r\n"
 URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
 """A request's target in absolute form: the host, then the path and query."""
 
+ENCODED_SLASH = re.compile(rb"%(?=2[Ff])")
+
 LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 log = logging.getLogger("pipeline.service")
@@ -70,16 +72,22 @@ class StrictRequests(h11.Connection):
 
 
 def _with_path(request: h11.Request) -> h11.Request:
-    """Return a request with a path, if its target is a URL, whose host counts (RFC 9112, 3.2.2)."""
+    """Return a request with a path in which only a plain slash separates segments (RFC 3986, 2.2).
+
+    A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not either.
+    If the target is a URL, its host counts (RFC 9112, 3.2.2).
+    """
     url = URL.fullmatch(request.target)
-    if url is None:
+    host, target = url.groups() if url else (None, request.target)
+    path, mark, query = target.partition(b"?")
+    path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more
+    if url is None and path == target.partition(b"?")[0]:
         return request
-    host, path = url.groups()
-    others = [header for header in request.headers if header[0] != b"host"]
+    others = [header for header in request.headers if host is None or header[0] != b"host"]
     return h11.Request(
         method=request.method,
-        target=path if path.startswith(b"/") else b"/" + path,
-        headers=[(b"host", host), *others],
+        target=(b"" if path.startswith(b"/") else b"/") + path + mark + query,
+        headers=others if host is None else [(b"host", host), *others],
         http_version=request.http_version,
     )
 

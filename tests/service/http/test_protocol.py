@@ -211,6 +211,23 @@ def test_a_target_may_be_a_url_whose_host_counts(
     assert b"http://service" not in received
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"/api%2fcpv/match",
+        b"/api/cpv%2Fmatch",
+        b"/%2fapi/cpv/match",
+        b"/%61pi%2fcpv/match",
+        b"http://service/api%2fcpv/match",
+    ],
+)
+def test_an_encoded_slash_separates_no_segments(anybody: tuple[str, int], target: bytes) -> None:
+    with connected(anybody) as connection:
+        connection.sendall(b"POST %s HTTP/1.1\r\nHost: service\r\n" % target)
+        connection.sendall(b"Connection: close\r\nContent-Length: 0\r\n\r\n")
+        assert rest(connection).startswith(b"HTTP/1.1 404 ")
+
+
 @pytest.fixture(scope="module")
 def anybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """A service without limits, for many examples."""
