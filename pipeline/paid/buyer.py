@@ -16,7 +16,9 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, total
-from pipeline.paid.ledger import Job, Ledger, job_lock
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import job_lock
 from pipeline.paid.purchase import PaidPurchase
 from pipeline.paid.service import PaidService
 from pipeline.progress import Display, silent

@@ -10,7 +10,8 @@ import msgspec
 from pipeline.answers import Match, System
 from pipeline.cache import Cache
 from pipeline.decisions import Decisions
-from pipeline.paid.ledger import Call, CallCount, Job, text_digest, text_digests
+from pipeline.paid.ledger.calls import Call, text_digest, text_digests
+from pipeline.paid.ledger.job import CallCount, Job
 from pipeline.tables import Batch
 
 __all__ = ["CallIndex", "CallToBuy", "CallsToBuy"]

@@ -20,8 +20,8 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger import Cost, Job, Owned, text_digests
-from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.ledger.calls import INTERRUPTED, Cost, Owned, text_digests
+from pipeline.paid.ledger.job import Job
 
 __all__ = ["LedgerMatcher"]
 

@@ -10,7 +10,7 @@ from pipeline.answers import System
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
 from pipeline.paid.client.chat_responses import is_record
-from pipeline.paid.ledger import CallEnded
+from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
 from pipeline.purchases import CostLimitReached, Parked

@@ -30,7 +30,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger import AttemptEnd, CallEnded, CallOpen, PassingState
+from pipeline.paid.ledger.calls import AttemptEnd, CallEnded, CallOpen, PassingState
 
 __all__ = ["Judgement", "Next", "judge"]
 

@@ -19,15 +19,11 @@ from pipeline.interruption import Interruption
 from pipeline.money import ZERO, times
 from pipeline.paid.calls_to_buy import CallIndex, CallsToBuy, CallToBuy
 from pipeline.paid.candidates import with_candidates
-from pipeline.paid.ledger import (
-    Job,
-    Journal,
-    Ledger,
-    OutputReference,
-    buyer_lock,
-    job_lock,
-    ledger_lock,
-)
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.mark import OutputReference
 from pipeline.paid.limits import dearest, over
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high

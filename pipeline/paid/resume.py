@@ -10,7 +10,9 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, difference
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Job, Ledger, PastAttempt, RateRefusal
+from pipeline.paid.ledger.calls import PastAttempt, RateRefusal
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Limited

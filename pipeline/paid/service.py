@@ -20,8 +20,8 @@ from pipeline.money import Usd, usd
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
-from pipeline.paid.ledger import Counting
 from pipeline.paid.ledger.checks import usable
+from pipeline.paid.ledger.job import Counting
 from pipeline.paid.ledger.totals import read_books
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.public import public, public_class

@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from pipeline.money import plain
 from pipeline.paid.client.outcomes import Received
-from pipeline.paid.ledger import CallEnded
-from pipeline.paid.ledger.calls import LASTING
+from pipeline.paid.ledger.calls import LASTING, CallEnded
 from pipeline.paid.ledger.checks import (
     contradictions,
     damage,

@@ -14,7 +14,7 @@ import pytest
 from pipeline import wording
 from pipeline.cli.app import COMMANDS, app
 from pipeline.cli.options import GONE
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.wording import Words
 from tests.cli.conftest import Capture, Command
 

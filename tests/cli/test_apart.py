@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import pipeline
 from pipeline.cli.app import app
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 
 KEPT = ("in.csv", "ledger.html", "ledger.html-wal", "key.html", "d.html", "s.html")
 

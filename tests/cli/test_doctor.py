@@ -21,7 +21,8 @@ from pipeline.cli.commands.run import run
 from pipeline.cli.output.metrics import MetricsFile
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
-from pipeline.paid.ledger import Ledger, locks
+from pipeline.paid.ledger import locks
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.purchases import IN_MEMORY
 
 KEY = "tp_0123456789abcdef"

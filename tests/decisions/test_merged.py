@@ -8,7 +8,7 @@ from pipeline.answers import Decided, Match
 from pipeline.classification.corrections import decisions_in
 from pipeline.decisions import Decision, Decisions, decided, text_key
 from pipeline.errors import SettingsError
-from pipeline.paid.ledger import text_digest
+from pipeline.paid.ledger.calls import text_digest
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.fakes import COST, ScriptedMatcher
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from pipeline.paid import pool
-from pipeline.paid.ledger import Job, Ledger
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
 from tests.paid.frames import TEXTS

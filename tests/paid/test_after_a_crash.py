@@ -9,7 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger import Call, Journal, Ledger
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 RESERVED = Decimal("0.0003")

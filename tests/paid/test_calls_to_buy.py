@@ -10,8 +10,10 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
-from pipeline.paid.ledger import Call, Job, Journal, text_digest
 from pipeline.paid.ledger import job as job_module
+from pipeline.paid.ledger.calls import Call, text_digest
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
 from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]

@@ -13,7 +13,9 @@ import pytest
 from pipeline.decisions import NO_DECISIONS
 from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallIndex
-from pipeline.paid.ledger import Job, Ledger, text_digest
+from pipeline.paid.ledger.calls import text_digest
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL
 
 

@@ -20,8 +20,11 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger
 from pipeline.paid.ledger import journal as journal_module
+from pipeline.paid.ledger.calls import CallEnded
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.room import SPARE_PER_WORKER
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.meanwhile import Meanwhile

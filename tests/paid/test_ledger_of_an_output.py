@@ -14,7 +14,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import LedgerError, ParkedError
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
 from tests.forking import ran
 from tests.paid.meanwhile import Meanwhile

@@ -25,7 +25,8 @@ from pipeline.money import ZERO, plain
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Journal, Ledger
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.totals import tally_of
 from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
 from pipeline.paid.pool import Pool

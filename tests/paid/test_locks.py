@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Ledger, buyer_lock, ledger_lock
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 from pipeline.paid.purchase import PaidPurchase
 from tests.paid.serving import Buyer, Service, buyer, serving
 

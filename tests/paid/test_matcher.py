@@ -14,8 +14,11 @@ import pytest
 from pipeline.answers import Answer, Failed, Match, Matched, Pending, System
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
-from pipeline.paid.ledger import Call, CallEnded, Job, Journal, Ledger, text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded, text_digest
+from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.job import Job as JobClass
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.matcher import LedgerMatcher
 from tests.paid.ledger.buying import BASE_URL, FREE, LOST, buy, note
 

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import PaidPurchase
 from tests.paid.meanwhile import Meanwhile

@@ -17,7 +17,10 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import ledger_lock
 from pipeline.paid.purchase import PaidPurchase
 from pipeline.purchases import Estimate
 from pipeline.tables import open_reader

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline.money import ZERO, total
 from pipeline.paid.calls_to_buy import CallToBuy
-from pipeline.paid.ledger import Call, Job, Ledger, text_digest
+from pipeline.paid.ledger.calls import Call, text_digest
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.pool import TRIES
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import OUTCOMES, PRICE, ModelServer, buy, numbered, orders

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.money import plain, total
-from pipeline.paid.ledger import Job, Ledger
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW, dearest
 from pipeline.paid.pool import TRIES
 from pipeline.rate import Rate

@@ -9,7 +9,8 @@ from decimal import Decimal
 import pytest
 
 from pipeline.paid import pool as pool_module
-from pipeline.paid.ledger import Counting, Job, Ledger
+from pipeline.paid.ledger.job import Counting, Job
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.model_server import STOP, ModelServer, buy, numbered

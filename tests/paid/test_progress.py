@@ -19,7 +19,9 @@ from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Call, Job, Journal
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool, RunProgress
 from pipeline.paid.progress import show_progress

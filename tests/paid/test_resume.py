@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from pipeline.paid import resume
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger import CallOpen, Journal, Ledger, RateRefusal
+from pipeline.paid.ledger.calls import CallOpen, RateRefusal
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.paid.ledger import Job
+from pipeline.paid.ledger.job import Job
 from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
 from tests.paid.command_line import CommandLine
 from tests.paid.model_server import ModelServer, buy, in_all_systems

@@ -13,7 +13,8 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.paid.client.outcomes import Reply
-from pipeline.paid.ledger import Call, Ledger
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import ModelServer, buy, numbered
 

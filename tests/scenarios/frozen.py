@@ -22,7 +22,7 @@ from click.testing import CliRunner
 import pipeline
 from pipeline.classification.columns import new_fields
 from pipeline.cli.app import app
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.settings import Settings
 
 SHIPPED = Path(pipeline.__file__).with_name("engine") / "shipped"

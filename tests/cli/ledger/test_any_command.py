@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL

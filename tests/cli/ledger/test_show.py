@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pipeline.cli.output.ledger import job_lines
 from pipeline.money import plain
-from pipeline.paid.ledger import Journal, Ledger, job_lock
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import job_lock
 from pipeline.paid.ledger.totals import OpenJob, Tally
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place

@@ -9,18 +9,18 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger import (
+from pipeline.paid.ledger import maintenance
+from pipeline.paid.ledger.calls import (
     AttemptEnd,
     Call,
     CallEnded,
     CallOpen,
-    Job,
-    Journal,
     RateRefusal,
-    maintenance,
     text_digest,
 )
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
 
 BASE_URL = "https://service.example"
 FINGERPRINT = key_fingerprint("key")

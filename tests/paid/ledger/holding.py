@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from pipeline.paid.ledger import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from tests.forking import Process
 
 __all__ = ["another"]

@@ -9,16 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import (
-    Journal,
-    Ledger,
-    Prices,
-    RateRefusal,
-    buyer_lock,
-    job_lock,
-    ledger_lock,
-    maintenance,
-)
+from pipeline.paid.ledger import maintenance
+from pipeline.paid.ledger.calls import RateRefusal
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger, Prices
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.ledger.schema import address_of, at_address
 from tests.paid.ledger.buying import (

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Call, Job, Journal, Ledger, database, schema
+from pipeline.paid.ledger import database, schema
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL, RESERVED, buy, note, send
 
 

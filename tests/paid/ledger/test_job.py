@@ -5,19 +5,12 @@ from dataclasses import replace
 import pytest
 
 from pipeline.money import ZERO
-from pipeline.paid.ledger import (
-    Call,
-    CallCount,
-    CallOpen,
-    Cost,
-    Job,
-    Journal,
-    Ledger,
-    Tally,
-    text_digest,
-)
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.job import OPEN_CALLS, Counting
+from pipeline.paid.ledger.calls import Call, CallOpen, Cost, text_digest
+from pipeline.paid.ledger.job import OPEN_CALLS, CallCount, Counting, Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.totals import Tally
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,

@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Call, CallOpen, Job, Journal, Ledger, PastAttempt
+from pipeline.paid.ledger.calls import Call, CallOpen, PastAttempt
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,

@@ -5,20 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paid.ledger import (
-    Call,
-    CallCount,
-    CallEnded,
-    Counting,
-    Job,
-    Journal,
-    Ledger,
-    Owned,
-    PastAttempt,
-    Prices,
-    RateRefusal,
-)
-from pipeline.paid.ledger.calls import text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded, Owned, PastAttempt, RateRefusal, text_digest
+from pipeline.paid.ledger.job import CallCount, Counting, Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger, Prices
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,

@@ -7,7 +7,9 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.paid.ledger import Ledger, buyer_lock, job_lock, ledger_lock, locks
+from pipeline.paid.ledger import locks
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.ledger.holding import another
 

@@ -9,7 +9,9 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.paid.ledger import Job, Journal, Ledger
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
 from tests.paid.ledger.buying import BASE_URL, LOST, RESERVED, buy, send
 from tests.paid.ledger.holding import another

@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import SettingsError
-from pipeline.paid.ledger import (
-    Call,
-    CallCount,
-    CallOpen,
-    Cost,
-    Counting,
-    Job,
-    Journal,
-    Ledger,
-    PastAttempt,
-    Prices,
-    Tally,
-)
+from pipeline.paid.ledger.calls import Call, CallOpen, Cost, PastAttempt
+from pipeline.paid.ledger.job import CallCount, Counting, Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.maintenance import Verdict
+from pipeline.paid.ledger.totals import Tally
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Journal, Ledger, LedgerReference, OutputReference
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.mark import LedgerReference, OutputReference
 from tests.paid.ledger.buying import BASE_URL, PRICE, buy
 
 

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.paid.ledger import Call, CallCount, Cost, Job, Journal, Ledger, maintenance
+from pipeline.paid.ledger import maintenance
+from pipeline.paid.ledger.calls import Call, Cost
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.job import CallCount, Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import (
     Old,
     Prunable,

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Ledger, Owned, PastAttempt, schema
+from pipeline.paid.ledger import schema
+from pipeline.paid.ledger.calls import Owned, PastAttempt
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note, settle
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Job, Journal, Ledger, schema
+from pipeline.paid.ledger import schema
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import buy, send
 

@@ -7,7 +7,10 @@ from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.paid.ledger import Job, Journal, Ledger, job_lock
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import job_lock
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import JobNote, open_jobs
 from tests.paid.ledger.buying import BASE_URL, PRICE, Clock, buy, note
