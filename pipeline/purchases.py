@@ -396,7 +396,7 @@ class Buyer(Protocol):
     ) -> AbstractContextManager[Purchase]:
         """Open the purchase of a job; ``earlier`` has the manifests of the output to replace."""
 
-    def limited(self, max_cost: Decimal | None, max_duration: timedelta | None) -> Buyer:
+    def with_limits(self, max_cost: Decimal | None, max_duration: timedelta | None) -> Buyer:
         """Return a buyer that may spend as much money and time."""
 
     def spent_on(self, identity: str) -> Decimal:

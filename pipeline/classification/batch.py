@@ -244,7 +244,7 @@ def _with_what_is_left(request: Request, spent: Decimal, seconds: float) -> Requ
     if buyer is None:
         return request
     cost, duration = buyer.max_cost, buyer.max_duration
-    left = buyer.limited(
+    left = buyer.with_limits(
         cost and max(ZERO, difference(cost, spent)),
         duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
     )

@@ -90,7 +90,7 @@ class PaidBuyer:
             earlier,
         )
 
-    def limited(self, max_cost: Decimal | None, max_duration: timedelta | None) -> PaidBuyer:
+    def with_limits(self, max_cost: Decimal | None, max_duration: timedelta | None) -> PaidBuyer:
         """Return a buyer that may spend as much money, US dollars, and time."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the user knows them already

@@ -80,7 +80,7 @@ class CallIndex:
     def _note(self, first_rows: dict[bytes, int], noted: set[bytes]) -> None:
         """Note the first rows of calls, and move their digests to those that are noted."""
         for system in self._systems:
-            calls = sorted(self._needed(system, first_rows))
+            calls = sorted(self._calls_to_note(system, first_rows))
             for start in range(0, len(calls), NOTED_AT_ONCE):
                 self._job.note_rows(
                     (system, digest, row) for digest, row in calls[start : start + NOTED_AT_ONCE]
@@ -90,7 +90,7 @@ class CallIndex:
         noted |= first_rows.keys()
         first_rows.clear()
 
-    def _needed(
+    def _calls_to_note(
         self, system: System, first_rows: Mapping[bytes, int]
     ) -> Iterable[tuple[bytes, int]]:
         """Return the calls to note: what people decided only if an answer was bought already."""

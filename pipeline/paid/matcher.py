@@ -105,19 +105,19 @@ class LedgerMatcher:
         calls = [digest for digest in digests if digest]
         owned, costs[system] = self._job.found(system, calls)
         answers: dict[bytes, Answer] = {
-            digest: _lasting(*response) for digest, response in owned.items()
+            digest: _lasting_answer(*response) for digest, response in owned.items()
         }
         if open_calls := [digest for digest in calls if digest not in owned]:
-            answers |= self._unanswered(system, open_calls)
+            answers |= self._explain_unanswered(system, open_calls)
         return [answers.get(digest) for digest in digests]
 
-    def _unanswered(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Answer]:
+    def _explain_unanswered(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Answer]:
         """Say why calls have no answer: an error of this job, or answers lost in any."""
         lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
         errors = self._job.errors(system, digests)
         pending = Failed(self.down[system]) if system in self.down else Pending()
         return {
-            digest: _passing(errors.get(digest), pending, held=lost.get(digest, 0) >= most_lost)
+            digest: _open_answer(errors.get(digest), pending, held=lost.get(digest, 0) >= most_lost)
             for digest in digests
         }
 
@@ -143,7 +143,7 @@ def _size(_digest: bytes, answer: Answer | None) -> int:
     return ANSWER_BYTES + MATCH_BYTES * len(answer.matches) + texts
 
 
-def _lasting(status: int, body: bytes) -> Answer:
+def _lasting_answer(status: int, body: bytes) -> Answer:
     match _outcome(status, body):
         case Answered(matches, _):
             return Matched(matches)
@@ -170,7 +170,7 @@ def _price(owned: Owned) -> Decimal | None:
             return None
 
 
-def _passing(error: str | None, pending: Answer, *, held: bool) -> Answer:
+def _open_answer(error: str | None, pending: Answer, *, held: bool) -> Answer:
     if not held and (error is None or error in OF_THE_RUN):
         return pending
     return Failed("UNCONFIRMED" if error in (None, INTERRUPTED) else error)

@@ -114,25 +114,25 @@ def judge(reply: Reply) -> Judgement:
 
 def _judge_response(got: Received) -> Judgement:
     outcome = read_response(got.status, got.headers, got.body)
-    return _ended(got, outcome) or _open(got.status, outcome)
+    return _judge_end(got, outcome) or _judge_open(got.status, outcome)
 
 
-def _ended(got: Received, outcome: Outcome) -> Judgement | None:
+def _judge_end(got: Received, outcome: Outcome) -> Judgement | None:
     """Judge an outcome that ends its call; None if it does not."""
     match outcome:
         case Answered():
-            return Judgement(_kept(got, outcome), "answered")
+            return Judgement(_end_of_call(got, outcome), "answered")
         case WrongCurrency(detail, ended) | WrongPrice(detail, ended):
-            end = replace(_kept(got, ended), cost_usd=None)
+            end = replace(_end_of_call(got, ended), cost_usd=None)
             then: Next = "currency" if isinstance(outcome, WrongCurrency) else "price"
             return Judgement(end, then, detail)
         case Refused(_, detail, _) | Unreadable(detail, _):
-            return Judgement(_kept(got, outcome), "ended", detail)
+            return Judgement(_end_of_call(got, outcome), "ended", detail)
         case _:
             return None
 
 
-def _kept(got: Received, outcome: Ended) -> CallEnded:
+def _end_of_call(got: Received, outcome: Ended) -> CallEnded:
     """Return what the ledger keeps of a response that ends its call."""
     status, body = got.status, got.body
     match outcome:
@@ -145,8 +145,8 @@ def _kept(got: Received, outcome: Ended) -> CallEnded:
             return CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
 
 
-def _open(status: int, outcome: Outcome) -> Judgement:
-    """Judge an outcome that leaves its call open: any that `_ended` does not handle."""
+def _judge_open(status: int, outcome: Outcome) -> Judgement:
+    """Judge an outcome that leaves its call open: any that `_judge_end` does not handle."""
     match outcome:
         case Unauthorized(message):
             return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)
@@ -160,13 +160,13 @@ def _open(status: int, outcome: Outcome) -> Judgement:
         case Unconfirmed(error):
             return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
         case Charged(error, cost):
-            return _charged(_open(status, error), cost)
+            return _judge_charge(_judge_open(status, error), cost)
         case _:
             detail = outcome.detail if isinstance(outcome, Stray) else ""
             return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", detail)
 
 
-def _charged(judged: Judgement, cost: Decimal | None) -> Judgement:
+def _judge_charge(judged: Judgement, cost: Decimal | None) -> Judgement:
     """Judge an error that was billed: every time that it is sent again costs money, too."""
     state: PassingState = "unconfirmed" if cost is None else "billed"
     end = CallOpen(state, judged.end.error or "", judged.end.status, cost)

@@ -88,9 +88,9 @@ def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
     stop_request, context = StopRequest(), copy_context()
     work = Work(lambda: context.run(_run, buying(stop_request)))
     try:
-        stopped = _stopped(work, stop_request, interruption)
+        stopped = _wait_for(work, stop_request, interruption)
     finally:
-        stop_request.set(_parked(INTERRUPTED))  # if it is not done yet
+        stop_request.set(_reason(INTERRUPTED))  # if it is not done yet
         work.forestall()  # if a signal came before its thread had started
         while not work.ended:
             work.wait(LONGEST_WAIT)
@@ -112,7 +112,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return new_event_loop
 
 
-def _stopped(
+def _wait_for(
     work: Work[Parked | None], stop_request: StopRequest, interruption: Interruption
 ) -> Parked | None:
     """Begin a purchase and wait for it; return why it was interrupted, if it was."""
@@ -121,7 +121,7 @@ def _stopped(
         interruption.wait(work)
     except BaseException as stop:
         code = _signal(stop)
-        stop_request.set(_parked(code or INTERRUPTED))
+        stop_request.set(_reason(code or INTERRUPTED))
         work.forestall()
         try:
             log.info("Stopping after the requests under way. Interrupt again to stop at once.")
@@ -131,7 +131,7 @@ def _stopped(
             raise
         if code is None and work.error is None:
             raise
-        return None if code is None else _parked(code)
+        return None if code is None else _reason(code)
     return None
 
 
@@ -141,5 +141,5 @@ def _signal(stop: BaseException) -> int | None:
     return code if code in SIGNALS else None
 
 
-def _parked(code: int) -> Parked:
+def _reason(code: int) -> Parked:
     return Parked(code, SIGNALS[code], HINT)

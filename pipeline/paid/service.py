@@ -19,7 +19,7 @@ from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices
-from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
+from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint, valid_key
 from pipeline.paid.ledger.checks import usable
 from pipeline.paid.ledger.job import Counting
 from pipeline.paid.ledger.totals import read_books
@@ -137,7 +137,7 @@ class PaidService:
         for name, value in flags.items():
             check_flag(name, value)
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
-        chat = LanguageModel.named(language_model, token_prices, request_fields)
+        chat = LanguageModel.from_arguments(language_model, token_prices, request_fields)
         checked = flags | {
             "language_model": chat and chat.name,
             "token_prices": chat and chat.token_prices,
@@ -204,7 +204,9 @@ class PaidService:
     @property
     def chat(self) -> LanguageModel | None:
         """The language model that is asked; None for a deployment of the interface."""
-        return LanguageModel.named(self.language_model, self.token_prices, self.request_fields)
+        return LanguageModel.from_arguments(
+            self.language_model, self.token_prices, self.request_fields
+        )
 
     @property
     def endpoint(self) -> str:
@@ -302,7 +304,7 @@ def _key(value: Any) -> str | None:
     if value is None and (value := os.environ.get(KEY_VARIABLE)) is None:
         return None
     if key := _text("api_key", value).strip():
-        return checked_key(key)
+        return valid_key(key)
     raise SettingsError(
         f"The API key of {named} is empty.",
         "Give the account's key, or leave it out: without a key, demo requests are sent.",

@@ -93,10 +93,12 @@ def problems(
         yield f"{missing}. {missing.remedy()}"
     yield from wrong_values(snapshot)
     yield from contradictions(snapshot)
-    yield from _misread(snapshot, jobs, advance)
+    yield from _misread_responses(snapshot, jobs, advance)
 
 
-def _misread(snapshot: Snapshot, jobs: int, advance: Callable[[int], object]) -> Iterator[str]:
+def _misread_responses(
+    snapshot: Snapshot, jobs: int, advance: Callable[[int], object]
+) -> Iterator[str]:
     """Yield the attempts whose kept response is lost, or says something else than the ledger.
 
     An answer must still be an answer, and must have cost what its body states. A failure may read
@@ -122,15 +124,15 @@ def _problem(kept: _Kept) -> str | None:
     try:
         body = zlib.decompress(packed)
     except zlib.error as error:
-        return f"has a body that cannot be unpack: {error}"
+        return f"has a body that cannot be unpacked: {error}"
     end = judge(Received(status, {}, body)).end
     if not isinstance(end, CallEnded) or (state == "answered" and end.state != state):
         return f"is {state}, but its body reads as {end.state}"
     known = None if cost is None else amount(cost)
     if known != end.cost_usd:
-        return f"cost {_said(known)}, but its body says {_said(end.cost_usd)}"
+        return f"cost {_amount(known)}, but its body says {_amount(end.cost_usd)}"
     return None
 
 
-def _said(cost: Decimal | None) -> str:
+def _amount(cost: Decimal | None) -> str:
     return "an unknown amount" if cost is None else f"{plain(cost)} USD"

@@ -20,8 +20,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a job that a run works on is not closed",
-        "_locked(path, jobs.values(), (), wait)",
-        "_locked(path, (), (), wait)",
+        "_take_locks(path, jobs.values(), (), wait)",
+        "_take_locks(path, (), (), wait)",
         "tests/cli/ledger/test_show.py::test_a_job_under_way_is_listed_and_cannot_be_closed",
     ),
     Protection(

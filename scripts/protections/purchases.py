@@ -301,7 +301,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a refusal charged in another currency does not count as free",
-        "    return _unusable(price, ended) or replace(ended, cost_usd=price.cost)\n",
+        "    return _wrong_price(price, ended) or replace(ended, cost_usd=price.cost)\n",
         "    cost = price.cost if price.currency == 'USD' else None\n"
         "    return replace(ended, cost_usd=cost)\n",
         "tests/paid/test_policy.py::test_each_way_to_end_has_its_consequence",
@@ -315,8 +315,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an empty key is a mistake, and no demo whose answers nobody pays for",
-        "        return checked_key(key)\n    raise SettingsError(\n",
-        "        return checked_key(key)\n    return None\n    raise SettingsError(\n",
+        "        return valid_key(key)\n    raise SettingsError(\n",
+        "        return valid_key(key)\n    return None\n    raise SettingsError(\n",
         "tests/paid/test_service.py::test_an_empty_key_is_a_mistake_and_not_a_demo",
     ),
 )

@@ -133,7 +133,7 @@ def _error_of_a_success(
         return Unconfirmed(f"HTTP_{status}")
     outcome = _failure(stated, headers, content, asked)
     if isinstance(outcome, Refused):
-        return _priced(Unreadable(outcome.message, None), content, asked)
+        return _with_price(Unreadable(outcome.message, None), content, asked)
     return outcome
 
 
@@ -146,23 +146,25 @@ def _failure(
     names = {name for name in stated if isinstance(name, str)}
     match status:
         case 403 if is_json:
-            return Refused("MODERATED", message, None) if _flagged(error) else Unauthorized(message)
+            return (
+                Refused("MODERATED", message, None) if _is_flagged(error) else Unauthorized(message)
+            )
         case 429:
             is_money = "insufficient_quota" in names  # as a word, some services say it of rates
             return InsufficientBalance(message) if is_money else RateLimited(_wait(headers))
         case 408 | 409 | 425 | 503 | 529:
-            return Passing(f"HTTP_{status}", _wait(headers), _quoted(status, message))
+            return Passing(f"HTTP_{status}", _wait(headers), _quote(status, message))
         case 500 if is_json:
-            return Passing("INTERNAL_ERROR", _wait(headers), _quoted(status, message))
+            return Passing("INTERNAL_ERROR", _wait(headers), _quote(status, message))
         case 400 | 413 | 422 if of_text := names & OF_THE_TEXT:
             return Refused(min(of_text).upper(), message, None)
         case 400 | 422 if asked.changed:
-            return Passing("REQUEST_CHANGED", None, _quoted(status, message))
+            return Passing("REQUEST_CHANGED", None, _quote(status, message))
     if outcome := statuses.by_status(status, headers, message):
         return outcome
     if status == 404 or (is_json and 400 <= status <= 499):
         hint = WRONG_ADDRESS if status == 404 else WRONG_FIELDS
-        return Stray(status, f"{_quoted(status, message)} ({hint})")
+        return Stray(status, f"{_quote(status, message)} ({hint})")
     return statuses.stray(status, headers)
 
 
@@ -177,11 +179,11 @@ def _message(error: Mapping[str, Any]) -> str:
     return printable(stated if isinstance(stated, str) or not stated else str(stated)).rstrip(".")
 
 
-def _quoted(status: int, message: str) -> str:
+def _quote(status: int, message: str) -> str:
     return f"HTTP {status}, {message or 'without a message'}"
 
 
-def _flagged(error: Mapping[str, Any]) -> bool:
+def _is_flagged(error: Mapping[str, Any]) -> bool:
     """Return whether a refusal is of the text, not of the key."""
     about = error.get("metadata")
     return isinstance(about, dict) and ("flagged_input" in about or "reasons" in about)
@@ -189,11 +191,11 @@ def _flagged(error: Mapping[str, Any]) -> bool:
 
 def _success(content: dict[str, Any] | str, asked: Asked) -> Outcome:
     if isinstance(content, str):
-        return _priced(Unreadable(content, None), {}, asked)
-    return _priced(_answer(content, asked.candidates), content, asked)
+        return _with_price(Unreadable(content, None), {}, asked)
+    return _with_price(_answer(content, asked.candidates), content, asked)
 
 
-def _priced(
+def _with_price(
     ended: Answered | Refused | Unreadable, content: Mapping[str, Any], asked: Asked
 ) -> Outcome:
     """Return the end of a call with what its tokens cost."""
@@ -219,7 +221,7 @@ def _answer(
     if (refusal := printable(message.get("refusal"))) or ended_by == "content_filter":
         return Refused("MODEL_REFUSED", refusal or "a content filter stopped the answer", None)
     text = _text(message.get("content"))
-    matches = _chosen(text, candidates) if text else _reasoned(message, candidates)
+    matches = _choose(text, candidates) if text else _choose_by_reasoning(message, candidates)
     if matches is not None:
         return Answered(matches, None)
     if ended_by == "length":
@@ -239,29 +241,29 @@ def _text(content: object) -> str:
     return content.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
-def _reasoned(
+def _choose_by_reasoning(
     message: Mapping[str, Any], candidates: tuple[Match, ...]
 ) -> tuple[Match, ...] | None:
     """Read an answer that a server took for reasoning; it must be nothing else than the answer."""
     for name in ("reasoning_content", "reasoning"):
         text = message.get(name)
         if isinstance(text, str) and FLAT_OBJECT.fullmatch(text.strip()):
-            return _chosen(text, candidates)
+            return _choose(text, candidates)
     return None
 
 
-def _chosen(text: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
+def _choose(text: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
     """Return the candidates, the chosen one first; none if none fits. None: no choice is stated.
 
     Nothing but a candidate is ever returned, whatever the text says.
     """
     for choice in _choices(text):
-        return _named(choice, candidates) if isinstance(choice, str) else None
-    if (matches := _named(text, candidates)) is not None:
+        return _choose_by_name(choice, candidates) if isinstance(choice, str) else None
+    if (matches := _choose_by_name(text, candidates)) is not None:
         return matches
     words = {*WORD.findall(text)}
     named = [candidate for candidate in candidates if candidate.code in words]
-    return _ranked(named[0], candidates) if len(named) == 1 else None
+    return _rank(named[0], candidates) if len(named) == 1 else None
 
 
 def _choices(text: str) -> Iterator[object]:
@@ -275,7 +277,7 @@ def _choices(text: str) -> Iterator[object]:
             yield stated["choice"]
 
 
-def _named(choice: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
+def _choose_by_name(choice: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | None:
     """Return the candidates, that of a letter or code first; None for any other word."""
     name = choice.strip(" \t\r\n.\"'`*")
     if name.lower() == NONE:
@@ -284,10 +286,10 @@ def _named(choice: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | No
         each.code: each for each in candidates
     }
     chosen = by_name.get(name.upper())
-    return None if chosen is None else _ranked(chosen, candidates)
+    return None if chosen is None else _rank(chosen, candidates)
 
 
-def _ranked(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
+def _rank(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
     """Return the chosen candidate before the others, which share what confidence is left."""
     both = chosen is candidates[0] and chosen.confidence >= SURE
     confidence = SURE_TWICE if both else CHOSEN

@@ -24,7 +24,7 @@ from pipeline.paid.client.proxy import ProxyError, transport_to
 from pipeline.paid.client.responses import is_surely_free, is_whole
 from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.client.transport import BrokenResponseError, Exchange, Field, Transport
-from pipeline.paid.client.urls import BaseUrl, checked_key
+from pipeline.paid.client.urls import BaseUrl, valid_key
 
 __all__ = ["Client", "Redaction", "cause", "decompress", "time_limit"]
 
@@ -210,7 +210,7 @@ class Client:
         else:
             reply = await self._reply(self._urls[system], content)
         if isinstance(reply, Received):
-            return self._protocol.kept(question, content, reply)
+            return self._protocol.response_to_keep(question, content, reply)
         return reply
 
     async def _reply(self, address: httpx.URL, content: bytes) -> Reply:
@@ -283,5 +283,5 @@ def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> htt
         "User-Agent": "tender-pipeline",
     }
     name, before = protocol.key_header
-    key = {} if api_key is None else {name: before + checked_key(api_key)}
+    key = {} if api_key is None else {name: before + valid_key(api_key)}
     return httpx.Headers(headers | key)

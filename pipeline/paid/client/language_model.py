@@ -51,7 +51,9 @@ class LanguageModel:
     fields: Mapping[str, Any]
 
     @classmethod
-    def named(cls, name: object, token_prices: object, fields: object) -> LanguageModel | None:
+    def from_arguments(
+        cls, name: object, token_prices: object, fields: object
+    ) -> LanguageModel | None:
         """Return the language model that the arguments of `PaidService` name; None without one.
 
         Raises:

@@ -53,13 +53,13 @@ class Repetitive(dict[str, Any]):
         self.repeated = {name for name in self if times[name] > 1}
 
 
-def _noting_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _note_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     return found if len(found) == len(pairs) else Repetitive(pairs)
 
 
 JSON = json.JSONDecoder(
-    object_pairs_hook=_noting_repeats,
+    object_pairs_hook=_note_repeats,
     parse_float=number,
     parse_int=number,
     parse_constant=number,
@@ -182,13 +182,13 @@ def read_usage(content: Mapping[str, Any], prices: TokenPrices) -> Price:
 
 def _tokens(usage: Mapping[str, Any], name: str) -> int | None:
     """Return a number of tokens; None if it is missing."""
-    value = _stated(usage, name)
+    value = _value_of(usage, name)
     if value is None:
         return None
     is_number = isinstance(value, Decimal) and value.is_finite()
     if is_number and 0 <= value <= MOST_TOKENS and value == int(value):
         return int(value)
-    raise _WrongError(f"{name} is {_quoted(value)}")
+    raise _WrongError(f"{name} is {_quote(value)}")
 
 
 def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | None:
@@ -198,14 +198,14 @@ def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | 
     rounded = final and base and markup is not None and _are_rounded(final, base, markup)
     if final is not None and not rounded and not _can_be(final, parts, base):
         raise _WrongError(
-            f"finalCost is {_quoted(final)} beside apiCost {_quoted(base)} and markupAmount "
-            f"{_quoted(markup)}"
+            f"finalCost is {_quote(final)} beside apiCost {_quote(base)} and markupAmount "
+            f"{_quote(markup)}"
         )
     cost = parts if final is None else final
     if paid is not None and not _can_be(paid, cost, base) and not _is_base(paid, cost, base):
         of_detailed = base if cost is None else cost
         raise _WrongError(
-            f"cost.apiCost is {_quoted(paid)}, but costBreakdown comes to {_quoted(of_detailed)}"
+            f"cost.apiCost is {_quote(paid)}, but costBreakdown comes to {_quote(of_detailed)}"
         )
     chosen = paid if cost is None else cost
     return None if chosen is None else _storable(chosen)
@@ -227,22 +227,20 @@ def _is_base(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bo
 
 def _amount(prices: Mapping[str, Any], name: str) -> Decimal | None:
     """Return a stated amount; None if it is missing."""
-    value = _stated(prices, name)
+    value = _value_of(prices, name)
     if value is None:
         return None
     amount = number(value.strip()) if isinstance(value, str) else value
     if isinstance(amount, Decimal) and amount.is_finite() and 0 <= amount < ABSURD_USD:
         return amount or ZERO
-    raise _WrongError(f"{name} is {_quoted(value)}")
+    raise _WrongError(f"{name} is {_quote(value)}")
 
 
 def _sum(base: Decimal, markup: Decimal) -> Decimal:
     try:
         return total([base, markup])
     except (Inexact, InvalidOperation) as error:
-        raise _WrongError(
-            f"apiCost is {_quoted(base)} and markupAmount {_quoted(markup)}"
-        ) from error
+        raise _WrongError(f"apiCost is {_quote(base)} and markupAmount {_quote(markup)}") from error
 
 
 def _are_rounded(final: Decimal, base: Decimal, markup: Decimal) -> bool:
@@ -274,12 +272,12 @@ def _storable(amount: Decimal) -> Decimal:
     try:
         exact = IN_PARQUET.quantize(amount, FINEST_USD)
     except (Inexact, InvalidOperation) as error:
-        raise _WrongError(f"the price is {_quoted(amount)}") from error
+        raise _WrongError(f"the price is {_quote(amount)}") from error
     # A price may state more zeros at its end than the ledger accepts in an amount.
     return (amount if is_storable(amount) else IN_PARQUET.normalize(exact)) if amount else ZERO
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     """Return a value approximately as the body has it."""
     match value:
         case bool():
@@ -296,16 +294,16 @@ def _quoted(value: object) -> str:
 
 
 def _currency(prices: Mapping[str, Any]) -> str:
-    currency = _stated(prices, "currency") or "USD"
+    currency = _value_of(prices, "currency") or "USD"
     return currency if currency == "USD" else printable(currency) or "unknown"
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = _stated(content, name)
+    value = _value_of(content, name)
     return value if isinstance(value, dict) else {}
 
 
-def _stated(fields: Mapping[str, Any], name: str) -> Any:
+def _value_of(fields: Mapping[str, Any], name: str) -> Any:
     """Return the value of a name; None if it is missing."""
     if isinstance(fields, Repetitive) and name in fields.repeated:
         raise _WrongError(f"{name} is stated twice")

@@ -57,7 +57,7 @@ class Interface:
         """Return the body of a request; None if nothing need be asked."""
         return b'{"description": %b}' % JSON.encode(question.text).encode()
 
-    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
+    def response_to_keep(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
         """Return a response as it is judged and kept: unchanged, unless it pretends to be a record.
 
         Args:
@@ -108,7 +108,7 @@ class Chat(Interface):
         stated = {name: value for name, value in request.items() if value is not None}
         return JSON.encode(stated).encode()
 
-    def kept(self, question: Question, sent: bytes | None, got: Received) -> Received:
+    def response_to_keep(self, question: Question, sent: bytes | None, got: Received) -> Received:
         """Return the response with a record of the question."""
         asked = Asked(
             question.system,
@@ -116,11 +116,11 @@ class Chat(Interface):
             VERSIONS["tender-pipeline"],
             self._model.token_prices,
             question.candidates,
-            changed=got.status in (400, 422) and self._adapted(sent or b"", got.body),
+            changed=got.status in (400, 422) and self._adapt(sent or b"", got.body),
         )
         return replace(got, body=asked.record(got.body))
 
-    def _adapted(self, sent: bytes, refusal: bytes) -> bool:
+    def _adapt(self, sent: bytes, refusal: bytes) -> bool:
         """Change what a refusal names; return whether requests differ from the one sent now.
 
         What the user wants is not left out, and nothing is changed twice.

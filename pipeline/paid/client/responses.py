@@ -70,12 +70,14 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         return read_chat(status, named, *record)
     content = statuses.json_object(body)
     if isinstance(content, dict) and _is_failure(content):
-        return _charged(_failure(status, named, content), content)
+        return _with_charge(_failure(status, named, content), content)
     if 200 <= status <= 299:
         outcome = _success(content)
         if status not in statuses.WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
-    return _charged(statuses.by_status(status, named, "") or statuses.stray(status, named), content)
+    return _with_charge(
+        statuses.by_status(status, named, "") or statuses.stray(status, named), content
+    )
 
 
 def is_whole(body: bytes) -> bool:
@@ -102,7 +104,7 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
     error, message = _error(content), printable(content.get("message"))
     match error:
         case "VALIDATION_ERROR":
-            return _priced(content, Refused(error, message, None))
+            return _with_price(content, Refused(error, message, None))
         case "UNAUTHORIZED":
             return Unauthorized(message)
         case "INSUFFICIENT_BALANCE":
@@ -116,10 +118,10 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
     if status >= 500 and status not in (502, 504):
         return Passing(error, statuses.stated_wait(headers))
     refused = Refused(error, message, None)
-    return statuses.by_status(status, headers, message) or _priced(content, refused)
+    return statuses.by_status(status, headers, message) or _with_price(content, refused)
 
 
-def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
+def _with_charge(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
     """Return an outcome with the price that it states: any response may have been billed.
 
     An account without a valid key or enough money cannot have been charged, whatever is stated.
@@ -137,21 +139,21 @@ def _success(content: dict[str, Any] | str) -> Outcome:
         return Unreadable(content, None)
     matches = _matches(content.get("data", ""))
     if matches is None or content.get("success") not in (None, True):
-        return _priced(content, Unreadable("the body has no list of matches", None))
+        return _with_price(content, Unreadable("the body has no list of matches", None))
     return _paid(matches, read_price(content))
 
 
 def _paid(matches: tuple[Match, ...], price: Price) -> Outcome:
-    return _unusable(price, Answered(matches, None)) or Answered(matches, price.cost)
+    return _wrong_price(price, Answered(matches, None)) or Answered(matches, price.cost)
 
 
-def _priced(content: Mapping[str, Any], ended: Refused | Unreadable) -> Outcome:
+def _with_price(content: Mapping[str, Any], ended: Refused | Unreadable) -> Outcome:
     """Return the end of a call with the price that its response states."""
     price = read_price(content)
-    return _unusable(price, ended) or replace(ended, cost_usd=price.cost)
+    return _wrong_price(price, ended) or replace(ended, cost_usd=price.cost)
 
 
-def _unusable(price: Price, ended: Ended) -> WrongCurrency | WrongPrice | None:
+def _wrong_price(price: Price, ended: Ended) -> WrongCurrency | WrongPrice | None:
     """Return the end of a call whose price is not one in US dollars; None if it is."""
     if price.currency != "USD":
         return WrongCurrency(price.currency, ended)

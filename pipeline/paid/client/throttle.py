@@ -105,11 +105,11 @@ class Throttle:
                 await self._pacer.acquire()
                 self._paced_until = self._loop.time() + self._gap
                 await self._clear()
-            return self._taken()
+            return self._take()
 
     def unlimited(self) -> Slot | None:
         """Return a slot at once if there is neither a limit nor a pause."""
-        return self._taken() if self._rate is None and not self.pause_left else None
+        return self._take() if self._rate is None and not self.pause_left else None
 
     def pause(self, seconds: float) -> None:
         """Hold back all attempts for some seconds, including those already waiting."""
@@ -159,7 +159,7 @@ class Throttle:
         by_workers = (calls + self.under_way) * self._mean_time / self._most_in_flight
         return max(by_workers, self._last_sent(calls) + self._mean_time)
 
-    def _taken(self) -> Slot:
+    def _take(self) -> Slot:
         self._under_way[slot := Slot(self, self._loop.time())] = None
         self._most_in_flight = max(self._most_in_flight, len(self._under_way))
         return slot

@@ -13,11 +13,11 @@ from pipeline.wording import option
 __all__ = [
     "BaseUrl",
     "canonical",
-    "checked_key",
     "in_the_clear",
     "is_this_machine",
     "key_fingerprint",
     "match_url",
+    "valid_key",
 ]
 
 BaseUrl = NewType("BaseUrl", str)
@@ -89,7 +89,7 @@ def is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def checked_key(api_key: str) -> str:
+def valid_key(api_key: str) -> str:
     """Return a key that a header can carry.
 
     Raises:
@@ -111,4 +111,4 @@ def key_fingerprint(api_key: str | None) -> str:
     """
     if api_key is None:
         return NO_KEY
-    return sha256(b"tender-pipeline API key\0" + checked_key(api_key).encode()).hexdigest()[:12]
+    return sha256(b"tender-pipeline API key\0" + valid_key(api_key).encode()).hexdigest()[:12]

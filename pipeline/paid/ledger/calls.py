@@ -215,7 +215,7 @@ def unpack(attempt: int, body: Any, ledger: Path) -> bytes:
         return zlib.decompress(body)
     except (TypeError, zlib.error) as error:
         raise LedgerError(
-            f"The body of attempt {attempt} cannot be unpack: {error}.",
+            f"The body of attempt {attempt} cannot be unpacked: {error}.",
             f"Restore the ledger from a good copy, or name another: {LEDGER}. To see what else is "
             f"wrong: {command('ledger verify --ledger', ledger)}",
         ) from error

@@ -1,4 +1,4 @@
-"""The ledger's file: a connection that writes, one that reads, and SQLite's errors translated."""
+"""The ledger's file: a connection that writes, one that reads; SQLite's errors are translated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "check_not_gone",
     "check_writable",
     "folder_of_locks",
-    "translated",
+    "translate_errors",
 ]
 
 
@@ -211,7 +211,7 @@ class Database:
         # The same thread can then still close the file, which ends the transaction.
         self._writing = RLock()
         self._saved: LedgerError | None = None
-        with self._translated():
+        with self._translate_errors():
             check_writable(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _connect(path)
@@ -226,7 +226,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file, after a commit under way."""
-        with self._writing, self._translated():
+        with self._writing, self._translate_errors():
             self._reader.close()
             self._writer.close()
 
@@ -236,7 +236,7 @@ class Database:
         Meanwhile this needs as much space again. SQLite's incremental way would need page maps
         that cost every write a little.
         """
-        with self._writing, self._translated():
+        with self._writing, self._translate_errors():
             if self._writer.execute("PRAGMA freelist_count").fetchone() != (0,):
                 self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -269,16 +269,16 @@ class Database:
         """
         if not wherever:
             self.check_place()
-        with self._writing, self._translated(), ExitStack() as waiting:
+        with self._writing, self._translate_errors(), ExitStack() as waiting:
             if not wherever:  # a purchase under way shows its waits itself
-                waiting.enter_context(self._noted_wait())
+                waiting.enter_context(self._log_wait())
             with transaction(self._writer):
                 waiting.close()
                 yield self._writer
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query, as committed."""
-        with self._translated():
+        with self._translate_errors():
             yield from self._reader.execute(query, values)
 
     def rows_of(self, digests: Sequence[bytes], query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -290,7 +290,7 @@ class Database:
             values: the other parameters.
         """
         found: list[tuple[Any, ...]] = []
-        with self._translated():
+        with self._translate_errors():
             most = self._reader.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) - OTHER_PARAMETERS
             for start in range(0, len(digests), most):  # SQLite before 3.32 accepts 999
                 some = digests[start : start + most]
@@ -299,7 +299,7 @@ class Database:
         return found
 
     @contextmanager
-    def _noted_wait(self) -> Iterator[None]:
+    def _log_wait(self) -> Iterator[None]:
         """Log that a block takes long because another program writes the ledger."""
         said = f"Another program has locked the ledger {self.path}. Waiting for it."
         timer = Timer(NOTED_AFTER_S, copy_context().run, (log.info, said))
@@ -311,13 +311,13 @@ class Database:
             timer.cancel()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        with translated(f"The ledger {self.path} cannot be used", _ADVICE):
+    def _translate_errors(self) -> Iterator[None]:
+        with translate_errors(f"The ledger {self.path} cannot be used", _ADVICE):
             yield
 
 
 @contextmanager
-def translated(message: str, advice: Mapping[int, str]) -> Iterator[None]:
+def translate_errors(message: str, advice: Mapping[int, str]) -> Iterator[None]:
     """Raise SQLite's and the system's errors as `LedgerError`.
 
     Args:

@@ -28,7 +28,7 @@ __all__ = ["export"]
 
 ATTEMPTS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 16 << 20
-"""Bytes of unpack bodies held at once: a single body may have a megabyte."""
+"""Bytes of unpacked bodies held at once: a single body may have a megabyte."""
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -99,7 +99,7 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
     check()
     written = 0
     with (
-        _translated(path),
+        _translate_errors(path),
         new_file(place, check) as temporary,
         closing(writers[path.suffix.lower()](temporary, schema)) as writer,
     ):
@@ -121,7 +121,7 @@ def _check(place: Path, ledger: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:  # Arrow's are that too

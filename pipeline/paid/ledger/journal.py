@@ -157,7 +157,7 @@ class Journal:
             await asyncio.wait([self._flushing])
         self._thread.shutdown()
         if self._error:
-            raise self._unwritten(self._error) from error
+            raise self._unwritten_answers(self._error) from error
 
     @property
     def writing_for(self) -> float:
@@ -322,7 +322,7 @@ class Journal:
             return False
         return True
 
-    def _unwritten(self, error: LedgerError) -> LedgerError:
+    def _unwritten_answers(self, error: LedgerError) -> LedgerError:
         """Return the error that says which answers are not in the ledger."""
         message, hint = marked(error.message), marked(error.hint)
         if kept := _answers(self._kept):

@@ -202,7 +202,7 @@ class Ledger:
         return key_fingerprint, key_fingerprint, since, *at_address(self.base_url)
 
     def recover(self, key_fingerprint: str) -> int:
-        """LedgerReference the attempts that a crash left as sent as unconfirmed; return how many.
+        """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
         Those whose end is in the spare file get that end.
 

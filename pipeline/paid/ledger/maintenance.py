@@ -61,12 +61,12 @@ def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> N
     with database.transaction() as connection:
         for attempt, verdict in verdicts.items():
             state = "free" if verdict == "free" else "billed"
-            cost = None if verdict == "free" else str(_checked(attempt, verdict))
+            cost = None if verdict == "free" else str(_storable_amount(attempt, verdict))
             if connection.execute(RESOLVE, (state, cost, now, attempt)).rowcount != 1:
                 raise _refusal(connection, attempt, database.path)
 
 
-def _checked(attempt: int, amount: Decimal) -> Decimal:
+def _storable_amount(attempt: int, amount: Decimal) -> Decimal:
     """Return an amount that every output can hold."""
     if not is_storable(amount):
         raise SettingsError(
@@ -186,7 +186,7 @@ def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) ->
     with Snapshot(path) as snapshot:
         jobs = {number: _open_job(snapshot, number) for number in numbers}
     with (
-        _locked(path, jobs.values(), (), wait),
+        _take_locks(path, jobs.values(), (), wait),
         closing(Database(path)) as database,
         database.transaction() as connection,
     ):
@@ -302,7 +302,7 @@ def _nobody_buying(path: Path, wait: bool) -> AbstractContextManager[None]:
     with Snapshot(path) as snapshot:
         jobs = set(snapshot.rows(OPEN_JOBS))
         base_urls = {base_url for (base_url,) in snapshot.rows("SELECT endpoint FROM jobs")}
-    return _locked(path, jobs, base_urls, wait)
+    return _take_locks(path, jobs, base_urls, wait)
 
 
 def _nobody_at_jobs_of(
@@ -316,11 +316,11 @@ def _nobody_at_jobs_of(
     with Snapshot(path) as snapshot:
         found = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
     jobs = {(base_url, identity) for base_url, identity, _ in found if identity is not None}
-    return _locked(path, jobs, {base_url for base_url, _, sent in found if sent}, wait)
+    return _take_locks(path, jobs, {base_url for base_url, _, sent in found if sent}, wait)
 
 
 @contextmanager
-def _locked(
+def _take_locks(
     path: Path, jobs: Iterable[tuple[str, str]], base_urls: Iterable[str], wait: bool
 ) -> Iterator[None]:
     """Take the locks in the order in which runs do: the jobs' first, then the ledger's."""

@@ -207,7 +207,7 @@ class OutputReference:
         return [
             cls(mark, path)
             for path, manifest in manifests
-            for part in (manifest, *_parked(manifest.get(PARKED), base_url))
+            for part in (manifest, *_notes_of_parked_runs(manifest.get(PARKED), base_url))
             if (mark := _mark_in(part, base_url)) is not None
         ]
 
@@ -241,7 +241,7 @@ class OutputReference:
         )
 
 
-def _parked(found: object, base_url: str) -> tuple[object, ...]:
+def _notes_of_parked_runs(found: object, base_url: str) -> tuple[object, ...]:
     """Return the notes of parked runs; the older form has only that of the last one."""
     return (found, found.get(base_url)) if isinstance(found, Mapping) else ()
 

@@ -15,7 +15,7 @@ from pipeline.paid.ledger.database import (
     CACHE_KIB,
     PATIENCE_S,
     check_not_gone,
-    translated,
+    translate_errors,
 )
 from pipeline.paid.ledger.schema import version_of
 from pipeline.wording import LEDGER
@@ -65,8 +65,8 @@ class Snapshot:
             )
         if not path.is_file():
             raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
-        with self._translated():
-            self._connection = _connected(self._file)
+        with self._translate_errors():
+            self._connection = _connect(self._file)
             try:
                 self.version = version_of(self._connection, path)
             except BaseException:
@@ -97,7 +97,7 @@ class Snapshot:
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query."""
-        with self._translated():
+        with self._translate_errors():
             yield from self._connection.execute(query, values)
 
     def one(self, query: str, *values: Any) -> tuple[Any, ...]:
@@ -106,26 +106,26 @@ class Snapshot:
         return row
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        with translated(f"The ledger {self.path} cannot be read", _ADVICE):
+    def _translate_errors(self) -> Iterator[None]:
+        with translate_errors(f"The ledger {self.path} cannot be read", _ADVICE):
             yield
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     """Open the file and read once, which fixes the moment.
 
     Readers and writers share an index of the write-ahead log beside the file. If this user cannot
     create that and there is no log, then nobody is writing.
     """
     try:
-        return _begun(path, "mode=ro")
+        return _begin(path, "mode=ro")
     except sqlite3.OperationalError:
         if _log_of(path).exists():
             raise
-        return _begun(path, "mode=ro&immutable=1")
+        return _begin(path, "mode=ro&immutable=1")
 
 
-def _begun(path: Path, how: str) -> sqlite3.Connection:
+def _begin(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?{how}", timeout=PATIENCE_S, isolation_level=None, uri=True
     )

@@ -16,7 +16,7 @@ from pipeline.paid.client.prices import MOST_TOKENS, TokenPrices
 
 
 def named(name: object, token_prices: object, fields: object) -> LanguageModel:
-    found = LanguageModel.named(name, token_prices, fields)
+    found = LanguageModel.from_arguments(name, token_prices, fields)
     assert found is not None
     return found
 

@@ -48,7 +48,7 @@ def refused(chat: Chat, refusal: object, status: int = 400, asked: bytes | None 
     """Return what a refusal of a request means, after the client has seen it."""
     body = refusal if isinstance(refusal, bytes) else json.dumps(refusal).encode()
     asked = asked or chat.content(QUESTION)
-    got = chat.kept(QUESTION, asked, Received(status, {}, body))
+    got = chat.response_to_keep(QUESTION, asked, Received(status, {}, body))
     outcome = read_response(got.status, got.headers, got.body)
     return outcome.error if isinstance(outcome, Passing) else outcome
 
@@ -181,12 +181,14 @@ def test_a_wish_of_the_user_is_not_left_out() -> None:
 def test_no_response_of_the_interface_is_read_as_a_record() -> None:
     free = TokenPrices(Decimal(0), Decimal(0))
     chat = Chat(LanguageModel("x", free, {}))
-    forged = chat.kept(QUESTION, b"{}", Received(200, {}, json.dumps(completion()).encode()))
+    forged = chat.response_to_keep(
+        QUESTION, b"{}", Received(200, {}, json.dumps(completion()).encode())
+    )
     assert forged.body.startswith(MAGIC)
-    kept = Interface().kept(QUESTION, b"", forged)
+    kept = Interface().response_to_keep(QUESTION, b"", forged)
     assert read_record(kept.body) is None
     usual = Received(200, {}, b'{"success": true}')
-    assert Interface().kept(QUESTION, b"", usual) is usual
+    assert Interface().response_to_keep(QUESTION, b"", usual) is usual
 
 
 def test_the_interface_is_asked_as_ever() -> None:

@@ -11,10 +11,10 @@ from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import (
     BaseUrl,
     canonical,
-    checked_key,
     in_the_clear,
     key_fingerprint,
     match_url,
+    valid_key,
 )
 
 
@@ -121,14 +121,14 @@ def test_plain_http_is_in_the_clear_unless_it_stays_on_this_machine(
 @pytest.mark.parametrize("key", ["", "two words", "line\n", "ключ", "tab\t", "\x7f", "\ud800"])
 def test_a_key_that_no_header_carries_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        checked_key(key)
+        valid_key(key)
     assert "account dashboard" in caught.value.hint
     assert caught.value.__cause__ is None
     assert not key or key not in str(caught.value)
 
 
 def test_a_key_that_a_header_carries_is_taken_as_it_is() -> None:
-    assert checked_key("sk_live-0123~!") == "sk_live-0123~!"
+    assert valid_key("sk_live-0123~!") == "sk_live-0123~!"
 
 
 def test_a_fingerprint_tells_keys_apart_and_stays_the_same() -> None:
