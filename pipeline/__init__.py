@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from pipeline.classification.classifier import Classifier
     from pipeline.classification.summary import Summary, SystemSummary
-    from pipeline.codes.frame import code_table
+    from pipeline.codes import code_table
     from pipeline.errors import (
         CodeTableError,
         EngineError,
@@ -97,7 +97,7 @@ if not TYPE_CHECKING:
         "paid.service",
         "evaluation",
         "training",
-        "codes.frame",
+        "codes",
     )
     HOMES = ("answers", "errors", "settings", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""

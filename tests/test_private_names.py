@@ -103,12 +103,12 @@ def test_what_test_files_share_is_in_none_of_them() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from pipeline.tables.csv_reader import _is_blank",
+        "from pipeline.tables.csv_table import _is_blank",
         "import pipeline.tables._hidden",
         "from pipeline import tables\ntables._hidden",
         "from pipeline.tables import CsvReader\nCsvReader._records",
-        "monkeypatch.setattr('pipeline.tables.csv_reader._is_blank', None)",
-        "from pipeline.tables import csv_reader\nmonkeypatch.setattr(csv_reader, '_is_blank', 1)",
+        "monkeypatch.setattr('pipeline.tables.csv_table._is_blank', None)",
+        "from pipeline.tables import csv_table\nmonkeypatch.setattr(csv_table, '_is_blank', 1)",
     ],
 )
 def test_each_way_to_a_private_name_is_found(source: str) -> None:

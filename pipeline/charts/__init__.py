@@ -12,12 +12,12 @@ from pipeline.charts.bars import (
     Taken,
     bars,
     coverage,
+    environment,
     most_taken,
     ranking,
     reliability,
 )
 from pipeline.charts.curves import Curve, CurvePoint, Day, curves, daily
-from pipeline.charts.templates import environment
 
 __all__ = [
     "FEWEST",

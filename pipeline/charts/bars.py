@@ -1,14 +1,15 @@
-"""Charts of bars: shares in groups, reliability, and tables with a bar in each line."""
+"""What all charts share, and charts of bars: shares, reliability, and tables with bars."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
+from typing import Any
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-
-from pipeline.charts.templates import draw, percent_ticks
 
 __all__ = [
     "FEWEST",
@@ -17,9 +18,13 @@ __all__ = [
     "Bin",
     "Ranked",
     "Taken",
+    "Tick",
     "bars",
     "coverage",
+    "draw",
+    "environment",
     "most_taken",
+    "percent_ticks",
     "ranking",
     "reliability",
 ]
@@ -201,3 +206,40 @@ def bars(
         title=title,
         description=description,
     )
+
+
+def environment(package: str) -> Environment:
+    """Return an environment for a package's templates: values are escaped, a missing one raises.
+
+    The templates may include those of this room, such as the style sheet of reports, ``page.css``.
+    """
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.charts")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def draw(template: str, **values: Any) -> Markup:
+    """Render a chart's template."""
+    return Markup(_charts().get_template(template).render(values))  # noqa: S704 - it is escaped
+
+
+@cache
+def _charts() -> Environment:
+    return environment("pipeline.charts")
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A mark on an axis: its place in the drawing's units, and its label."""
+
+    at: float
+    text: str
+
+
+def percent_ticks(length: float, quarters: int = 4) -> list[Tick]:
+    """Return a tick for every 25 %, on an axis whose 100 % are `length` long."""
+    return [Tick(length * quarter / 4, f"{25 * quarter}") for quarter in range(quarters + 1)]

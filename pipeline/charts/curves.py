@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.charts.templates import Tick, draw, percent_ticks
+from pipeline.charts.bars import Tick, draw, percent_ticks
 
 __all__ = ["Curve", "CurvePoint", "Day", "curves", "daily", "round_ticks"]
 

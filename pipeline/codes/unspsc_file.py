@@ -21,7 +21,7 @@ from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
-from pipeline.files.workbook import row_texts
+from pipeline.files.workbook import Workbook
 from pipeline.quoting import quoted
 
 __all__ = ["add"]
@@ -143,10 +143,17 @@ def _rows(file: Path) -> Iterator[Cells]:
             with open_regular(file) as content:
                 yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
         else:
-            yield from row_texts(file)
+            with Workbook(file) as workbook:
+                for row in workbook.grid(workbook.sheets[0]).rows():
+                    yield {at: _cell(value) for at, value in enumerate(row) if value != ""}
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
+
+
+def _cell(value: object) -> str:
+    """Return a cell as text: some files store codes as numbers, such as 10101501.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:

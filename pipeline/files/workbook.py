@@ -39,7 +39,6 @@ __all__ = [
     "Value",
     "Workbook",
     "column_letters",
-    "row_texts",
 ]
 
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
@@ -430,17 +429,6 @@ class _SheetXml:
             self.errors.setdefault(self._row, {})[self._column] = CellError(text)
 
 
-def row_texts(path: Path) -> Iterator[Mapping[int, str]]:
-    """Yield the rows of the first sheet as texts.
-
-    Raises:
-        UNREADABLE: the file is not such a workbook.
-    """
-    with Workbook(path) as workbook:
-        for row in workbook.grid(workbook.sheets[0]).rows():
-            yield {column: _text(value) for column, value in enumerate(row) if value != ""}
-
-
 def column_letters(column: int) -> str:
     """Return the letters of a column, numbered from 0."""
     letters = ""
@@ -465,11 +453,6 @@ def _column(letters: str) -> int:
 def _plain(name: str) -> str:
     """Return the name of a part in one spelling: some tools write backslashes, or capitals."""
     return name.replace("\\", "/").lower()
-
-
-def _text(value: Value) -> str:
-    """Return a cell as text: some files store codes as numbers, such as 10101501.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _check_file(file: BinaryIO) -> None:

@@ -77,7 +77,7 @@ class TableFormat:
 
 # A CSV file may have a column named PAR1; the fifth byte of Parquet begins a structure.
 TABLE_FORMATS: dict[Format, TableFormat] = {
-    "csv": TableFormat("CSV", (".csv", ".tsv", ".tab", ".txt"), "csv_writer"),
+    "csv": TableFormat("CSV", (".csv", ".tsv", ".tab", ".txt"), "csv_table"),
     "parquet": TableFormat(
         "Parquet", (".parquet", ".pq"), "parquet", "a Parquet file", (b"PAR1\x15",), True, True
     ),
@@ -350,11 +350,14 @@ UNSUPPORTED = {
 
 def split_suffixes(path: PurePath) -> tuple[str, str, str]:
     """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
-    name, compression = _uncompressed(path)
-    suffix = Path(name).suffix
-    if suffix.lower() not in SUFFIXES:
-        return name, "", compression
-    return name.removesuffix(suffix), suffix, compression
+    compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
+    name = path.name.removesuffix(compression)
+    suffix = _suffix(path)
+    return (
+        (name.removesuffix(suffix), suffix, compression)
+        if _by_suffix(path)
+        else (name, "", compression)
+    )
 
 
 def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool:
@@ -381,12 +384,9 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
         return _json_format(path) or found
     if found is not None:
         return found
-    suffix = _suffix(path)
     use = both("Use --input-format csv, or a suffix", "Use a suffix")
-    hint = f"{use} such as .csv, .csv.gz, .jsonl or .parquet."
-    if suffix in UNSUPPORTED:
-        hint = UNSUPPORTED[suffix][1]
-    raise InputError(_unknown(path), hint)
+    usual = ("", f"{use} such as .csv, .csv.gz, .jsonl or .parquet.")
+    raise InputError(_unknown(path), UNSUPPORTED.get(_suffix(path).lower(), usual)[1])
 
 
 def output_format_of(
@@ -422,10 +422,10 @@ def output_format_of(
 
 
 def _unknown(path: PurePath) -> str:
-    suffix = _suffix(path)
-    if suffix in UNSUPPORTED:
+    title, _ = UNSUPPORTED.get(_suffix(path).lower(), ("", ""))
+    if title:
         return (
-            f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet. Supported: {SUPPORTED}, "
+            f"{path}: {title} is not supported yet. Supported: {SUPPORTED}, "
             "all but Parquet and Excel also with .gz or .zst."
         )
     return f"The name {path.name!r} does not show the format of the table."
@@ -440,14 +440,9 @@ def _json_format(path: Path) -> Format | None:
 
 
 def _by_suffix(path: PurePath) -> Format | None:
-    return SUFFIXES.get(_suffix(path))
+    return SUFFIXES.get(_suffix(path).lower())
 
 
 def _suffix(path: PurePath) -> str:
-    return Path(_uncompressed(path)[0]).suffix.lower()
-
-
-def _uncompressed(path: PurePath) -> tuple[str, str]:
-    """Return a file's name without its compression suffix, and that suffix."""
-    compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
-    return path.name.removesuffix(compression), compression
+    """Return the suffix of a file's name, before that of its compression."""
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix

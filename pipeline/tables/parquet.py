@@ -25,7 +25,7 @@ from pipeline.tables.arrow import (
     with_metadata,
 )
 from pipeline.tables.cells import leaves
-from pipeline.tables.csv_reader import CsvBatch
+from pipeline.tables.csv_table import CsvBatch
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader

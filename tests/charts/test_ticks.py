@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.charts.bars import Tick, percent_ticks
 from pipeline.charts.curves import round_ticks
-from pipeline.charts.templates import Tick, percent_ticks
 
 
 def test_an_axis_of_percent_has_a_tick_for_every_quarter() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
 from pipeline.errors import InputChangedError, OutputError
-from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.csv_table import CsvWriter
 from tests.classification.jobs import run, write_csv
 from tests.fakes import ScriptedMatcher
 

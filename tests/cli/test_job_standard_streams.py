@@ -123,7 +123,7 @@ def test_what_fails_in_the_middle_of_writing_sends_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pipeline.tables.csv_writer.CsvWriter.close", full)
+    monkeypatch.setattr("pipeline.tables.csv_table.CsvWriter.close", full)
     assert command("run", table, "--systems", "psc", "--output", "-") == 2
     captured = capfdbinary.readouterr()
     assert captured.out == b""

@@ -13,7 +13,7 @@ import pytest
 from pipeline.codes import load
 from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
-from pipeline.files.workbook import CellError, Workbook, row_texts
+from pipeline.files.workbook import CellError, Value, Workbook
 from tests.files.spreadsheet import PARTS, SHEET
 
 ADDED = import_module("pipeline.codes.unspsc_file")
@@ -38,8 +38,10 @@ def workbook(path: Path, rows: str, more: Mapping[str, str] | None = None) -> Pa
     return path
 
 
-def read(path: Path) -> list[dict[int, str]]:
-    return [dict(row) for row in row_texts(path)]
+def read(path: Path) -> list[dict[int, Value]]:
+    with Workbook(path) as book:
+        rows = list(book.grid(book.sheets[0]).rows())
+    return [{at: value for at, value in enumerate(row) if value != ""} for row in rows]
 
 
 def text(at: str, value: str) -> str:
@@ -73,7 +75,7 @@ def test_empty_cells_and_rows_may_reach_as_far_as_a_sheet_does(tmp_path: Path) -
 def test_codes_may_be_texts_and_numbers(tmp_path: Path) -> None:
     row = '<c r="B1"><v>10101500.0</v></c><c><f>1+1</f><v>2.5</v></c><c t="b"><v>1</v></c>'
     (found,) = read(workbook(tmp_path / "u.xlsx", f"<row>{row}</row>"))
-    assert found == {1: "10101500", 2: "2.5", 3: "True"}
+    assert found == {1: 10101500.0, 2: 2.5, 3: True}
 
 
 def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
-from pipeline.tables.csv_reader import CsvReader
+from pipeline.tables.csv_table import CsvReader
 
 PLAIN = ["a", "B", "7", " ", ".", "'", "\t", "\0", "\x0b", "\x1c"]
 LATIN = ["é", "ß", "£", "\xa0", "ÿ", "þ"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
-from pipeline.tables.csv_reader import CsvReader
+from pipeline.tables.csv_table import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import collapsed
 from tests.tables.csv_files import CsvFile, csv_files, opened

@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import InputError, PipelineError
 from pipeline.settings import CsvOptions
 from pipeline.tables import Reader, open_reader
-from pipeline.tables.csv_reader import CsvReader
+from pipeline.tables.csv_table import CsvReader
 from tests.tables.rewriting import csv_rows, rewrite
 
 NAMES = sorted(

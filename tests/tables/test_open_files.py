@@ -16,7 +16,7 @@ from pipeline.errors import InputError, OutputError
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables import Reader, open_reader, open_writer
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.csv_table import CsvWriter
 from tests.tables.csv_files import compressed
 from tests.tables.rewriting import CODE, rewrite
 
@@ -106,7 +106,7 @@ def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path, opened: list[I
 @pytest.mark.parametrize(
     ("ending", "step"),
     [
-        (".csv", "pipeline.tables.csv_reader.detect"),
+        (".csv", "pipeline.tables.csv_table.detect"),
         (".parquet", "pipeline.tables.parquet._compression"),
     ],
 )

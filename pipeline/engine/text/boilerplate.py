@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cache
 
-__all__ = ["FORMULA", "OPENING", "POSTAL", "REFERENCE", "SUBJECT", "factored"]
+__all__ = ["OPENING", "POSTAL", "REFERENCE", "SUBJECT", "factored", "formula"]
 
 
 QUANTIFIERS = tuple("?*+{")
@@ -50,21 +50,8 @@ def _any_of(lines: str) -> str:
     return factored(split(kept))
 
 
-class Late:
-    """A pattern that is compiled when it is first used: many texts need none of these."""
-
-    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
-        self._compiled = compiled
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """The compiled pattern."""
-        return self._compiled()
-
-
-REFERENCE = Late(
-    lambda: re.compile(
-        r"""
+REFERENCE = re.compile(
+    r"""
       \b (?:
           (?= [a-z]{0,5}\d ) (?:
               [a-z0-9]{6} -? \d\d -? [a-z] -? (?= [a-z]{0,3}\d ) [a-z0-9]{4,5}  # W912DY-24-R-0001
@@ -82,17 +69,15 @@ REFERENCE = Late(
     | \( \d{3} \) \s? \d{3} [ .-] \d{4} \b                                  # (478) 555-0134
     | \+ \d{1,3} [ (/-] [\d ()/-]{6,20} \d                                  # +49 30 1234567-89
     """,
-        re.VERBOSE,
-    )
+    re.VERBOSE,
 )
 """Notice numbers, dates, amounts and telephone numbers: they do not say what is bought.
 
 Every part is bounded, so that the search is linear in the text.
 """
 
-OPENING = Late(
-    lambda: re.compile(
-        r"""
+OPENING = re.compile(
+    r"""
     \s (?=
         this\ (?: (?:is|is\ not)\ an?\ (?:combined|solicitation|request|sources|pre|notice|synopsis)
           | (?:notice|announcement|solicitation|synopsis|acquisition|procurement)\ (?:is|constitutes
@@ -103,13 +88,18 @@ OPENING = Late(
       | (?:point\ of\ contact|primary\ contact|contracting\ officer\ ?:|naics\ (?:code|is|\d))
     )
     """,
-        re.VERBOSE,
-    )
+    re.VERBOSE,
 )
 """Phrases that begin boilerplate even without a full stop before them."""
 
-FORMULA = Late(
-    lambda: re.compile(
+
+@cache
+def formula() -> re.Pattern[str]:
+    """Return the pattern of what says how to bid, in a sentence after a space.
+
+    It takes a twentieth of a second to compile, and short texts do not need it.
+    """
+    return re.compile(
         r"\W(?:"
         + _any_of(
             r"""
@@ -212,16 +202,14 @@ FORMULA = Late(
         )
         + ")"
     )
-)
-"""A sentence with one of these, after a space, says how to bid."""
 
-POSTAL = Late(lambda: re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z"))
+
+POSTAL = re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z")
 """A line that is only a postal address of the United States."""
 
-SUBJECT = Late(
-    lambda: re.compile(
-        _any_of(
-            r"""
+SUBJECT = re.compile(
+    _any_of(
+        r"""
     # English
     for the (?:purchase|procurement|acquisition|provision|supply|delivery)
     for the purpose of (?:pur|pro|acq)
@@ -247,7 +235,6 @@ SUBJECT = Late(
     dobava|storit|nabava|piegad|prieksmets|pakalpojum|pirkimo objekt|paslaug|tiekim
     προμηθει|παροχη|υπηρεσι|εργασι|αντικειμενο|доставк|предмет|услуг|строителств|ремонт
     """
-        )
     )
 )
 """A sentence with one of these also says what is bought, whatever else it says."""

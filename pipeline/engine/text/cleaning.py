@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
+from pipeline.engine.text.boilerplate import OPENING, POSTAL, REFERENCE, SUBJECT, formula
 from pipeline.engine.text.ngrams import Words
 from pipeline.engine.text.stop_words import PROCEDURE, SUPPORT
 
@@ -101,7 +101,7 @@ def meaning(text: str) -> str:
     if len(text) > TITLE or "\n" in text:
         text = _without_boilerplate(text)
     if DIGITS.search(text):
-        without = REFERENCE.pattern.sub(" ", text)
+        without = REFERENCE.sub(" ", text)
         text = without if _has_words(without, 1) else text
     return text
 
@@ -139,7 +139,7 @@ def _has_words(text: str, count: int) -> bool:
 
 def _sentences(text: str) -> Iterator[str]:
     for line in STOP.split(text):
-        for sentence in OPENING.pattern.split(line):
+        for sentence in OPENING.split(line):
             if len(sentence) <= LONGEST:
                 yield sentence
             else:
@@ -147,13 +147,13 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _is_boilerplate(sentence: str) -> bool:
-    formula = FORMULA.pattern.search(f" {sentence}") is not None
-    if formula and len(sentence) <= BRIEF:
-        return not SUBJECT.pattern.search(sentence)
+    is_formula = formula().search(f" {sentence}") is not None
+    if is_formula and len(sentence) <= BRIEF:
+        return not SUBJECT.search(sentence)
     words = WORD.findall(sentence)
     bidding = sum(map(PROCEDURE.__contains__, words))
     if bidding >= FEW:
         own = len(words) - sum(map(SUPPORT.__contains__, words))
-        if bidding >= (HINTED if formula else HOLLOW) * own:
-            return not SUBJECT.pattern.search(sentence)
-    return POSTAL.pattern.match(sentence) is not None
+        if bidding >= (HINTED if is_formula else HOLLOW) * own:
+            return not SUBJECT.search(sentence)
+    return POSTAL.match(sentence) is not None
