@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
     from pipeline.classification.request import Job, Request
-    from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
     from pipeline.paid.client.transport import Exchange
     from pipeline.paid.ledger.totals import OpenJob
@@ -48,7 +47,6 @@ __all__ = [
     "check_files",
     "check_installation",
     "check_ledger",
-    "check_metrics",
     "check_service",
     "check_tables",
     "checked",
@@ -116,19 +114,8 @@ def check_ledger(path: Path, workers: int | None) -> Finding:
     return checked("ledger", _ledger, path, workers)
 
 
-def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Finding]:
-    """Check where the figures of a run go, if they go anywhere."""
-    try:
-        places = ", ".join(map(str, open_all()))
-    except PipelineError as error:
-        yield _failed("metrics", error)
-    else:
-        if places:
-            yield Finding("metrics", "ok", f"go to {places}")
-
-
 def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Finding]:
-    """Check the decisions, and where the output and the report go, if the options name them."""
+    """Check the decisions, and where each file goes that the options name."""
     if options.decisions:
         yield checked("decisions", _decisions, options.decisions)
     output = options.output if with_output and not options.to_standard_output else None
@@ -136,6 +123,8 @@ def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Findi
         yield checked("output", _output, output, options)
     if (report := options.report) is not None:
         yield checked("report", _report, report, options.overwrite)
+    if (metrics := options.metrics_file) is not None:
+        yield checked("metrics", _metrics, metrics, options.overwrite)
 
 
 def check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
@@ -293,6 +282,13 @@ def _output(output: Path, options: RunOptions) -> Finding:
 def _report(report: Path, overwrite: bool) -> Finding:
     page_file(report).check(overwrite)
     return _with_room("report", report)
+
+
+def _metrics(file: Path, overwrite: bool) -> Finding:
+    from pipeline.cli.output.metrics import MetricsFile
+
+    MetricsFile.at(file, overwrite)
+    return _with_room("metrics", file)
 
 
 def _with_room(what: str, file: Path) -> Finding:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.cli.output.metrics import Finished, MeasuredRun, MetricsFile, measured
+from pipeline.cli.output.metrics import Finished, MetricsFile
 from pipeline.cli.signals import Ended, ended
 from pipeline.errors import OutputError
 from tests.cli.conftest import Command
@@ -122,20 +122,20 @@ def test_metrics_that_cannot_be_written_change_no_exit_code(
         (tmp_path / "gone").write_text("a file in place of the folder")
         return 3
 
-    assert measured("t.csv", [MetricsFile.at(path, False)], work) == 3
+    assert MetricsFile.at(path, False).measure(work) == 3
     assert "nightly.prom cannot be written" in caplog.text
 
 
-class Interrupted:
-    """A destination that does not answer, until the user has had enough."""
-
-    def write(self, run: MeasuredRun) -> None:
+def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-
-def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run() -> None:
+    file = MetricsFile.at(tmp_path / "nightly.prom", False)
+    monkeypatch.setattr("pipeline.files.atomic.replace_text", interrupted)
     with pytest.raises(Ended) as stop:
-        measured("t.csv", [Interrupted()], lambda _: 0)
+        file.measure(lambda _: 0)
     assert ended(130, stop.value) == (
         "Interrupted; the run itself had ended, but not all of its figures were exported."
     )
@@ -144,12 +144,12 @@ def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run() -> None
         raise OutputError("No.", "Yes.")
 
     with pytest.raises(OutputError):
-        measured("t.csv", [Interrupted()], fails)
+        file.measure(fails)
 
 
 def test_a_name_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / 'a"b\\c.prom'
-    measured("t.csv", [MetricsFile.at(path, False)], lambda _: 0)
+    MetricsFile.at(path, False).measure(lambda _: 0)
     assert r'{name="a\"b\\c"} 0' in path.read_text()
 
 

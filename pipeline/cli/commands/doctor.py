@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.commands.run import check_files_apart, destinations, run
+from pipeline.cli.commands.run import check_files_apart, run
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
@@ -63,7 +63,6 @@ def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Findi
         check_files,
         check_installation,
         check_ledger,
-        check_metrics,
     )
 
     workers = options.workers if options.base_url else None
@@ -73,7 +72,6 @@ def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Findi
     yield from check_engine(parse_systems(options.systems), options.models)
     yield check_ledger(options.ledger or ledger_place(None), workers)
     yield from check_files(options, with_output=not with_tables)
-    yield from check_metrics(lambda: list(destinations(options)))
 
 
 def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Finding]:

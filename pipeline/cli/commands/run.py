@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,9 @@ from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import PipelineError
 
 if TYPE_CHECKING:  # --help needs no figures
-    from pipeline.cli.output.metrics import Destination
     from pipeline.files.paths import AnyPath
 
-__all__ = ["check_files_apart", "destinations", "plan", "run"]
+__all__ = ["check_files_apart", "plan", "run"]
 
 
 class _JobCommand(OptionGroups):
@@ -85,22 +84,13 @@ def run(**values: Any) -> int:
     """
     with leaving_at_once():
         from pipeline.cli.many import run_all
-        from pipeline.cli.output.metrics import measured
+        from pipeline.cli.output.metrics import MetricsFile
     options = _started(values)
-    places = list(destinations(options))
-    if not places:
+    if options.metrics_file is None:
         return run_all(options)
-    paths = options.input_paths
-    name = paths[0].name if len(paths) == 1 else f"{len(paths)} inputs"
-    return measured(name, places, partial(run_all, options))
-
-
-def destinations(options: RunOptions) -> Iterator[Destination]:
-    """Yield where the figures of the run go."""
-    if options.metrics_file is not None:
-        from pipeline.cli.output.metrics import MetricsFile  # --help needs no figures
-
-        yield MetricsFile.at(options.metrics_file, options.overwrite)
+    return MetricsFile.at(options.metrics_file, options.overwrite).measure(
+        partial(run_all, options)
+    )
 
 
 def check_files_apart(options: RunOptions) -> None:

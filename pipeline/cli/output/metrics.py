@@ -1,15 +1,14 @@
-"""The figures of a run, whatever becomes of it: one list, for every place that they go to."""
+"""The figures of a run for Prometheus, whatever becomes of it."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import exit_code_of
@@ -21,17 +20,7 @@ from pipeline.files.regular import read_text
 from pipeline.money import plain
 from pipeline.versions import VERSIONS
 
-__all__ = [
-    "METRICS",
-    "Destination",
-    "Finished",
-    "MeasuredRun",
-    "MetricsFile",
-    "Sample",
-    "figures",
-    "measured",
-    "succeeded",
-]
+__all__ = ["METRICS", "Finished", "MetricsFile", "figures"]
 
 
 METRICS = {
@@ -49,99 +38,13 @@ METRICS = {
 }
 """The meaning of each metric; the names begin with `tender_pipeline_`."""
 
-Sample = tuple[str, dict[str, str], str]
+Sample = tuple[str, Mapping[str, str], str]
 """A metric, its further labels and its value."""
-
 
 Finished = Callable[[Summary | None], None]
 """Receives what a run did."""
 
-
-@dataclass(slots=True)
-class MeasuredRun:
-    """A run and its figures: when it began and ended, in seconds since 1970, and how long it took.
-
-    The monotonic clock measures that. The run has the name of its input file, or the number of
-    files if there are several.
-    """
-
-    name: str
-    started: float
-    ended: float = 0.0
-    seconds: float = 0.0
-    exit_code: int = 1
-    summary: Summary | None = None
-
-    def finish(self, summary: Summary | None) -> None:
-        """Record what the run did; see `Finished`."""
-        self.summary = summary
-
-    def samples(self, last_success: str | None = None) -> Iterator[Sample]:
-        """Yield the figures; `last_success` is when an earlier run succeeded, if that is known."""
-        now = f"{self.ended:.3f}"
-        success = now if succeeded(self.exit_code) else last_success
-        yield "info", {"version": VERSIONS["tender-pipeline"]}, "1"
-        yield "last_run_timestamp_seconds", {}, now
-        if success is not None:
-            yield "last_success_timestamp_seconds", {}, success
-        yield "last_run_duration_seconds", {}, f"{self.seconds:.3f}"
-        yield "last_run_exit_code", {}, str(self.exit_code)
-        if self.summary is not None:
-            yield from figures(self.summary)
-
-
-class Destination(Protocol):
-    """Where the figures of a run go."""
-
-    def write(self, run: MeasuredRun) -> None:
-        """Write the figures; if that fails, only warn, because the exit code is about the table."""
-        ...
-
-
-def measured(
-    name: str, destinations: Sequence[Destination], work: Callable[[Finished], int]
-) -> int:
-    """Do the work of a run, and write its figures even if it fails."""
-    run, begun = MeasuredRun(name, time.time()), time.monotonic()
-
-    def export() -> None:
-        run.ended, run.seconds = time.time(), time.monotonic() - begun
-        for destination in destinations:
-            destination.write(run)
-
-    try:
-        run.exit_code = work(run.finish)
-    except BaseException as error:
-        run.exit_code = exit_code_of(error)
-        with suppress(KeyboardInterrupt, SystemExit):  # the error of the run says more
-            export()
-        raise
-    with after("the run itself had ended, but not all of its figures were exported"):
-        export()
-    return run.exit_code
-
-
-def succeeded(exit_code: int) -> bool:
-    """Return whether a run with this exit code wrote its whole output."""
-    return exit_code in (COMPLETE, WITH_FAILED_ROWS)
-
-
-def figures(summary: Summary) -> Iterator[Sample]:
-    """Yield what a job did."""
-    yield "rows", {}, str(summary.rows)
-    yield "rows_to_check", {}, str(summary.to_check)
-    for system, of_system in summary.systems.items():
-        for status, rows in sorted(of_system.statuses.items()):
-            yield "row_statuses", {"system": system, "status": status}, str(rows)
-    yield "cost_usd", {}, plain(summary.cost_usd)
-    if summary.paid is not None:
-        yield "attempts", {}, str(summary.paid.attempts)
-        yield "at_risk_usd", {}, plain(summary.paid.at_risk_usd)
-
-
 MARK = "# Metrics of tender-pipeline run."
-
-SETTING = "metrics-file"
 
 LAST_SUCCESS = re.compile(r"^tender_pipeline_last_success_timestamp_seconds\{.*\} (\S+)$", re.M)
 
@@ -167,23 +70,48 @@ class MetricsFile:
         Raises:
             OutputError: the file cannot be written there, or does not end in .prom.
         """
-        file = MarkedFile(path, MARK, SETTING, (".prom",), "node_exporter would not read it")
+        otherwise = "node_exporter would not read it"
+        file = MarkedFile(path, MARK, "metrics-file", (".prom",), otherwise)
         file.check(overwrite)
         return cls(file, _last_success(path))
 
-    def __str__(self) -> str:
-        return str(self.file.path)
+    def measure(self, work: Callable[[Finished], int]) -> int:
+        """Do the work of a run, and write its figures even if it fails; return its exit code.
 
-    def write(self, run: MeasuredRun) -> None:
-        """Write the figures of a run, or warn that they cannot be written."""
+        If they cannot be written, that is only a warning: the exit code is about the table.
+        """
+        begun = time.monotonic()
+        done: list[Summary] = []
+
+        def write(exit_code: int) -> None:
+            try:
+                self.file.write(self._text(exit_code, time.monotonic() - begun, done))
+            except OutputError as error:
+                log.warning("%s", error)
+
         try:
-            self.file.write(self._text(run))
-        except OutputError as error:
-            log.warning("%s", error)
+            code = work(lambda summary: done.extend([summary] if summary else []))
+        except BaseException as error:
+            with suppress(KeyboardInterrupt, SystemExit):  # the error of the run says more
+                write(exit_code_of(error))
+            raise
+        with after("the run itself had ended, but not all of its figures were exported"):
+            write(code)
+        return code
 
-    def _text(self, run: MeasuredRun) -> str:
+    def _text(self, exit_code: int, seconds: float, done: list[Summary]) -> str:
+        now = f"{time.time():.3f}"
+        success = now if exit_code in (COMPLETE, WITH_FAILED_ROWS) else self.last_success
+        samples: list[Sample] = [
+            ("info", {"version": VERSIONS["tender-pipeline"]}, "1"),
+            ("last_run_timestamp_seconds", {}, now),
+            *([("last_success_timestamp_seconds", {}, success)] if success else []),
+            ("last_run_duration_seconds", {}, f"{seconds:.3f}"),
+            ("last_run_exit_code", {}, str(exit_code)),
+            *(sample for summary in done for sample in figures(summary)),
+        ]
         by_metric: dict[str, list[str]] = {}
-        for metric, labels, value in run.samples(self.last_success):
+        for metric, labels, value in samples:
             pairs = {"name": self.file.path.stem, **labels}.items()
             shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in pairs)
             line = f"tender_pipeline_{metric}{{{shown}}} {value}"
@@ -194,6 +122,19 @@ class MetricsFile:
             for metric, lines in by_metric.items()
         )
         return "\n".join([MARK, *parts, ""])
+
+
+def figures(summary: Summary) -> Iterator[Sample]:
+    """Yield what a job did."""
+    yield "rows", {}, str(summary.rows)
+    yield "rows_to_check", {}, str(summary.to_check)
+    for system, of_system in summary.systems.items():
+        for status, rows in sorted(of_system.statuses.items()):
+            yield "row_statuses", {"system": system, "status": status}, str(rows)
+    yield "cost_usd", {}, plain(summary.cost_usd)
+    if summary.paid is not None:
+        yield "attempts", {}, str(summary.paid.attempts)
+        yield "at_risk_usd", {}, plain(summary.paid.at_risk_usd)
 
 
 def _escaped(text: str) -> str:
