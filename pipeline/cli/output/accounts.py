@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.cli.output.ledger import iso, utc
+from pipeline.cli.output.ledger import iso, table, utc
 from pipeline.money import plain, total
-from pipeline.quoting import aligned
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, ApiKey, DailyUse, Entry
@@ -43,23 +42,39 @@ class Standing:
         return plain(total(use.usd for use in self.usage))
 
 
+ACCOUNTS = {
+    "account": "account",
+    "email": "e-mail",
+    "opened_at": "opened (UTC)",
+    "keys_in_use": "keys in use",
+    f"calls_{DAYS}_days": f"calls in {DAYS} days",
+    f"spent_{DAYS}_days_usd": f"USD in {DAYS} days",
+    "balance_usd": "balance USD",
+}
+KEYS = {
+    "key": "key",
+    "name": "name",
+    "begins": "begins",
+    "made_at": "made (UTC)",
+    "used_at": "last used (UTC)",
+    "revoked_at": "revoked (UTC)",
+}
+USAGE = {"day": "day (UTC)", "system": "system", "calls": "calls", "usd": "USD"}
+ENTRIES = {
+    "entry": "entry",
+    "at": "time (UTC)",
+    "kind": "kind",
+    "system": "system",
+    "key": "key",
+    "note": "note",
+    "amount_usd": "USD",
+    "balance_usd": "balance USD",
+}
+
+
 def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
     """Yield a table with a row for each account."""
-    calls, spent = f"calls in {DAYS} days", f"USD in {DAYS} days"
-    header = ["account", "e-mail", "opened (UTC)", "keys in use", calls, spent, "balance USD"]
-    rows = [
-        [
-            f"{standing.account.account_id}",
-            _shown(standing.account.email),
-            utc(standing.account.opened_at),
-            f"{standing.keys_in_use}",
-            f"{standing.calls:,}",
-            standing.spent,
-            plain(standing.account.balance_usd),
-        ]
-        for standing in standings
-    ]
-    yield from aligned(header, rows, numbers=4)
+    yield from table(map(list_figures, standings), ACCOUNTS, numbers=4)
 
 
 def list_figures(standing: Standing) -> dict[str, Any]:
@@ -77,16 +92,20 @@ def list_figures(standing: Standing) -> dict[str, Any]:
 
 def account_lines(standing: Standing, entries: Sequence[Entry]) -> Iterator[str]:
     """Yield an account with tables of its keys, its usage and its last entries."""
-    account = standing.account
-    yield " ".join([f"account {account.account_id}", _shown(account.email)]).rstrip()
+    account, found = standing.account, account_figures(standing, entries)
+    yield f"account {account.account_id} {account.email or ''}".rstrip()
     yield f"opened {utc(account.opened_at)} UTC"
     yield f"balance {plain(account.balance_usd)} USD"
     yield ""
-    yield from _key_lines(standing.keys)
+    keys = [{**key, "used_at": key["used_at"] or "never"} for key in found["keys"]]
+    yield from table(keys, KEYS) if keys else ["no keys"]
     yield ""
-    yield from _usage_lines(standing)
+    total = {"day": "total", "calls": standing.calls, "usd": standing.spent}
+    usage = [*found["usage"], total] if found["usage"] else []
+    none = [f"no calls in the last {DAYS} days"]
+    yield from table(usage, USAGE, numbers=2) if usage else none
     yield ""
-    yield from _entry_lines(entries)
+    yield from table(found["entries"], ENTRIES, numbers=2)
 
 
 def account_figures(standing: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -130,57 +149,3 @@ def _entry_figures(entry: Entry) -> dict[str, Any]:
         "amount_usd": plain(entry.amount_usd),
         "balance_usd": plain(entry.balance_usd),
     }
-
-
-def _key_lines(keys: Sequence[ApiKey]) -> Iterator[str]:
-    if not keys:
-        yield "no keys"
-        return
-    header = ["key", "name", "begins", "made (UTC)", "last used (UTC)", "revoked (UTC)"]
-    rows = [
-        [
-            f"{key.key_id}",
-            _shown(key.name),
-            key.hint,
-            utc(key.made_at),
-            utc(key.used_at) or "never",
-            utc(key.revoked_at),
-        ]
-        for key in keys
-    ]
-    yield from aligned(header, rows)
-
-
-def _usage_lines(standing: Standing) -> Iterator[str]:
-    if not standing.usage:
-        yield f"no calls in the last {DAYS} days"
-        return
-    rows = [
-        [use.day.isoformat(), use.system, f"{use.calls:,}", plain(use.usd)]
-        for use in standing.usage
-    ]
-    rows.append(["total", "", f"{standing.calls:,}", standing.spent])
-    yield from aligned(["day (UTC)", "system", "calls", "USD"], rows, numbers=2)
-
-
-def _entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
-    header = ["entry", "time (UTC)", "kind", "system", "key", "note", "USD", "balance USD"]
-    rows = [
-        [
-            f"{entry.entry_id}",
-            utc(entry.at),
-            entry.kind,
-            entry.system or "",
-            "" if entry.key_id is None else f"{entry.key_id}",
-            _shown(entry.note),
-            plain(entry.amount_usd),
-            plain(entry.balance_usd),
-        ]
-        for entry in entries
-    ]
-    yield from aligned(header, rows, numbers=2)
-
-
-def _shown(text: str | None) -> str:
-    """Return text that users typed, without control characters for the terminal."""
-    return "".join(one if one.isprintable() else " " for one in text or "").strip()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.cli.output.console import say
 from pipeline.money import plain
@@ -28,9 +28,13 @@ __all__ = [
     "open_job_figures",
     "open_job_lines",
     "print_problems",
+    "table",
     "utc",
 ]
 
+
+DIGEST = 12
+"""Digits of the SHA-256 that stand for a text."""
 
 PRINTED = 100
 """Problems that are printed; badly damaged books may have a million."""
@@ -56,8 +60,7 @@ def print_problems(
 
 def utc(seconds: float | None) -> str:
     """Return a time since 1970 for people, such as ``2026-01-31 02:15:00``; "" for None."""
-    found = iso(seconds)
-    return "" if found is None else found[:19].replace("T", " ")
+    return _cell("at", iso(seconds))
 
 
 def iso(seconds: float | None) -> str | None:
@@ -70,68 +73,84 @@ def iso(seconds: float | None) -> str | None:
         return "no time"
 
 
-DIGITS_OF_DIGEST = 12
-
-MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
-
-
-class _Spending(NamedTuple):
-    """What was spent with one service in all, and its days and changed prices since a day."""
-
-    base_url: str
-    total: Tally
-    days: list[tuple[Spent, Tally]]
-    prices: list[tuple[Spent, PriceRange]]
+COUNTS = ("attempts", "calls", "keys_in_use", "unconfirmed", "unknown")
+"""The beginnings of names of numbers that are written with commas; others identify something."""
 
 
-def _spending(books: Books, since: str) -> Iterator[_Spending]:
-    days = [(where, tally) for where, tally in sorted(books.spent.items()) if where.day >= since]
-    prices = [(where, seen) for where, seen in books.changed_prices() if where.day >= since]
-    for base_url, total in books.totals(lambda spent: spent.base_url).items():
-        yield _Spending(
-            base_url,
-            total,
-            [each for each in days if each[0].base_url == base_url],
-            [each for each in prices if each[0].base_url == base_url],
-        )
+def table(
+    figures: Iterable[Mapping[str, Any]], headings: Mapping[str, str], numbers: int = 0
+) -> Iterator[str]:
+    """Yield a table of JSON types, with a column for each name that has a heading.
+
+    The last ``numbers`` columns are right-aligned.
+    """
+    rows = [[_cell(name, one.get(name)) for name in headings] for one in figures]
+    yield from aligned([*headings.values()], rows, numbers)
+
+
+def _cell(name: str, value: Any) -> str:
+    """Return a value for people: without the control characters that users can type."""
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}" if name.startswith(COUNTS) else str(value)
+    if name.endswith("at"):
+        value = value[:19].replace("T", " ")
+    return "".join(one if one.isprintable() else " " for one in value).strip()
+
+
+MONEY = {
+    "attempts": "attempts",
+    "confirmed_usd": "USD",
+    "unconfirmed": "unconfirmed",
+    "unknown": "no price",
+    "at_risk_usd": "at most USD more",
+}
+DAYS = {"day": "day (UTC)", "system": "system", **MONEY}
+PRICES = {
+    "day": "prices from",
+    "system": "system",
+    "lowest_usd": "lowest USD",
+    "highest_usd": "highest USD",
+    "last_usd": "last USD",
+}
+JOBS = {"job": "job", "last_sent_at": "last attempt (UTC)", "calls": "calls", **MONEY}
 
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
     """Yield tables of the spending with each service and prices since a day, and the totals."""
     systems = books.totals(lambda spent: (spent.base_url, spent.system))
-    for spending in _spending(books, since):
-        yield f"\n{spending.base_url}"
-        rows = [[where.day, where.system, *_money(tally)] for where, tally in spending.days]
-        rows += [
-            ["all days", system, *_money(tally)]
+    for found in book_figures(books, since):
+        yield f"\n{found['endpoint']}"
+        totals = [
+            {"day": "all days", "system": system, **_figures(tally)}
             for (base_url, system), tally in systems.items()
-            if base_url == spending.base_url
+            if base_url == found["endpoint"]
         ]
-        rows.append(["total", "", *_money(spending.total)])
-        yield from aligned(["day (UTC)", "system", *MONEY], rows, numbers=5)
-        prices = [
-            [where.day, where.system, *map(plain, (seen.low, seen.high, seen.last))]
-            for where, seen in spending.prices
-        ]
-        if prices:
-            header = ["prices from", "system", "lowest USD", "highest USD", "last USD"]
+        yield from table([*found["days"], *totals, {"day": "total", **found}], DAYS, numbers=5)
+        if found["prices"]:
             yield ""
-            yield from aligned(header, prices, numbers=3)
+            yield from table(found["prices"], PRICES, numbers=3)
 
 
 def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
-    """Return the contents of `book_lines` as JSON types."""
+    """Return what was spent with each service in all, and its days and prices since a day."""
+    days = [(where, tally) for where, tally in sorted(books.spent.items()) if where.day >= since]
+    prices = [(where, seen) for where, seen in books.changed_prices() if where.day >= since]
     return [
         {
-            "endpoint": spending.base_url,
-            **_figures(spending.total),
+            "endpoint": base_url,
+            **_figures(total),
             "days": [
                 {"day": where.day, "system": where.system, **_figures(tally)}
-                for where, tally in spending.days
+                for where, tally in days
+                if where.base_url == base_url
             ],
-            "prices": [_price_figures(where, seen) for where, seen in spending.prices],
+            "prices": [
+                _price_figures(where, seen) for where, seen in prices if where.base_url == base_url
+            ],
         }
-        for spending in _spending(books, since)
+        for base_url, total in books.totals(lambda spent: spent.base_url).items()
     ]
 
 
@@ -147,15 +166,11 @@ def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
 
 def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
     """Yield a table of the open jobs with each service and their costs so far."""
-    header = ["job", "last attempt (UTC)", "calls", *MONEY]
     for base_url in dict.fromkeys(job.base_url for job in jobs):
-        rows = [
-            [f"{job.number}", utc(job.last_sent_at), f"{job.calls:,}", *_money(job.cost)]
-            for job in jobs
-            if job.base_url == base_url
-        ]
         yield f"\nopen jobs, {base_url}"
-        yield from aligned(header, rows, numbers=6)
+        yield from table(
+            job_figures([job for job in jobs if job.base_url == base_url]), JOBS, numbers=6
+        )
 
 
 def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
@@ -220,21 +235,27 @@ def open_job_figures(job: OpenJob) -> dict[str, Any]:
 
 def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
     """Yield a table of attempts."""
-    header = ["attempt", "sent (UTC)", "system", "state", "error", "HTTP", "USD", "text"]
-    rows = [
-        [
-            f"{attempt.number}",
-            utc(attempt.sent_at),
-            attempt.system,
-            attempt.state,
-            attempt.error or "",
-            "" if attempt.status is None else f"{attempt.status}",
-            _cost(attempt),
-            _digest(attempt),
-        ]
-        for attempt in attempts
-    ]
-    yield from aligned(header, rows)
+    headings = {
+        "attempt": "attempt",
+        "sent_at": "sent (UTC)",
+        "system": "system",
+        "state": "state",
+        "error": "error",
+        "http_status": "HTTP",
+        "cost": "USD",
+        "text": "text",
+    }
+    yield from table(
+        (
+            {
+                **attempt_figures(one),
+                "cost": _cost(one),
+                "text": one.digest.hex()[:DIGEST],
+            }
+            for one in attempts
+        ),
+        headings,
+    )
 
 
 def attempt_figures(attempt: Attempt) -> dict[str, Any]:
@@ -261,11 +282,6 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
 
 
-def _money(tally: Tally) -> list[str]:
-    counts = [f"{tally.attempts:,}", f"{tally.unconfirmed:,}", f"{tally.unknown:,}"]
-    return [counts[0], plain(tally.confirmed), *counts[1:], plain(tally.at_risk)]
-
-
 def _figures(tally: Tally) -> dict[str, Any]:
     return {
         "attempts": tally.attempts,
@@ -280,7 +296,3 @@ def _cost(attempt: Attempt) -> str:
     if attempt.cost_usd is not None:
         return plain(attempt.cost_usd)
     return "0" if attempt.state == "free" else f"up to {plain(attempt.reserved_usd)}"
-
-
-def _digest(attempt: Attempt) -> str:
-    return attempt.digest.hex()[:DIGITS_OF_DIGEST]
