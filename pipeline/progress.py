@@ -11,13 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.errors import SettingsError
+from pipeline.json_log import FIELDS
 from pipeline.rate import duration
 
 if TYPE_CHECKING:  # it imports asyncio, which a display does not need
     from pipeline.interruption import Interruption
 
 __all__ = [
-    "FIELDS",
     "Advance",
     "Count",
     "Display",
@@ -50,9 +50,6 @@ SECONDS_BETWEEN_UPDATES = 0.2
 """How often a bar in a notebook is updated; each update is a message to the browser."""
 
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "reads": 10.0, "calls": 30.0}
-
-FIELDS = "fields"
-"""The name in `extra` for the figures of a log line, for logs that programs read."""
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,8 @@ from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
-from pipeline.progress import FIELDS, Progress
+from pipeline.json_log import FIELDS
+from pipeline.progress import Progress
 from pipeline.settings import Format, parse_systems
 from pipeline.tables import (
     TABLE_FORMATS,

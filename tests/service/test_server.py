@@ -15,7 +15,7 @@ from pipeline.rate import Rate
 from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.logs import JsonLines
+from pipeline.service.http.logs import ServiceLines
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import serving
 
@@ -153,7 +153,7 @@ def test_what_nobody_waits_for_is_logged_without_its_words(
     with serving(app) as place:
         seen(place)
     record = next(one for one in caplog.records if one.name == "pipeline.service")
-    line = json.loads(JsonLines().format(record))
+    line = json.loads(ServiceLines().format(record))
     assert line["message"] == "unnoticed: Future exception was never retrieved"
     assert line["traceback"].endswith("builtins.KeyError")
-    assert CANARY not in JsonLines().format(record)
+    assert CANARY not in ServiceLines().format(record)

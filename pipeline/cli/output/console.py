@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import shutil
 import sys
 import textwrap
 import time
-from datetime import UTC, datetime
-from typing import Any, TextIO
+from dataclasses import dataclass
+from typing import Literal, TextIO
 
 import click
 
@@ -19,86 +18,82 @@ from pipeline.cli.options import origin_of
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
-from pipeline.progress import FIELDS, Display, bar, log_lines, silent
+from pipeline.json_log import FIELDS, JsonLines
+from pipeline.progress import Display, bar, log_lines, silent
 from pipeline.purchases import Parked
 from pipeline.quoting import quoted, visible
 from pipeline.wording import Words, option_name
 
 __all__ = [
-    "JsonLines",
-    "TimedLines",
+    "Output",
     "columns",
     "complain",
     "complain_of_usage",
     "complain_of_words",
     "exit_code_of",
     "foreign",
-    "is_json",
-    "is_timed",
-    "json_line",
     "log_to_stderr",
     "naming",
     "notice",
     "on_terminal",
     "progress_display",
     "say",
-    "timed_line",
     "warn",
     "with_origin",
     "wrapped",
 ]
 
 
-class JsonLines(logging.Formatter):
-    """Formats a record as one line: time (UTC), level, event, message, and the event's fields."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line without its end."""
-        fields = {"event": "log", **getattr(record, FIELDS, {})}
-        if record.exc_info:
-            fields["traceback"] = self.formatException(record.exc_info)
-        return json_line(record.levelname.lower(), record.getMessage(), record.created, **fields)
+Form = Literal["text", "log", "json"]
 
 
-class TimedLines(logging.Formatter):
-    """Begins each line with the time, as ``2026-01-31T02:15:00Z``, and the level."""
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a command prints to standard error.
 
-    converter = staticmethod(time.gmtime)
+    Attributes:
+        form: text for people; lines of a log, with times and levels; or a JSON object a line.
+        quiet: whether only errors are printed.
+    """
 
-    def __init__(self) -> None:
+    form: Form = "text"
+    quiet: bool = False
+
+    @classmethod
+    def now(cls) -> Output:
+        """Return that of the command, once its log has begun; before, the variable says it."""
+        formatters = (handler.formatter for handler in logging.getLogger().handlers)
+        begun = next((each.output for each in formatters if isinstance(each, _Lines)), None)
+        wanted = os.environ.get(option_name("log_format"), "").strip().lower()
+        return begun or cls("json" if wanted == "json" else "text")
+
+    @property
+    def display(self) -> Display | None:
+        """A progress bar if standard error is a terminal; none if it is quiet, None if a log."""
+        if self.quiet:
+            return silent
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        return bar if is_terminal and self.form != "json" else None
+
+
+class _Lines(JsonLines):
+    """Formats a line of the log: its fields are for programs, and so is its event."""
+
+    def __init__(self, output: Output) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        self.converter = time.gmtime
+        self.output = output
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without its end."""
-        return visible(super().format(record))
-
-
-def timed_line(text: str) -> str:
-    """Return an error as a line of the log."""
-    fields = {"levelname": "ERROR", "msg": text}
-    return TimedLines().format(logging.makeLogRecord(fields))
-
-
-def json_line(level: str, message: str, at: float | None = None, **fields: Any) -> str:
-    """Return a line of the log about a moment, in seconds since 1970; without one, about now."""
-    moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
-    when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    event = {"event": fields.pop("event", "log")}
-    return json.dumps({"time": when, "level": level, **event, "message": message, **fields})
-
-
-def is_json() -> bool:
-    """Return whether the log is written as JSON."""
-    return _has_format(JsonLines)
-
-
-def is_timed() -> bool:
-    """Return whether the lines of the log begin with times."""
-    return _has_format(TimedLines)
-
-
-def _has_format(kind: type[logging.Formatter]) -> bool:
-    return any(isinstance(each.formatter, kind) for each in logging.getLogger().handlers)
+        match self.output.form:
+            case "json":
+                setattr(record, FIELDS, {"event": "log", **getattr(record, FIELDS, {})})
+                return super().format(record)
+            case "log":
+                return visible(logging.Formatter.format(self, record))
+            case _:
+                return wrapped(logging.Formatter().format(record))
 
 
 WIDTH = 80
@@ -139,9 +134,10 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
 
     If it is quiet, it shows errors only.
     """
-    shown = _AboveTheBar(sys.stderr)
-    text = _Wrapped() if sys.stderr.isatty() else TimedLines()
-    shown.setFormatter(JsonLines() if as_json else text)
+    text: Form = "text" if sys.stderr.isatty() else "log"
+    begun = (each for each in logging.getLogger().handlers if isinstance(each, _AboveTheBar))
+    shown = next(begun, None) or _AboveTheBar(sys.stderr)
+    shown.setFormatter(_Lines(Output("json" if as_json else text, quiet)))
     logging.basicConfig(handlers=[shown])
     log.setLevel(logging.ERROR if quiet else logging.INFO)
 
@@ -158,36 +154,28 @@ class _AboveTheBar(logging.StreamHandler[TextIO]):
             super().emit(record)
 
 
-class _Wrapped(logging.Formatter):
-    """Keeps lines within the width of a terminal."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return wrapped(super().format(record))
-
-
 def notice(text: str) -> None:
     """Print a line that is not an error to standard error, unless it shows errors only."""
-    if is_json() or is_timed():
-        log.info(text, extra={FIELDS: {"event": "notice"}})
-    elif log.isEnabledFor(logging.WARNING):
-        click.echo(wrapped(text), err=True)
+    _tell(logging.INFO, text, "notice", text)
 
 
 def warn(text: str) -> None:
     """Print a warning to standard error, unless it shows errors only."""
     text = Words(text)
-    if is_json() or is_timed():
-        log.warning(text, extra={FIELDS: {"event": "warning"}})
-    else:
-        notice(f"Warning: {text}")
+    _tell(logging.WARNING, text, "warning", f"Warning: {text}")
+
+
+def _tell(level: int, text: str, event: str, in_words: str) -> None:
+    """Print a line of the log or, before it begins and for people, words."""
+    if Output.now().form != "text":
+        log.log(level, text, extra={FIELDS: {"event": event}})
+    elif log.isEnabledFor(logging.WARNING):
+        click.echo(wrapped(in_words), err=True)
 
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
     """Return a progress bar if standard error is a terminal, else another display."""
-    if not log.isEnabledFor(logging.WARNING):  # --quiet
-        return silent
-    on_screen = sys.stderr is not None and sys.stderr.isatty() and not is_json()
-    return bar if on_screen else elsewhere
+    return Output.now().display or elsewhere
 
 
 def on_terminal() -> bool:
@@ -230,7 +218,7 @@ def naming(table: AnyPath, error: PipelineError) -> PipelineError:
 def complain_of_usage(error: click.ClickException) -> None:
     """Print an error about the command line, with its usage if that helps."""
     error = with_origin(error)
-    if as_json():
+    if Output.now().form == "json":
         _print("", error.format_message(), event="error", exit_code=error.exit_code)
     else:
         error.show()
@@ -290,21 +278,18 @@ def foreign(error: BaseException) -> PipelineError:
     return found
 
 
-def as_json() -> bool:
-    """Return whether errors are lines of JSON: before the log begins, the variable says so."""
-    return is_json() or os.environ.get(option_name("log_format"), "").strip().lower() == "json"
-
-
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:
     """Print to standard error."""
-    if as_json():
-        fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
-        text = json_line("error", message, None, **fields)
-    elif is_timed():
-        text = timed_line(f"{head.removeprefix(ERROR)} {message}".strip() + (hint and f"\n{hint}"))
-    else:
+    output = Output.now()
+    if output.form == "text":
         lines = wrapped(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
         text = lines.replace(head, _coloured(head), 1) if head else lines
+    else:
+        fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
+        if output.form == "log":
+            message = f"{head.removeprefix(ERROR)} {message}".strip() + (hint and f"\n{hint}")
+        given = {"levelname": "ERROR", "msg": message, FIELDS: fields}
+        text = _Lines(output).format(logging.makeLogRecord(given))
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 

@@ -11,10 +11,10 @@ import click
 
 from pipeline.answers import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import columns, complain, is_json, naming, say, wrapped
+from pipeline.cli.output.console import Output, columns, complain, naming, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
-from pipeline.progress import FIELDS
+from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import LANGUAGES, Settings
 
@@ -58,7 +58,7 @@ def print_summary(
     `text` is the summary as text or JSON; JSON is printed in any case. If it is quiet, only why the
     job stopped is printed. If standard output has the table, the text goes to standard error.
     """
-    if summary and is_json():
+    if summary and Output.now().form == "json":
         state = "stopped" if summary.parked else "finished"
         log.info(state, extra={FIELDS: {"event": state, "summary": summary.to_dict()}})
     if quiet and not as_json:

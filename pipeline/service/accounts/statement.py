@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
+from pipeline.json_log import iso
 from pipeline.money import ZERO, plain, total
 from pipeline.service.accounts.database import Database
 from pipeline.service.accounts.keys import ApiKey
-from pipeline.service.times import iso
 from pipeline.tables.cells import cell
 
 

@@ -5,7 +5,6 @@ Each request gets an id, which its line, its traceback and its response share.
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 import sqlite3
@@ -18,11 +17,10 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipeline.json_log import FIELDS, JsonLines
 from pipeline.money import plain
-from pipeline.progress import FIELDS
 from pipeline.service.http.exception_handlers import Answering
 from pipeline.service.limits import parse_address
-from pipeline.service.times import iso
 
 TELLING = (OSError, sqlite3.Error)
 """Errors whose messages never quote a text; others may, as `KeyError` does."""
@@ -34,24 +32,16 @@ FRAMES = 40
 def set_up() -> None:
     """Log to standard error, from level INFO on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(ServiceLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 
 
-class JsonLines(logging.Formatter):
-    """Formats a record as one line: time, level, message, its fields and a traceback."""
+class ServiceLines(JsonLines):
+    """Formats a record with a traceback that quotes no text."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line without its end."""
-        line: dict[str, Any] = {
-            "time": iso(record.created),
-            "level": record.levelname.lower(),
-            "message": record.getMessage().strip(),
-            **getattr(record, FIELDS, {}),
-        }
-        if record.exc_info and record.exc_info[1]:
-            line["traceback"] = _traceback(record.exc_info[1])
-        return json.dumps(line)
+    def traceback(self, error: BaseException) -> str:
+        """Return the traceback without messages that may quote a text."""
+        return _traceback(error)
 
 
 def _traceback(error: BaseException) -> str:

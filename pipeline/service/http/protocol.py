@@ -17,7 +17,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pipeline.progress import FIELDS
+from pipeline.json_log import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.messages import failure
 from pipeline.service.limits import network_of, parse_address

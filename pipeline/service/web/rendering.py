@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.charts import environment
+from pipeline.json_log import iso
 from pipeline.money import plain
 from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
-from pipeline.service.times import iso
 from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.site import Visitor
 from pipeline.service.web.static_files import static

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from pipeline.answers import MEASURED, SYSTEMS, Match, System, band
 from pipeline.codes import CodeTable, load, titles_in
 from pipeline.codes.table import stem
+from pipeline.json_log import FIELDS
 from pipeline.money import total
-from pipeline.progress import FIELDS
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import RefusedError, ValidationError
 from pipeline.service.http.exception_handlers import FAILED

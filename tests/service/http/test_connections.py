@@ -17,7 +17,7 @@ from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import protocol
-from pipeline.service.http.logs import JsonLines
+from pipeline.service.http.logs import ServiceLines
 from pipeline.service.http.protocol import BoundedHttp
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import (
@@ -125,7 +125,7 @@ def test_one_connection_too_many_is_asked_to_retry_later(
             status, headers, body = parsed(rest(third))
         assert (status, body["error"]) == (503, "INTERNAL_ERROR")
         assert headers["retry-after"] == "1"
-        logged = [JsonLines().format(record) for record in caplog.records]
+        logged = [ServiceLines().format(record) for record in caplog.records]
         assert any('"status": 503, "address": "127.0.0.1"' in line for line in logged)
         first.close()
         # The server needs a moment to see that the first one has gone.

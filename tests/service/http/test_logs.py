@@ -16,12 +16,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
-from pipeline.progress import FIELDS
+from pipeline.json_log import FIELDS, iso
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import logs
 from pipeline.service.http.logs import AccessLog
-from pipeline.service.times import iso
 from tests.fakes import ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
@@ -36,7 +35,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What the whole process logs, from the lowest level on, but for the tests' own client."""
     stream, root = io.StringIO(), logging.getLogger()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs.JsonLines())
+    handler.setFormatter(logs.ServiceLines())
     monkeypatch.setattr(logging.getLogger("httpx"), "propagate", False)
     every = (root, logging.getLogger("pipeline"), logging.getLogger("pipeline.service"))
     levels = [logger.level for logger in every]  # which a command that ran before may have set
@@ -227,7 +226,7 @@ async def test_the_health_has_no_limit(accounts: Accounts) -> None:
 
 def test_a_message_of_many_lines_is_one_line() -> None:
     record = logging.makeLogRecord({"msg": "one\ntwo\u2028three", "levelname": "INFO"})
-    line = logs.JsonLines().format(record)
+    line = logs.ServiceLines().format(record)
     assert line.isascii()
     assert len(line.splitlines()) == 1
     assert json.loads(line)["message"] == "one\ntwo\u2028three"
@@ -241,7 +240,7 @@ def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
         except ValueError:
             pass
     record = logging.makeLogRecord({"msg": "x", "exc_info": (ValueError, error, None)})
-    told = json.loads(logs.JsonLines().format(record))["traceback"]
+    told = json.loads(logs.ServiceLines().format(record))["traceback"]
     assert told.count("File ") <= 40
 
 
@@ -266,7 +265,7 @@ async def answered(app: ASGIApp) -> list[Any]:
 @pytest.mark.parametrize("name", ["plain", "Straße", "\ud800", '"\n\x00', 1.5, 10**20, None, True])
 def test_a_line_is_ascii_as_json_writes_it(name: Any) -> None:
     record = logging.makeLogRecord({"msg": "request", "levelname": "INFO", FIELDS: {"a": name}})
-    line = logs.JsonLines().format(record)
+    line = logs.ServiceLines().format(record)
     assert line == json.dumps(json.loads(line))
     assert json.loads(line)["a"] == name
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.logs import JsonLines
+from pipeline.service.http.logs import ServiceLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
@@ -58,7 +58,7 @@ def test_what_is_not_http_gets_the_envelope(
         status, message = refusal(rest(connection))
     assert status == 400
     assert message == "This is not HTTP. Send an HTTP/1.1 request."
-    logged = [JsonLines().format(record) for record in caplog.records]
+    logged = [ServiceLines().format(record) for record in caplog.records]
     assert any('"status": 400, "address": "127.0.0.1"' in line for line in logged)
     assert not [line for line in logged if CANARY in line]
 
@@ -82,7 +82,7 @@ def test_http_requests_for_nothing_that_exists_get_the_envelope_too(
     with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
         connection.sendall(first + b"\r\nHost: service\r\nConnection: close\r\n\r\n")
         assert refusal(rest(connection))[0] == status
-    logged = [JsonLines().format(record) for record in caplog.records]
+    logged = [ServiceLines().format(record) for record in caplog.records]
     assert any('"message": "request"' in line for line in logged)
     assert not [line for line in logged if CANARY in line]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.progress import FIELDS
+from pipeline.json_log import FIELDS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app

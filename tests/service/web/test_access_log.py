@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.progress import FIELDS
+from pipeline.json_log import FIELDS
 from pipeline.service.accounts import Accounts
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 

@@ -7,8 +7,8 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.answers import MEASURED, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.json_log import FIELDS
 from pipeline.money import plain
-from pipeline.progress import FIELDS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due
 from pipeline.service.app import create_app
