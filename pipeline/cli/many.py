@@ -122,7 +122,8 @@ def _print_plans(
     without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
     counted = f"{how_many(len(found), 'file')}, {whole.rows_line}{without}"
     offers = {name: plan.purchase for name, plan in found.items()}
-    lines = [counted, *_offers(service, offers, whole.purchase)]
+    left_out = [f"{name}: {plan.left_out}" for name, plan in found.items() if plan.left_out]
+    lines = [counted, *left_out, *_offers(service, offers, whole.purchase)]
     say(wrapped("\n".join(lines), sys.stdout))
 
 

@@ -92,14 +92,14 @@ class PaidOptions:
         example="100/min",
     )
     max_cost: str | None = option(
-        "Stop (resumable) before this job costs more, US dollars.",
+        "Stop before this job costs more, US dollars. The same command continues a stopped run.",
         BUYING,
         metavar="USD",
         essential=True,
         example="5.00",
     )
     max_cost_per_day: str | None = option(
-        "Stop (resumable) before all jobs with this key and ledger cost more in a UTC day.",
+        "Stop before all jobs with this key and ledger cost more in a UTC day.",
         BUYING,
         metavar="USD",
         example="20.00",
@@ -108,13 +108,13 @@ class PaidOptions:
         "The same for a calendar month (UTC).", BUYING, metavar="USD", example="200.00"
     )
     max_price: str = option(
-        "Stop (resumable) if one call costs more, US dollars.",
+        "Stop if one call costs more, US dollars.",
         BUYING,
         metavar="USD",
         default="0.01",
     )
     max_duration: str | None = option(
-        "Stop (resumable) after this time, such as 90min or 6h.",
+        "Stop after this time, such as 90min or 6h.",
         BUYING,
         metavar="TIME",
         example="6h",
@@ -243,15 +243,15 @@ class RunOptions(PaidOptions, DialectOptions):
     )
     top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1, essential=True)
     min_confidence: float | None = option(
-        "Mark a best match under this for review.  [default: where 2 of 3 are right; 0 with "
-        "--base-url]",
+        "A best match under this is one to check: its status is review.  [default: from where an "
+        "expert accepts 85 of 100; 0 with --base-url]",
         ANSWER,
         essential=True,
         example=0.3,
     )
     roll_up: float | None = option(
         "If the best match is less sure than this, give its nearest parent code that is sure "
-        "enough. If none is, the match stays, for review.",
+        "enough. If none is, the match stays, to check.",
         ANSWER,
         example=0.5,
     )

@@ -331,5 +331,10 @@ def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
         for verb in ("plan", "run"):
             assert command(verb, "t.xlsx", "--engine", "lexical", "--output", name) == 0
             assert (said in capsys.readouterr().out.splitlines()) == is_said
+    (tmp_path / "u.csv").write_text("description\nRoad works\n")
+    assert command("plan", "t.xlsx", "u.csv", "--output-format", "csv") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "left out" in line] == [
+        f"t.xlsx: {said}"
+    ]
     result = pipeline.classify(tmp_path / "t.xlsx", output=tmp_path / "p.csv", engine="lexical")
     assert said in str(result.summary).splitlines()

@@ -259,7 +259,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
 @pytest.mark.parametrize(
     ("gone", "instead"),
     [
-        ("--system", "Did you mean one of: '--systems'"),
+        ("--system", "Did you mean '--systems'?"),
         ("--text-columns", "Did you mean '--text-column'?"),
         ("--back-off", "It is called --roll-up."),
         ("--preset", "Name the columns: --text-column Title --text-column Description"),

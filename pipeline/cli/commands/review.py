@@ -87,7 +87,7 @@ def review(
 ) -> int:
     """Decide the codes of doubtful rows in OUTPUT, a table that run has written.
 
-    A page opens in your browser. It shows one text at a time with candidates; one key decides.
+    A page opens in your browser. It shows one text at a time with its matches; one key decides.
     Every decision is saved at once, and the same command continues. The page is for this machine
     and this browser only.
 

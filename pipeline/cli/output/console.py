@@ -225,8 +225,10 @@ def complain_of_usage(error: click.ClickException) -> None:
 
 
 def with_origin(error: click.ClickException) -> click.ClickException:
-    """Return an error that names the variable or the file that a wrong value comes from."""
+    """Return an error that names where a wrong value comes from, and the one likeliest option."""
     match error:
+        case click.NoSuchOption(possibilities=[likeliest, *_]):
+            error.possibilities[:] = [likeliest]
         case click.BadParameter(ctx=click.Context() as context, param=click.Parameter() as param):
             if origin := origin_of(context, param):
                 message = f"{error.message} It comes from {origin}."
