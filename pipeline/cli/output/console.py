@@ -227,8 +227,8 @@ def complain_of_usage(error: click.ClickException) -> None:
 def with_origin(error: click.ClickException) -> click.ClickException:
     """Return an error that names where a wrong value comes from, and the one likeliest option."""
     match error:
-        case click.NoSuchOption(possibilities=[likeliest, *_]):
-            error.possibilities[:] = [likeliest]
+        case click.NoSuchOption(option_name=name, possibilities=[likeliest, *_]):
+            return click.NoSuchOption(name, error.message, [likeliest], error.ctx)
         case click.BadParameter(ctx=click.Context() as context, param=click.Parameter() as param):
             if origin := origin_of(context, param):
                 message = f"{error.message} It comes from {origin}."

@@ -12,7 +12,6 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
