@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 __all__ = [
     "FEW",
-    "SEVERAL",
     "TOGETHER",
     "Bools",
     "Floats",
@@ -51,12 +50,6 @@ FEW = 16
 """Vectors for which the rows are the left operand: with 8, products then take .65 times as long,
 with 16 .75 times, with 64 1.1 times."""
 
-SEVERAL = 64
-"""Vectors up to which products with narrow blocks of rows pay."""
-
-WIDE = 64
-"""Rows of a narrow block."""
-
 BLOCK = 2**17
 """Numbers of a block: half a mebibyte, which the processor keeps near while several steps use it.
 Product and softmax of 512 texts and 9,454 codes are 19 MB."""
@@ -72,12 +65,6 @@ class IntegerRows:
     with the rows can exceed `EXACT`: then nothing is rounded, whatever the order. For rows up to
     `LEVELS`, the magnitudes of a vector add up to about 132,000.
 
-    Before each product, BLAS copies the rows into an order of its own, which for a few vectors
-    takes longer than the product. In narrow blocks with a row in each column, OpenBLAS multiplies
-    them as they are. For 9,454 rows this takes .45 times as long with 2 vectors, .75 times with 16
-    and 32, .9 times with 64, and as much memory again. So the blocks are made when a number of
-    vectors occurs for the second time, as in a service, and not for the last rows of a table.
-
     Attributes:
         levels: rows x columns, integers as float32.
         scales: the value of one level of each row.
@@ -85,7 +72,6 @@ class IntegerRows:
 
     levels: Floats
     scales: Floats
-    _seen: set[int] = field(default_factory=set, init=False, repr=False)
 
     @property
     def width(self) -> int:
@@ -114,32 +100,9 @@ class IntegerRows:
         return found
 
     def _of_integers(self, vectors: Floats) -> Floats:
-        count = len(vectors)
-        if not 0 < count <= SEVERAL:
-            return vectors @ self.levels.T
-        if count in self._seen:
-            return self._by_block(vectors)
-        self._seen.add(count)
-        if count > FEW:
+        if len(vectors) > FEW:
             return vectors @ self.levels.T
         return np.ascontiguousarray((self.levels @ vectors.T).T)
-
-    def _by_block(self, vectors: Floats) -> Floats:
-        count, width = len(vectors), len(self.levels)
-        found = np.empty((count, width), np.float32)
-        whole = width - width % WIDE
-        parts = found[:, :whole].reshape(count, -1, WIDE)
-        np.matmul(vectors, self._narrow[: whole // WIDE], out=parts.transpose(1, 0, 2))
-        if whole < width:
-            found[:, whole:] = (vectors @ self._narrow[-1])[:, : width - whole]
-        return found
-
-    @cached_property
-    def _narrow(self) -> Floats:
-        """Blocks x columns x `WIDE` rows, the last ones zeros."""
-        filled = np.zeros((-(-len(self.levels) // WIDE) * WIDE, self.width), np.float32)
-        filled[: len(self.levels)] = self.levels
-        return np.ascontiguousarray(filled.reshape(-1, WIDE, self.width).transpose(0, 2, 1))
 
     @cached_property
     def _most(self) -> int:
