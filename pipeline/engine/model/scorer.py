@@ -75,7 +75,6 @@ class Blend:
         weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
-        same_codes: whether both models have the same codes in the same order.
     """
 
     own: Scorer
@@ -83,13 +82,10 @@ class Blend:
     weight: float
     codes: Texts
     places: Ints
-    same_codes: bool
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
         own, other, known = self.parts(read)
-        if self.same_codes:
-            return own + other, known
         shares = np.zeros((len(other), len(self.codes)), np.float32)
         shares[:, self.places] = other
         shares[:, : own.shape[1]] += own
@@ -122,8 +118,7 @@ def familiarity(known: Floats) -> Floats:
 def blend(own: Scorer, other: Scores, weight: float) -> Blend:
     """Return the blend of both models' scores; see `Blend`."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
-    same = np.array_equal(own.codes, other.codes)
-    return Blend(own, other, weight, codes, places(codes, other.codes), same)
+    return Blend(own, other, weight, codes, places(codes, other.codes))
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:
