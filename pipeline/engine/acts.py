@@ -146,8 +146,7 @@ _STEMS: Mapping[Act | str, str] = {
     """,
     Act.REPAIR: r"""
     en: repair@ repairs_ repairing maintenance@ maintaining_ maint_ overhaul
-        servicing_(?=\s(?:of|and)\b) upkeep_
-        sustainment_
+        servicing_(?=\s(?:of|and)\b) upkeep_ sustainment_
     bg: ремонт поддръж поддържан сервизн
     cs: oprav_ oprava_ opravy_ opravu_ opravam udrzb servis_ servisu_ servisni
     da: vedligehold reparation ~vedligehold
@@ -294,8 +293,7 @@ _STEMS: Mapping[Act | str, str] = {
     Act.RESEARCH: r"""
     en:
         research_(?!\s(?:laborator|vessel|building|facilit|ship|cent|resource|subscr|station|platform))
-        sbir_ sttr_ baa_ experimentation_
-        r&d_
+        sbir_ sttr_ baa_ experimentation_ r&d_
     de: forschung_ forschungsv forschungsproj
     fr: recherche_(?!\s(?:de|d|et)\s(?:fuites|amiante|plomb))
     es: investigacion_ pt: investigacao_ it: ricerca_
@@ -306,11 +304,9 @@ _STEMS: Mapping[Act | str, str] = {
     """,
     Act.SERVICE: r"""
     en: consulting consultanc consultant advisory cleaning@ training@ insurance_ audit_ audits_
-        auditing_
-        catering_ janitorial translation_ transportation@_ transport@_ recruitment_ surveillance_
-        labour·hire
-        landscaping_ mowing_ assessment_ feasibility_ studies_ study_ evaluation_ labor·hire
-        disposal_ waste·collection testing@_ inspection_ planning_
+        auditing_ catering_ janitorial translation_ transportation@_ transport@_ recruitment_
+        surveillance_ labour·hire landscaping_ mowing_ assessment_ feasibility_ studies_ study_
+        evaluation_ labor·hire disposal_ waste·collection testing@_ inspection_ planning_
         design_(?!\W+(?:and\W+)?(?:bid|build|constr|manufact|cage|control))
     bg: консулт почистван обучен застрахов охран изготвян събиран
     cs: uklid pojist skolen poraden zpracovani_ svoz_ ostrah
@@ -325,10 +321,9 @@ _STEMS: Mapping[Act | str, str] = {
     et: koristus koolitus kindlustus noustam projekteerim(?!\w*\W+(?:ja\s)?ehit) jarelevalve
     fi: siivous koulutus vakuutus konsult ~siivous ~koulutus
     fr: nettoyage formation_(?=\s(?:d|de|du|des|au|aux|en|professionn)) assurance assistance_ etude_
-        etudes_ conseil_ gardiennage
-        collecte_ mission_(?=\s(?:d|de|du)\b) missions_(?=\sd) accompagnement_
-        realisation_(?=\sd.{1,3}etude)
-        traitement_ restauration_ mandat_ diagnostics_ elaboration_
+        etudes_ conseil_ gardiennage collecte_ mission_(?=\s(?:d|de|du)\b) missions_(?=\sd)
+        accompagnement_ realisation_(?=\sd.{1,3}etude) traitement_ restauration_ mandat_
+        diagnostics_ elaboration_
     hr: ciscenj osiguranj savjetov izrad
     hu: takarit biztosit tanacsad oktatas orzes ~takarit
     it: pulizia pulizie formazion assicur consulen vigilanza ristorazion
@@ -337,8 +332,7 @@ _STEMS: Mapping[Act | str, str] = {
     lv: uzkops apdros apmac konsult apsardz
     nl: schoonmaak opleiding verzekering advies_ schoonmaken ~schoonmaak studieopdracht
         begeleiding_ inhuur_ vervoer_ leerlingenvervoer
-    pl: sprzatan ubezpieczen szkolen szkoln doradz opracowan ochron wywoz odbior
-        organizacj odsniez
+    pl: sprzatan ubezpieczen szkolen szkoln doradz opracowan ochron wywoz odbior organizacj odsniez
     pt: limpeza formacao seguro_ seguros_ consultor assessor elaboracao vigilancia
         transporte_ estudo_ recolha_ gestao_
     ro: curaten asigurar consultant formare_ paza_ elaborar
@@ -353,8 +347,7 @@ _STEMS: Mapping[Act | str, str] = {
     en: supervision_ architectural_ engineering·services
     bg: надзор проектиран
     cs: dozor projektov technicka·pomoc technicke·pomoci
-    de: planung ~planung_ ~planungen_ objektplanung ingenieurl architekt bauuberwach
-        ~wettbewerb_
+    de: planung ~planung_ ~planungen_ objektplanung ingenieurl architekt bauuberwach ~wettbewerb_
     es: redaccion direccion_(?=\s(?:de|facult|tecn)) coordinacion_(?=\sde\sseg)
     fi: suunnittelu ~suunnittelu
     fr: maitrise_ mandataire_
@@ -435,13 +428,13 @@ def _pattern() -> tuple[re.Pattern[str], Mapping[str, Act | str]]:
     begin: list[str] = []
     inside: list[str] = []
     for kind, text in _STEMS.items():
-        for stem in text.split():
-            if not stem.endswith(":"):
-                literal, expression = _compiled(stem.lstrip("~"))
-                kinds.setdefault(literal, kind)
-                (inside if stem[0] == "~" else begin).append(expression)
-    starts, parts = (sorted(some, key=_literal_length, reverse=True) for some in (begin, inside))
-    return re.compile(rf"(?<!\w)(?:{factored(starts)})|(?:{factored(parts)})"), kinds
+        for stem in (each for each in text.split() if not each.endswith(":")):
+            literal, expression = _compiled(stem.lstrip("~"))
+            kinds.setdefault(literal, kind)
+            (inside if stem[0] == "~" else begin).append(expression)
+    for some in (begin, inside):
+        some.sort(key=lambda expression: len(expression.split("(?")[0]), reverse=True)
+    return re.compile(rf"(?<!\w)(?:{factored(begin)})|(?:{factored(inside)})"), kinds
 
 
 def _compiled(stem: str) -> tuple[str, str]:
@@ -451,10 +444,6 @@ def _compiled(stem: str) -> tuple[str, str]:
     marks, bracket, rest = context.partition("(")
     end = r"(?!\w)" if "_" in marks else ""
     return literal, re.escape(literal) + end + _NO_THING * ("@" in marks) + bracket + rest
-
-
-def _literal_length(expression: str) -> int:
-    return len(expression.split("(?")[0])
 
 
 @lru_cache(maxsize=KEPT)
