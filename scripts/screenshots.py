@@ -4,9 +4,9 @@
 
 writes ``docs/_static/pictures``, each in light and in dark colours: the terminal, the report of a
 run, the review of its output, a notebook, the page of an evaluation of the labelled table (with the
-columns ``text`` and ``code``), and the service's dashboard. It needs the extra ``dev`` and Debian's
-``chromium-headless-shell`` or ``chromium``. Without ``--labelled``, the page of an evaluation keeps
-its picture.
+columns ``text`` and ``code``), and the service's dashboard. It needs the extra ``dev``, ``script``
+of util-linux, and Debian's ``chromium-headless-shell`` or ``chromium``. Without ``--labelled``, the
+page of an evaluation keeps its picture.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
+from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Literal
 
 import httpx
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +38,8 @@ PICTURES = ROOT / "docs" / "_static" / "pictures"
 Scheme = Literal["light", "dark"]
 BOTH: tuple[Scheme, ...] = ("light", "dark")
 WIDTH = 900
+
+COLOURS = 64
 
 PORT = 8917
 
@@ -97,10 +102,19 @@ def _tool(folder: Path, *arguments: str) -> str:
 
 
 def _terminal(folder: Path) -> Path:
-    arguments = ("run", "sample_inputs/tenders.csv", "--report", "report.html")
-    printed = _tool(folder, *arguments)
-    shown = f'<span class="prompt">$</span> tender-pipeline {" ".join(arguments)}\n'
-    return _page(folder / "terminal.html", f"<pre>{shown}{escape(printed)}</pre>")
+    """Return a page with what a run prints on a terminal, without its log."""
+    arguments = "run sample_inputs/tenders.csv --report report.html"
+    command = f"stty cols 96; {quote(sys.executable)} -m pipeline {arguments} 2>/dev/null"
+    done = subprocess.run(  # noqa: S603 - as above
+        ["script", "-qec", command, "/dev/null"],  # noqa: S607 - wherever it is
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    shown = f'<span class="prompt">$</span> tender-pipeline {arguments}\n'
+    return _page(folder / "terminal.html", f"<pre>{shown}{escape(done.stdout)}</pre>")
 
 
 def _evaluation(folder: Path, options: argparse.Namespace) -> Path:
@@ -148,7 +162,9 @@ def _take(
 
 def _save(page: Page, name: str, whole: bool) -> None:
     path = PICTURES / f"{name}.png"
-    page.screenshot(path=path, full_page=whole)
+    picture = Image.open(BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    # A picture of a page has few colours, and every clone of the repository has all pictures.
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
@@ -167,7 +183,7 @@ def _review(browser: Browser, folder: Path) -> None:
         [*command, "--no-browser"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         links = (re.search(r"http://\S+", line) for line in process.stdout or ())
-        context = browser.new_context(viewport={"width": WIDTH, "height": 805})
+        context = browser.new_context(viewport={"width": WIDTH, "height": 900})
         page = context.new_page()
         page.goto(next(link.group() for link in links if link))
         _save_both(page, "review")
