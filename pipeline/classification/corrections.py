@@ -95,7 +95,12 @@ def decision_file(
     """
     if not _is_table(path):
         return read_decisions(path)
-    return _open(path, text_columns, kept).read()
+    try:
+        return _open(path, text_columns, kept).read()
+    except InputError as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            error.hint = "Save it as an Excel workbook, or as CSV in UTF-8."
+        raise
 
 
 def _is_table(path: Path) -> bool:

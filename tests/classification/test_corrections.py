@@ -172,6 +172,9 @@ def test_a_table_of_which_nothing_is_understood_is_refused(outputs: Path) -> Non
     path = corrected(outputs, outputs / "wrong.csv", edit)
     with pytest.raises(InputError, match=r"No code in .* is understood:\n  row 2, cpv_code 'see"):
         read(path)
+    path.write_bytes(path.read_bytes().replace(b"see", b"s\xe9e"))
+    with pytest.raises(InputError, match="0xE9 is not utf-8. Save it as an Excel workbook"):
+        read(path)
     plain = outputs / "plain.csv"
     plain.write_text("id,what\n1,road\n")
     with pytest.raises(InputError, match="neither decisions nor columns of codes"):
