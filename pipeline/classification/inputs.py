@@ -22,7 +22,6 @@ from pipeline.tables import archived, has_table_suffix, is_archive, is_table_nam
 from pipeline.wording import option
 
 __all__ = [
-    "Found",
     "InputFile",
     "are_several",
     "default_folder",
@@ -45,14 +44,6 @@ class InputFile:
 
     path: AnyPath
     output: AnyPath
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The tables that were found, and what was skipped: other files, and links out of folders."""
-
-    files: Sequence[InputFile]
-    skipped: Sequence[AnyPath]
 
 
 class _Candidate(NamedTuple):
@@ -101,17 +92,13 @@ def files_and_folder(
             f"{folder} is not a folder, and there are several inputs.",
             f"Name a folder: {option('output', 'DIR')}.",
         )
-    found = find_files(paths, folder, output_format, storage)
-    if found.skipped:
-        names = listed([str(path) for path in found.skipped])
-        log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
-    return folder, found.files
+    return folder, find_files(paths, folder, output_format, storage)
 
 
 def find_files(
     paths: Sequence[AnyPath], folder: AnyPath, output_format: Format | None, storage: Storage
-) -> Found:
-    """Find the tables that paths name, in order, each once.
+) -> list[InputFile]:
+    """Find the tables that paths name, in order, each once, and warn of other files.
 
     The outputs have the layout of a folder, or of the files below the fixed part of a pattern.
     Files of a folder count as tables by their suffixes; hidden ones, those that begin with an
@@ -146,7 +133,10 @@ def find_files(
                 "this tool.",
             )
     _check_outputs(found)
-    return Found([InputFile(path, output) for path, output in found.items()], skipped)
+    if skipped:
+        names = listed([str(path) for path in skipped])
+        log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
+    return [InputFile(path, output) for path, output in found.items()]
 
 
 def _check_spaces(paths: Sequence[AnyPath]) -> None:

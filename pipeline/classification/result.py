@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,20 +13,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.answers import System
-from pipeline.classification.columns import new_fields
+from pipeline.classification.classifier import Classifier
+from pipeline.classification.columns import MATCHES, new_fields
 from pipeline.classification.excerpts import other_columns
-from pipeline.classification.matches import explained, long_table, places_of
 from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import AnySink, Frame, Source
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
+from pipeline.engine.model import opened
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.public import public
+from pipeline.quoting import cut
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
@@ -34,6 +39,9 @@ if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     from pipeline.classification.views import View
 
 __all__ = ["InFile", "InMemory", "Result", "result_of"]
+
+
+PARTS = ("code", "title", "confidence")
 
 
 @dataclass(frozen=True)
@@ -206,7 +214,7 @@ class Result:
         ``system``, ``rank`` (from 1), ``code``, ``title`` and ``confidence``. With ``top=1`` each
         row has one match a system at most.
         """
-        return long_table(self._new(), self._settings, self._labels)
+        return _long_table(self._new(), self._settings, self._labels)
 
     @public
     def explain(self, row: object = None) -> pd.DataFrame:
@@ -227,10 +235,10 @@ class Result:
                 "Classify the table with the embedded engine: service=None.",
             )
         labels = self._labels
-        places = [0] if row is None and labels else places_of(row, labels)
+        places = [0] if row is None and labels else _places_of(row, labels)
         texts = [text for place in places for text in self._texts(slice(place, place + 1))]
         index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
-        return explained(pd.Series(texts, index), self._new().take(places), self._settings)
+        return _explained(pd.Series(texts, index), self._new().take(places), self._settings)
 
     def plot(self) -> View:
         """Return the most frequent codes of each system as a view for a notebook."""
@@ -293,6 +301,81 @@ class Result:
         if isinstance(self._stored, InFile):
             return restored(self._stored.read(), self._settings)
         return self._stored.read().select([field.name for field in new_fields(self._settings)])
+
+
+def _long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> pd.DataFrame:
+    """Return one row for each match, the best first."""
+    prefix, several = settings.column_prefix, settings.top > 1
+    parts = [_matches(new, system, prefix, several) for system in settings.systems]
+    found: pd.DataFrame = pa.concat_tables(parts).to_pandas()
+    found = found.iloc[np.argsort(found["place"], kind="stable")]
+    found = found.assign(row=[labels[place] for place in found["place"]])
+    return found[["row", "system", "rank", *PARTS]].reset_index(drop=True)
+
+
+def _places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
+    """Return the positions of the rows with a label; there is at least one.
+
+    Raises:
+        SettingsError: no row has it.
+    """
+    if not labels:
+        raise SettingsError("The table has no rows.", "Classify one with at least one row.")
+    with suppress(TypeError):  # it cannot be hashed
+        wanted = frozenset([row])
+        if places := [place for place, label in enumerate(labels) if label in wanted]:
+            return places
+    must = (
+        f"a position from 0 to {len(labels) - 1}"
+        if isinstance(labels, range)
+        else f"a label of the frame's index, such as {cut(repr(labels[0]))}"
+    )
+    raise SettingsError(f"row is {cut(repr(row))}.", f"row must be {must}.")
+
+
+def _explained(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
+    """Return the best match of each system for some texts, with the words that decided it.
+
+    What a person decided is taken from ``new``, the new columns of their rows. The index labels of
+    the texts become the column ``row``.
+    """
+    prefix = settings.column_prefix
+    settings = replace(settings, explain=True, limit_rows=None, column_prefix="")
+    settings = replace(settings, text_columns=("text",), top=1)
+    models = opened([*settings.models], settings.systems)
+    found = Classifier.of(settings, models)(pa.table({"text": texts.to_list()})).to_pylist()
+    parts = (*PARTS, "status", "why")
+    lines = []
+    for label, own, line in zip(texts.index, new.to_pylist(), found, strict=True):
+        for system in settings.systems:
+            decided = own[f"{prefix}{system}_status"] == "decided"
+            row, name = (own, prefix + system) if decided else (line, system)
+            lines.append((label, system, *(row.get(f"{name}_{part}") for part in parts)))
+    return pd.DataFrame(lines, columns=["row", "system", *parts])
+
+
+def _matches(new: pa.Table, system: System, prefix: str, several: bool) -> pa.Table:
+    """Return the matches of a system by place, the best first."""
+    name = prefix + system
+    if several:
+        lists = _lists(new[f"{name}_matches"])
+        places = pc.list_parent_indices(lists).to_numpy()
+        found = pa.Table.from_struct_array(pc.list_flatten(lists))
+    else:
+        best = new.select([f"{name}_{part}" for part in PARTS]).rename_columns([*PARTS])
+        known = best["code"].is_valid()
+        places, found = np.flatnonzero(known), best.filter(known)
+    rank = np.arange(len(places)) - np.searchsorted(places, places) + 1
+    columns = {"place": places, "system": pa.repeat(system, len(places)), "rank": rank}
+    return pa.table(columns | {part: found[part] for part in PARTS})
+
+
+def _lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the lists of matches, which are JSON in a column of text."""
+    if pa.types.is_list(column.type):
+        return column
+    lists = [json.loads(cell) if cell else None for cell in column.to_pylist()]
+    return pa.chunked_array([pa.array(lists, MATCHES)])
 
 
 def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summary) -> Result:

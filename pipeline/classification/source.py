@@ -16,7 +16,6 @@ from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.sink import MemorySink
 from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
-from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
@@ -25,6 +24,7 @@ from pipeline.quoting import cut, readable
 from pipeline.settings import Files, Settings, check_no_file, checked_csv, checked_excel
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
 from pipeline.tables.streams import FileReader
+from pipeline.tables.texts import encodable
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
@@ -35,7 +35,12 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     from pipeline.classification.pandas_frames import PandasFrame
     from pipeline.classification.polars_frames import PolarsFrame
 
-__all__ = ["AnySink", "Data", "Frame", "Source", "open_table", "streamed"]
+__all__ = ["AnySink", "Data", "Frame", "Source", "listed_texts", "open_table", "streamed"]
+
+MAY_BE = (
+    "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of texts or the "
+    "path of a file. pandas.DataFrame(data) makes a frame of a dict or a list of records."
+)
 
 
 FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
@@ -249,7 +254,7 @@ def _frame(data: Any, settings: Settings) -> Frame | None:
 
 def _table(data: Any, settings: Settings) -> pa.Table:
     """Return texts without a column, or anything that speaks to Arrow, as a table."""
-    if (texts := texts_in(data)) is not None:
+    if (texts := _texts_in(data)) is not None:
         return pa.table({_only_column(settings): listed_texts(texts)})
     return streamed(data)
 
@@ -266,3 +271,56 @@ def _only_column(settings: Settings) -> str:
             "Pass a frame with these columns, or name one.",
         )
     return settings.text_columns[0]
+
+
+def _texts_in(data: object) -> list[Any] | None:
+    """Return the values of a list or of an array with one dimension; None for anything else."""
+    import numpy as np
+    import pandas as pd
+
+    match data:
+        case list() | tuple() | pd.Index() | pd.api.extensions.ExtensionArray():
+            return [*data]
+        case np.ndarray() if data.ndim == 1:
+            return [*data]
+        case pa.Array() | pa.ChunkedArray() if not pa.types.is_struct(data.type):
+            return [*data.to_pylist()]
+    return None
+
+
+def listed_texts(values: Sequence[Any]) -> pa.Array:
+    """Return texts as an array; None, NaN and NaT are null, as in a frame.
+
+    Raises:
+        SettingsError: one of the values is something else, or all are the paths of files.
+    """
+    import pandas as pd  # it is slow to import, and file-to-file jobs do not need it
+
+    if values and all(map(_is_path, values)):
+        raise SettingsError(
+            f"data is a list of files, such as {values[0]}, and their names are no texts.",
+            "Classify one file at a time: pipeline.classify(path).",
+        )
+    texts: list[Any] = []
+    for place, value in enumerate(values):
+        if isinstance(value, str) or value is None:
+            texts.append(value)
+        elif pd.api.types.is_scalar(value) and pd.isna(value):
+            texts.append(None)
+        else:
+            kind = type(value).__qualname__
+            raise SettingsError(
+                f"data is a list whose item {place} is of the type {kind}, not a text.", MAY_BE
+            )
+    present = iter(encodable([text for text in texts if text is not None]))
+    return pa.array([None if text is None else next(present) for text in texts], pa.string())
+
+
+def _is_path(value: object) -> bool:
+    """Return whether a value is the path of a file, with a suffix."""
+    try:
+        return isinstance(value, str | PathLike) and bool(
+            Path(value).suffix and Path(value).is_file()
+        )
+    except (OSError, ValueError):  # it is too long, or has a NUL
+        return False

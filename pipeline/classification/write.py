@@ -140,9 +140,6 @@ Change: TypeAlias = Callable[[Answer | None], Answer | None]
 
 Table = TypeVar("Table", bound=Batch)
 
-MOST_COUNTED = 4096
-"""How many different answers are counted before their figures are added up."""
-
 
 @dataclass(slots=True)
 class _SystemTally:
@@ -152,26 +149,28 @@ class _SystemTally:
     cost_usd: Decimal = ZERO
     confidences: Counter[int] = field(default_factory=Counter)
     bands: Counter[Band] = field(default_factory=Counter)
-    answers: Counter[tuple[str, float | None]] = field(default_factory=Counter)
-    """Rows by status and confidence that are not added up yet."""
 
-    def add_up(self) -> None:
-        for (status, confidence), often in self.answers.items():
+    def add(self, answers: Iterable[tuple[str, float | None]]) -> None:
+        """Count the rows of a batch by their status and confidence."""
+        for (status, confidence), often in Counter(answers).items():
             self.statuses[status] += often
             if _is_known(confidence, status):
                 self.confidences[round(100 * bounded(confidence))] += often
                 self.bands[band(confidence)] += often
-        self.answers.clear()
 
 
 @dataclass(slots=True)
 class Tally:
-    """Running counts of the written rows."""
+    """Running counts of the written rows.
+
+    Attributes:
+        rows: how many there are.
+        to_check: those to review: a system has no code for them, or an uncertain one.
+    """
 
     _systems: dict[System, _SystemTally]
     rows: int = 0
-    _to_check: int = 0
-    _row_statuses: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    to_check: int = 0
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
@@ -181,7 +180,6 @@ class Tally:
     @property
     def systems(self) -> dict[System, SystemSummary]:
         """The figures of each system."""
-        self._add_up()
         return {
             system: SystemSummary(
                 dict(tally.statuses), tally.cost_usd, dict(tally.confidences), dict(tally.bands)
@@ -194,34 +192,20 @@ class Tally:
         """The sum of the known costs of rows, in US dollars."""
         return total(tally.cost_usd for tally in self._systems.values())
 
-    @property
-    def to_check(self) -> int:
-        """Rows to review: a system has no code for them, or an uncertain one."""
-        self._add_up()
-        return self._to_check
-
     def add(self, columns: Sequence[NewColumn]) -> None:
         """Count the rows of a batch by its new columns."""
         values = [column.values for column in columns]
         width = (len(values) - 1) // len(self._systems)
         self.rows += len(values[-1])
-        self._row_statuses.update(zip(*values[STATUS:-1:width], strict=True))
+        settled = frozenset(SETTLED)
+        for statuses, often in Counter(zip(*values[STATUS:-1:width], strict=True)).items():
+            if not set(statuses) <= settled:
+                self.to_check += often
         for place, tally in enumerate(self._systems.values()):
             own = values[place * width :]
-            tally.answers.update(zip(own[STATUS], own[CONFIDENCE], strict=True))
+            tally.add(zip(own[STATUS], own[CONFIDENCE], strict=True))
             if paid := [usd for usd in own[COST] if usd]:
                 tally.cost_usd = total([tally.cost_usd, *paid])
-        answers = (len(tally.answers) for tally in self._systems.values())
-        if max(len(self._row_statuses), *answers) > MOST_COUNTED:
-            self._add_up()
-
-    def _add_up(self) -> None:
-        for tally in self._systems.values():
-            tally.add_up()
-        for statuses, often in self._row_statuses.items():
-            if any(status not in SETTLED for status in statuses):
-                self._to_check += often
-        self._row_statuses.clear()
 
 
 def _is_known(confidence: float | None, status: str) -> TypeGuard[float]:

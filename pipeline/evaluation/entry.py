@@ -107,7 +107,8 @@ def evaluate(
         suspects=suspects,
         reference_columns=(references,) if isinstance(references, str) else tuple(references),
     )
-    subjects = _subjects(subject, compare, settings.system)
+    named = [subject] if compare is None else [subject, compare]
+    subjects = [_subject(each, settings.system) for each in named]
     check_subjects(subjects, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
@@ -130,21 +131,6 @@ def evaluate(
         parked = found.parked.in_python()
         raise parked.as_exception(found.paid.confirmed_usd)
     return found
-
-
-def _subjects(subject: Named, compare: Named | None, system: System) -> list[Subject]:
-    named = [subject] if compare is None else [subject, compare]
-    subjects = [_subject(each, system) for each in named]
-    if sum(isinstance(each, Paid) for each in subjects) > 1:
-        raise SettingsError(
-            "Both subjects are paid services.",
-            "Evaluate each by itself, with the same sample and seed.",
-        )
-    if len(set(subjects)) < len(subjects):
-        raise SettingsError(
-            "subject and compare are the same.", "compare must be another one, or None."
-        )
-    return subjects
 
 
 def _subject(named: Any, system: System) -> Subject:

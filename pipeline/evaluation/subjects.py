@@ -13,7 +13,7 @@ from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
-from pipeline.wording import both, option
+from pipeline.wording import beside, both, option
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.service import PaidService
@@ -99,11 +99,21 @@ def model(folder: Path, system: System) -> Embedded:
 
 
 def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
-    """Refuse to list the suspicious rows of two subjects.
+    """Refuse two subjects that are one or both paid, and the suspicious rows of two.
 
     Raises:
-        SettingsError: they are, and there are two subjects.
+        SettingsError: they are.
     """
+    if sum(isinstance(each, Paid) for each in subjects) > 1:
+        raise SettingsError(
+            "Both subjects are paid services.",
+            f"Evaluate each by itself, with the same {option('sample')} and {option('seed')}.",
+        )
+    if len(set(subjects)) < len(subjects):
+        raise SettingsError(
+            "The two subjects are the same.",
+            f"Name two different ones{beside('compare')}, or evaluate one.",
+        )
     if suspects and len(subjects) > 1:
         raise SettingsError(
             "The suspicious rows of two subjects were asked for.",

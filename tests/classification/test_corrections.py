@@ -173,7 +173,7 @@ def test_a_table_of_which_nothing_is_understood_is_refused(outputs: Path) -> Non
     with pytest.raises(InputError, match=r"No code in .* is understood:\n  row 2, cpv_code 'see"):
         read(path)
     path.write_bytes(path.read_bytes().replace(b"see", b"s\xe9e"))
-    with pytest.raises(InputError, match="0xE9 is not utf-8. Save it as an Excel workbook"):
+    with pytest.raises(InputError, match=r"0xE9 is not utf-8\. Save it as an Excel workbook"):
         read(path)
     plain = outputs / "plain.csv"
     plain.write_text("id,what\n1,road\n")

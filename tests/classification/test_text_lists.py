@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.text_lists import listed_texts
+from pipeline.classification.source import listed_texts
 from pipeline.errors import InputError, SettingsError
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-import pytest
-
 from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.columns import new_columns
 from pipeline.classification.write import Tally
@@ -21,9 +19,7 @@ ANSWERS: Sequence[Sequence[Answer | None]] = [
 ]
 
 
-@pytest.mark.parametrize("most", [0, 4096])
-def test_the_figures_of_rows_add_up(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.classification.write.MOST_COUNTED", most)
+def test_the_figures_of_rows_add_up() -> None:
     settings = Settings(systems=("cpv", "psc"))
     tally = Tally.of(settings.systems)
     for answers in [*ANSWERS, *ANSWERS]:

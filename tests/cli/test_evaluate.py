@@ -175,7 +175,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--compare", "engine", "engine"], "names 'engine' twice"),
+        (["--compare", "engine", "engine"], "two subjects are the same"),
         (["--compare", "engine", "nowhere"], "the folder of a model (./engine"),
         (["--compare", "engine", "."], ". is not a model"),
         (["--compare", "http://localhost:9", "https://b.example"], "Both subjects are paid"),

@@ -68,7 +68,7 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
         ({"subject": None}, "not a name, a folder or a PaidService"),
         ({"subject": "nobody"}, "Unknown subject"),
         ({"subject": "nobody"}, 'or a service: pipeline.PaidService("https://service.example").'),
-        ({"compare": "engine"}, "compare must be another one"),
+        ({"compare": "engine"}, "The two subjects are the same"),
         ({"code_column": "truth"}, "truth"),
         ({"text_columns": "text"}, "text"),
         ({"progress": "yes"}, "progress"),

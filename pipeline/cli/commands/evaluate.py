@@ -24,26 +24,21 @@ from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, label_table
 from pipeline.errors import SettingsError
-from pipeline.evaluation import (
+from pipeline.evaluation.dataset import Labelled, labelled
+from pipeline.evaluation.page import page, page_file
+from pipeline.evaluation.phrases import left_out_lines
+from pipeline.evaluation.run import Stopped, evaluated
+from pipeline.evaluation.settings import EvaluationSettings, check_given
+from pipeline.evaluation.subjects import (
     Embedded,
-    EvaluationSettings,
-    Labelled,
     Paid,
-    Stopped,
     Subject,
-    check_given,
     check_subjects,
-    check_suspects,
-    evaluated,
     is_address,
-    labelled,
-    left_out_lines,
     model,
     offline,
-    page,
-    page_file,
-    write_suspects,
 )
+from pipeline.evaluation.suspects import check_suspects, write_suspects
 from pipeline.processes import Jobs
 from pipeline.settings import EngineName, Settings
 from pipeline.tables import ArrowReader, Reader, naming_all
@@ -214,21 +209,10 @@ def _subjects(options: _Options) -> list[Subject]:
 
 
 def _compared(words: tuple[str, str], options: _Options) -> list[Subject]:
-    if all(map(is_address, words)):
-        raise SettingsError(
-            "Both subjects are paid services, and there is one --api-key-file.",
-            "Evaluate each by itself with the same --sample and --seed: "
-            "--base-url URL --json has all figures.",
-        )
     subjects: list[Subject] = []
     for word in words:
         service = replace(options, base_url=word).service() if is_address(word) else None
         subjects.append(offline(word, options.system) if service is None else Paid(service))
-    if subjects[0] == subjects[1]:
-        raise SettingsError(
-            f"--compare names {words[0]!r} twice.",
-            "Name two different ones, or evaluate one: --model DIR.",
-        )
     return subjects
 
 

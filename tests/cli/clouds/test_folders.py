@@ -53,7 +53,7 @@ def test_a_pattern_finds_objects_as_it_finds_files(storage: Storage) -> None:
         ("data/**/*.md", ["notes.md"]),
     ):
         found = find_files([BUCKET / pattern], Path("out"), None, storage)
-        assert [file.output for file in found.files] == [Path("out") / name for name in names]
+        assert [file.output for file in found] == [Path("out") / name for name in names]
     with pytest.raises(InputError, match=r"s3://bucket/data/\*\.zip has no table"):
         find_files([BUCKET / "data" / "*.zip"], Path("out"), None, storage)
 
