@@ -41,6 +41,9 @@ SHOWN = 10
 SAMPLE = 5_000
 """Cells that show which run wrote a table."""
 
+KEYS = (b'"choice"', b'"systems"')
+"""What each line of a review has, and each line of verdicts."""
+
 CODE_COLUMN = re.compile(r"(.*?)(?:cpv|unspsc|psc|naics)_code", re.DOTALL)
 
 CONFIRMED = ("ok", "decided")
@@ -104,16 +107,16 @@ def decision_file(
 
 
 def _is_table(path: Path) -> bool:
-    """Return whether a file is a table; JSON Lines may also be the decisions of a review."""
-    if not has_table_suffix(path):
-        return False
-    if not has_table_suffix(path, "jsonl"):
-        return True
+    """Return whether a file is a table, and not the decisions of a review, whatever its name."""
     try:
         with open_regular(path) as file:
-            return b'_code"' in file.readline(1 << 20)
+            first = file.readline(1 << 20)
     except OSError:
         return False  # which reading the decisions reports
+    has_codes = b'_code"' in first
+    if first.startswith(b"{") and not has_codes and any(key in first for key in KEYS):
+        return False
+    return has_codes if has_table_suffix(path, "jsonl") else has_table_suffix(path)
 
 
 def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corrections:
@@ -209,7 +212,8 @@ class _Corrections:
         table, disputed = self.table, set[tuple[System, str]]()
         changed_at = datetime.fromtimestamp(table.path.stat().st_mtime, UTC)
         self._at = changed_at.isoformat(timespec="milliseconds")
-        self._model = table.model or ("a run" if self._has("status") else "")
+        statuses = {f"{table.prefix}{system}_status" for system in table.systems}
+        self._model = table.model or ("a run" if statuses.intersection(table.names) else "")
         for row, cell in self._cells():
             made = self._decision(row, cell)
             key = (cell.system, cell.text)
@@ -224,15 +228,13 @@ class _Corrections:
         decisions = [each for key, (_, each) in self.found.items() if key not in disputed]
         if self.wrong and not decisions:
             raise InputError(f"No code in {table.path} is understood:{self._listed()}", f"{HINT}.")
-        self._report()
+        counts = ", ".join(f"{cells:,} {kind}" for kind, cells in self.counts.items())
+        beside = f" (compared with {self.compared})" if self.compared else ""
+        log.info("%s: codes: %s%s", table.path, counts or "none", beside)
         taken = {text for system, text in self.found if system == self.kept}
         left = [each for text, each in self.unchanged.items() if text not in taken]
         sha256 = table.reader.opened_fingerprint
         return DecisionFile(table.path, sha256, (*decisions, *left), notes=tuple(self._notes()))
-
-    def _has(self, part: str) -> bool:
-        prefix, names = self.table.prefix, self.table.names
-        return any(f"{prefix}{each}_{part}" in names for each in self.table.systems)
 
     def _cells(self) -> Iterator[tuple[int, _Cell]]:
         row = self.table.reader.first_row
@@ -316,11 +318,6 @@ class _Corrections:
     def _listed(self) -> str:
         more = len(self.wrong) - SHOWN
         return "".join(self.wrong[:SHOWN]) + (f"\n  and {more:,} more" if more > 0 else "")
-
-    def _report(self) -> None:
-        counts = ", ".join(f"{rows:,} {kind}" for kind, rows in self.counts.items())
-        beside = f" (compared with {self.compared})" if self.compared else ""
-        log.info("%s: codes: %s%s", self.table.path, counts or "none", beside)
 
     def _notes(self) -> Iterator[str]:
         path, others = self.table.path, self.counts["other text"]

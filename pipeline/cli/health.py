@@ -267,8 +267,9 @@ def _counted(jobs: Sequence[OpenJob], ledger: Path) -> str:
 
 
 def _decisions(files: Sequence[str]) -> Finding:
-    decisions_in(files, lambda _: None)
-    return Finding("decisions", "ok", ", ".join(files))
+    said: list[str] = []
+    decisions_in(files, said.append)
+    return Finding("decisions", "warning" if said else "ok", ", ".join(files), "\n".join(said))
 
 
 def _output(output: Path, options: RunOptions) -> Finding:

@@ -292,6 +292,8 @@ def read_decisions(path: Path) -> DecisionFile:
             for number, line in enumerate(file, start=1):
                 hashed.update(line)
                 if not line.endswith(b"\n"):
+                    if _is_whole(line):  # a file of another kind may have one line
+                        _decisions(path, number, line)
                     torn = True
                     break
                 complete += len(line)
@@ -303,6 +305,15 @@ def read_decisions(path: Path) -> DecisionFile:
             f"Give a file that tender-pipeline review has written: {option('decisions', 'FILE')}.",
         ) from error
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line without an end is more than the beginning of a JSON object."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return not line.startswith(b"{")
+    return True
 
 
 def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:

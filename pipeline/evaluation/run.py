@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
@@ -150,11 +150,9 @@ def _cost(rows: Labelled, purchase: PaidPurchase) -> Cost:
 def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
     if b is None:
         return None
-    if a.cost is not None:
-        return compare(a.scores, b.scores, a.cost.answers_usd, "a")
-    if b.cost is not None:
-        return compare(a.scores, b.scores, b.cost.answers_usd, "b")
-    return compare(a.scores, b.scores)
+    cost = a.cost or b.cost
+    paid: Literal["a", "b"] | None = "a" if a.cost else "b" if b.cost else None
+    return compare(a.scores, b.scores, cost.answers_usd if cost else None, paid)
 
 
 def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:

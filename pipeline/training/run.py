@@ -130,7 +130,6 @@ def model_summary(about: Mapping[str, Any], output: Path) -> str:
 def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     """Yield the figures of one system as lines."""
     held = about["held_back"]
-    right = held["right"]
     yield (
         f"{about['system']}: learned {how_many(about['learned_rows'], 'row')} with "
         f"{how_many(about['codes_from_examples'], 'code')}, can answer with {about['codes']:,}"
@@ -145,14 +144,16 @@ def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
         "learned, too"
     )
     few = held["rows"] if held["rows"] < FEWEST_OK else 0
-    first, five, ten, broad = (_share_of(few, each) for each in (*right.values(), held["broad"]))
+    first, five, ten, broad = (
+        _percent(each, few) for each in (*held["right"].values(), held["broad"])
+    )
     error = "" if few else f"; calibration error {held['calibration_error']:.3f}"
     yield (
         f"  right code first: {first}, among 5: {five}, among 10: {ten}; "
         f"right {table.levels_above(about['system'])[2]}: {broad}{error}"
     )
     yield _ok_line(held["ok"])
-    changed, better, worse = (_share_of(few, held["flips"][name]) for name in FLIPS)
+    changed, better, worse = (_percent(each, few) for each in held["flips"].values())
     yield (
         f"  first code other than the package's: {changed}; right instead of wrong {better}, "
         f"wrong instead of right {worse}"
@@ -171,16 +172,9 @@ def _ok_line(ok: Mapping[str, float | None]) -> str:
     )
 
 
-FLIPS = ("changed", "better", "worse")
-
-
-def _share_of(few: int, share: float) -> str:
-    """Write a share of the held-back rows: as a count, if they are few."""
-    return f"{round(share * few)} of {few}" if few else _percent(share)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
+def _percent(share: float, few: int = 0) -> str:
+    """Write a share; as a count, if it is of few rows."""
+    return f"{round(share * few)} of {few}" if few else f"{share:.0%}".replace("%", " %")
 
 
 def skipped_rows(dataset: Dataset) -> Iterator[str]:
@@ -386,9 +380,6 @@ def _share(some: Bools | Sequence[bool]) -> float:
 FEWEST = 20
 """The fewest rows to learn from; with fewer, none can be held out to measure the model."""
 
-Warn = Callable[[str], None]
-"""Receives a line for each reason why rows are skipped, before the training begins."""
-
 log = logging.getLogger("pipeline")
 
 
@@ -449,7 +440,7 @@ def from_history(
     name: str | None,
     settings: TrainingSettings,
     shown: Display,
-    warn: Warn,
+    warn: Callable[[str], None],
     decisions: Decisions = NO_DECISIONS,
 ) -> TrainedModel:
     """Train on a table of texts with codes, and save the model.

@@ -15,6 +15,7 @@ from pipeline.classification.corrections import decision_file, decisions_in
 from pipeline.classification.manifest import CellMarks
 from pipeline.decisions import Decisions
 from pipeline.errors import InputError
+from tests.decisions.samples import chose, write
 
 TEXTS = ["Road marking", "Office chairs", "Cut flowers", "Road marking", "", "Zxqwv", "Hens"]
 FORMATS = ["csv", "xlsx", "parquet", "jsonl"]
@@ -195,6 +196,12 @@ def test_without_a_manifest_a_changed_code_shows_beside_its_old_title(outputs: P
     made = {each.text: each.code for each in found.about("cpv")}
     wanted = {"Road marking": frame["cpv_code"][0], "Hens": ""}
     assert made == wanted | {"Office chairs": "39111000", "Zxqwv": "45233140"}
+
+
+@pytest.mark.parametrize("name", ["anna.jsonl", "anna.json", "anna.txt", "anna"])
+def test_the_decisions_of_a_review_may_have_any_name(tmp_path: Path, name: str) -> None:
+    found = decision_file(write(tmp_path / name, [chose("road", "45233140")]))
+    assert [each.by for each in found.decisions] == ["Anna"]
 
 
 def test_texts_and_codes_alone_are_decisions_too(tmp_path: Path) -> None:

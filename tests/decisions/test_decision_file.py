@@ -117,12 +117,17 @@ def test_a_line_that_is_not_a_decision_is_named(
     assert said in caught.value.message
 
 
-@pytest.mark.parametrize("line", [b"id,text", b"[]", b"\xff\xfe", b"[" * 100_000])
-def test_a_file_of_another_kind_is_refused_and_stays_as_it_is(tmp_path: Path, line: bytes) -> None:
-    (tmp_path / "a.jsonl").write_bytes(line + b"\nhalf")
-    with pytest.raises(InputError, match="line 1, is not a decision: it is not"):
+@pytest.mark.parametrize("rest", [b"\nhalf", b""])
+@pytest.mark.parametrize(
+    "line", [b"id,text", b"[]", b'[{"id": 1}]', b'{"id": 1}', b"PK\x03\xfe", b"[" * 100_000]
+)
+def test_a_file_of_another_kind_is_refused_and_stays_as_it_is(
+    tmp_path: Path, line: bytes, rest: bytes
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line + rest)
+    with pytest.raises(InputError, match="line 1, is not a decision: it"):
         DecisionLog(tmp_path / "a.jsonl")
-    assert (tmp_path / "a.jsonl").read_bytes() == line + b"\nhalf"
+    assert (tmp_path / "a.jsonl").read_bytes() == line + rest
 
 
 def test_codes_and_times_are_read_in_the_form_of_the_tables(tmp_path: Path) -> None:
