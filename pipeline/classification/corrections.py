@@ -211,6 +211,7 @@ class _Corrections:
         """
         table, disputed = self.table, set[tuple[System, str]]()
         changed_at = datetime.fromtimestamp(table.path.stat().st_mtime, UTC)
+        self._tables = {system: load(system) for system in table.systems}
         self._at = changed_at.isoformat(timespec="milliseconds")
         statuses = {f"{table.prefix}{system}_status" for system in table.systems}
         self._model = table.model or ("a run" if statuses.intersection(table.names) else "")
@@ -256,13 +257,13 @@ class _Corrections:
     def _decision(self, row: int, cell: _Cell) -> Decision | None:
         """Return what a person decided in a row, and count it; None for nothing."""
         kind = self._by_marks(cell) if self.marks.has(cell.text) else self._by_itself(cell)
-        code = _understood(cell.system, cell.code) if cell.code else ""
         if kind == "unchanged" or (kind == "other text" and not cell.code):
             if cell.code or cell.status:
                 self.counts[kind] += 1
-            if self.kept == cell.system and code:
+            if self.kept == cell.system and (code := self._understood(cell)):
                 self.unchanged[cell.text] = self._made(cell, code, code)
             return None
+        code = self._understood(cell)
         if code is None:
             self._complain(row, cell, f"not a code of {cell.system}")
         elif kind != "other text":
@@ -298,6 +299,18 @@ class _Corrections:
             return "other text" if cell.confidence else "changed"
         return "unchanged" if cell.status == "review" else "given"
 
+    def _understood(self, cell: _Cell) -> str | None:
+        """Return the code that a person means, "" for none; None if there is no such code.
+
+        The shipped UNSPSC table has the common codes only, and models learn retired ones.
+        """
+        if not cell.code:
+            return ""
+        system, known = cell.system, self._tables[cell.system]
+        meant = spellings(system, cell.code)
+        others = (each for each in meant if system == "unspsc" or each in retirements(system))
+        return find_code(known, cell.code) or next(others, None)
+
     def _made(self, cell: _Cell, code: str, best: str) -> Decision:
         return Decision(
             system=cell.system,
@@ -306,7 +319,7 @@ class _Corrections:
             by=self.table.path.name,
             at=self._at,
             code=code,
-            title=load(cell.system).titles.get(code, ""),
+            title=self._tables[cell.system].titles.get(code, ""),
             model=self._model,
             best=best,
         )
@@ -346,17 +359,6 @@ def _as_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
-
-
-def _understood(system: System, written: str) -> str | None:
-    """Return the code that a person means; None if there is no such code.
-
-    The shipped UNSPSC table has the common codes only, and models learn retired ones.
-    """
-    if code := find_code(load(system), written):
-        return code
-    meant = spellings(system, written)
-    return next((each for each in meant if system == "unspsc" or each in retirements(system)), None)
 
 
 @cache

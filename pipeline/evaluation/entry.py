@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -12,7 +11,7 @@ from pipeline.checks import check_flag
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
-from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, label_table
+from pipeline.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import SOURCE, UNNAMED, labelled
 from pipeline.evaluation.evaluation import Evaluation
@@ -106,15 +105,13 @@ def evaluate(
         source_column=source_column,
         suspects=suspects,
         reference_columns=(references,) if isinstance(references, str) else tuple(references),
+        decisions=reviewed,
     )
     named = [subject] if compare is None else [subject, compare]
     subjects = [_subject(each, settings.system) for each in named]
     check_subjects(subjects, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
-        settings = replace(
-            settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN, decisions=reviewed
-        )
     name = str(data) if isinstance(data, str | PathLike) else UNNAMED
 
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> PaidPurchase:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import whole_number
-from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.decisions import CODE_COLUMN, NO_DECISIONS, TEXT_COLUMN, Decisions
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
@@ -33,8 +33,8 @@ OWN_COLUMNS = (
 class EvaluationSettings:
     """Which rows are evaluated, and how.
 
-    These are arguments of `pipeline.evaluate`, which describes them. With decisions, a code is
-    right if they accept it.
+    These are arguments of `pipeline.evaluate`, which describes them. With decisions, the table is
+    that of `label_table`, and a code is right if they accept it.
     """
 
     system: System
@@ -50,6 +50,9 @@ class EvaluationSettings:
     decisions: Decisions = NO_DECISIONS
 
     def __post_init__(self) -> None:
+        if self.decisions.files:
+            object.__setattr__(self, "text_columns", (TEXT_COLUMN,))
+            object.__setattr__(self, "code_column", CODE_COLUMN)
         asked = Settings(text_columns=self.text_columns, jobs=self.jobs)
         object.__setattr__(self, "system", parse_system(self.system))
         object.__setattr__(self, "text_columns", asked.text_columns)

@@ -22,7 +22,7 @@ from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.run_options import PaidOptions, check_no_terms
-from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, label_table
+from pipeline.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.page import page, page_file
@@ -99,11 +99,10 @@ class _Options(PaidOptions, LabelledOptions):
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """Which rows are evaluated, and how; the class checks it."""
-        given = of_fields(EvaluationSettings, self) | {"suspects": self.suspects is not None}
-        if given.pop("decisions"):
-            given |= {"text_columns": (TEXT_COLUMN,), "code_column": CODE_COLUMN}
-        return EvaluationSettings(**given)
+        """Which rows are evaluated, and how; the class checks it, and the decisions are read."""
+        decided = decisions_in(self.decisions, warn, self.text_columns, self.system)
+        own = {"suspects": self.suspects is not None, "decisions": decided}
+        return EvaluationSettings(**of_fields(EvaluationSettings, self) | own)
 
 
 @click.command(cls=OptionGroups, options=_Options)
@@ -126,8 +125,7 @@ def evaluate(**values: Any) -> int:
     kept += [("--api-key-file", options.api_key_file)]
     written = {"--report": options.report, "--suspects": options.suspects}
     check_apart(written, kept, options.ledger)
-    decided = decisions_in(options.decisions, warn, options.text_columns, options.system)
-    settings = replace(options.evaluation, decisions=decided)
+    settings = options.evaluation
     if options.report is not None:
         page_file(options.report).check(options.overwrite)
     if options.suspects is not None:
