@@ -159,9 +159,7 @@ def curves(
         "curves.svg.j2",
         curves=[
             # The labels of the lower curve are below it, so that they do not meet the other's.
-            _scaled(
-                curve, (width, height), scale, place == ends.index(min(ends)) and len(drawn) > 1
-            )
+            _scale(curve, (width, height), scale, place == ends.index(min(ends)) and len(drawn) > 1)
             for place, curve in enumerate(drawn)
         ],
         name="curves-narrow" if narrow else "curves",
@@ -175,7 +173,7 @@ def curves(
     )
 
 
-def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> dict[str, Any]:
+def _scale(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> dict[str, Any]:
     width, height = size
 
     def place(part: float, share: float) -> tuple[float, float]:

@@ -75,7 +75,7 @@ def _found(system: System) -> tuple[Path, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 @lru_cache(maxsize=2)
@@ -83,7 +83,7 @@ def _digest(path: Path, changed: int) -> str:  # noqa: ARG001 - reads a changed 
     try:
         return sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 @lru_cache(maxsize=2)
@@ -105,11 +105,11 @@ def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a chang
             raise TypeError("a code is not text")
         edition, source = about["edition"], about["source"]
     except (pa.ArrowException, *DAMAGE) as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
     return CodeTable("unspsc", edition, source, "as its publisher states", titles)
 
 
-def _damaged(path: Path, error: Exception) -> CodeTableError:
+def _damage_error(path: Path, error: Exception) -> CodeTableError:
     away = f"Remove it ({command('codes remove unspsc')})"
     if path.is_dir():
         away = "Move that folder away"

@@ -93,11 +93,11 @@ def _titles(file: Path) -> dict[str, str]:
     top = list(islice(rows, HEADER_WITHIN))
     for number, row in enumerate(top):
         if columns := _columns(row):
-            return _gathered(_codes(chain(top[number + 1 :], rows), columns))
+            return _by_code(_codes(chain(top[number + 1 :], rows), columns))
     raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
 
 
-def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _by_code(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for code, title in codes:
         titles[code] = title

@@ -106,7 +106,7 @@ def only_writer(place: Path) -> Iterator[Path]:
             with suppress(OSError):
                 opened.append(os.open(temporary, FLAGS))
         for descriptor in opened:
-            if _locked(descriptor) and _is_open_as(descriptor, temporary):
+            if _try_lock(descriptor) and _is_open_as(descriptor, temporary):
                 temporary.unlink()
             os.close(descriptor)
 
@@ -140,8 +140,8 @@ def remove_draft(place: Path) -> None:
 def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:
-        opened.append(_created(temporary))
-        if not _locked(opened[-1]):
+        opened.append(_create(temporary))
+        if not _try_lock(opened[-1]):
             raise OutputError(
                 f"Another run is writing {place}.",
                 f"Wait until it is done, or write elsewhere: {OUTPUT}.",
@@ -151,14 +151,14 @@ def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
         os.close(opened.pop())
 
 
-def _created(temporary: Path, flags: int = 0) -> int:
+def _create(temporary: Path, flags: int = 0) -> int:
     """Open an unfinished output; a link in its place is somebody else's, and leads anywhere."""
     if temporary.is_symlink():
         temporary.unlink()
     return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     """Lock an open file if no other process has locked it; return whether it is locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -178,7 +178,7 @@ def replace_text(path: Path, text: str) -> None:
     """Replace a text file atomically and durably."""
     temporary = _temporary(path)
     try:
-        with os.fdopen(_created(temporary, os.O_TRUNC), "w", encoding="utf-8") as file:
+        with os.fdopen(_create(temporary, os.O_TRUNC), "w", encoding="utf-8") as file:
             file.write(text)
         sync(temporary)
         temporary.replace(path)

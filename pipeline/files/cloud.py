@@ -196,7 +196,7 @@ class Storage:
 
         kinds: dict[Any, Literal["file", "folder"]]
         kinds = {FileType.File: "file", FileType.Directory: "folder"}
-        with self._asked(path) as (files, place):
+        with self._ask(path) as (files, place):
             return kinds.get(files.get_file_info(place).type)
 
     def files(self, folder: CloudPath) -> list[CloudPath]:
@@ -207,7 +207,7 @@ class Storage:
         """
         from pyarrow.fs import FileSelector, FileType
 
-        with self._asked(folder) as (files, place):
+        with self._ask(folder) as (files, place):
             found = files.get_file_info(FileSelector(place, recursive=True))
         paths = sorted(info.path for info in found if info.type == FileType.File)
         return [folder / PurePosixPath(path).relative_to(place) for path in paths]
@@ -220,7 +220,7 @@ class Storage:
         Raises:
             InputError: the store cannot be asked.
         """
-        return self._opened(path, _version)
+        return self._read_open(path, _version)
 
     def read(self, path: CloudPath) -> bytes | None:
         """Return the content of a small object; None if there is no object.
@@ -228,10 +228,10 @@ class Storage:
         Raises:
             InputError: it cannot be read.
         """
-        return self._opened(path, lambda file: bytes(file.read()))
+        return self._read_open(path, lambda file: bytes(file.read()))
 
-    def _opened(self, path: CloudPath, find: Callable[[Any], Found]) -> Found | None:
-        with self._asked(path) as (files, place):
+    def _read_open(self, path: CloudPath, find: Callable[[Any], Found]) -> Found | None:
+        with self._ask(path) as (files, place):
             try:
                 with files.open_input_file(place) as file:
                     return find(file)
@@ -252,7 +252,7 @@ class Storage:
 
     def _download(self, path: CloudPath, copy: Path) -> str:
         with (
-            self._asked(path) as (files, place),
+            self._ask(path) as (files, place),
             files.open_input_file(place) as file,
             copy.open("wb") as local,
         ):
@@ -278,7 +278,7 @@ class Storage:
 
     def write(self, content: Any, path: CloudPath) -> str:
         """Replace an object by bytes, or by a buffer; see `upload`."""
-        with self._asked(path, OutputError) as (files, place):
+        with self._ask(path, OutputError) as (files, place):
             stream = files.open_output_stream(place)
             # All at once: an interrupt between two writes would leave half an object, because
             # pyarrow completes it also when the stream is only deleted, unless a write failed.
@@ -293,11 +293,11 @@ class Storage:
         Raises:
             OutputError: it cannot be deleted.
         """
-        with self._asked(path, OutputError) as (files, place):
+        with self._ask(path, OutputError) as (files, place):
             files.delete_file(place)
 
     @contextmanager
-    def _asked(
+    def _ask(
         self, path: CloudPath, kind: type[InputError | OutputError] = InputError
     ) -> Iterator[tuple[Any, str]]:
         """Yield the file system of an address and the path in it, and translate its errors."""

@@ -23,7 +23,7 @@ def open_regular(path: Path) -> BufferedReader:
     Raises:
         OSError: the file is not regular, or cannot be opened.
     """
-    return _opened(path, pipes=False)
+    return _open(path, pipes=False)
 
 
 def check_regular(path: Path) -> None:
@@ -44,7 +44,7 @@ def read_text(path: Path, most: int = TEXT_BYTES) -> str:
         OSError: the file is neither, is too large, or cannot be read.
         UnicodeDecodeError: the file is not UTF-8.
     """
-    with _opened(path, pipes=True) as file:
+    with _open(path, pipes=True) as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(f"it has more than {most:,} bytes")
@@ -66,7 +66,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from error
 
 
-def _opened(path: Path, pipes: bool) -> BufferedReader:
+def _open(path: Path, pipes: bool) -> BufferedReader:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_kind(descriptor, path, pipes)

@@ -210,20 +210,20 @@ class Workbook:
             UNREADABLE: the sheet is damaged, or reaches too far.
         """
         scan = _SheetXml()
-        for _ in self._parsed(sheet, scan):
+        for _ in self._parse(sheet, scan):
             scan.rows.clear()
         scan.check_extent()
-        book = self._copied(sheet.part) if scan.has_new_errors else self._cells
+        book = self._load_copy(sheet.part) if scan.has_new_errors else self._cells
         return Grid(scan.uncomputed, book.get_sheet_by_name(sheet.name), scan.errors)
 
     @cached_property
     def _cells(self) -> CalamineWorkbook:
         if basename(self._index) != MAIN:
-            return self._copied(None)
+            return self._load_copy(None)
         self._file.seek(0)
         return load_workbook(self._file)
 
-    def _copied(self, with_new_errors: ZipInfo | None) -> CalamineWorkbook:
+    def _load_copy(self, with_new_errors: ZipInfo | None) -> CalamineWorkbook:
         """Return a copy that python-calamine reads: other names, and other errors in a sheet."""
         old = _plain(self._index)
         there, links = dirname(self._index), f"{join(dirname(old), '_rels', basename(old))}.rels"
@@ -247,7 +247,7 @@ class Workbook:
         """
         scan = _SheetXml(first_free)
         buffer, offset, tag = bytearray(), 0, b"row"
-        for chunk in self._parsed(sheet, scan):
+        for chunk in self._parse(sheet, scan):
             buffer += chunk
             done = 0
             for number, tag, *places in scan.rows:
@@ -266,7 +266,7 @@ class Workbook:
             offset += done
         yield RowXml(ROWS + 1, tag, bytes(buffer))
 
-    def _parsed(self, sheet: Sheet, scan: _SheetXml) -> Iterator[bytes]:
+    def _parse(self, sheet: Sheet, scan: _SheetXml) -> Iterator[bytes]:
         """Yield the XML of a sheet, in pieces that the scan has seen."""
         with self.archive.open(sheet.part) as part:
             while chunk := part.read(CHUNK):

@@ -137,9 +137,7 @@ class Collected:
         under = {system: review_under(self.settings, system) for system in self.systems}
         for place, text in enumerate(batch.texts):
             self.rows += 1
-            row = {
-                system: _judged(answers[system][place], under[system]) for system in self.systems
-            }
+            row = {system: _judge(answers[system][place], under[system]) for system in self.systems}
             for system, judged in row.items():
                 _count(self.systems[system], system, judged)
             if any(judged.status not in SETTLED for judged in row.values()):
@@ -166,7 +164,7 @@ class Collected:
         heappush(self._doubtful, new)
 
 
-def _judged(answer: Answer | None, under: float) -> Judged:
+def _judge(answer: Answer | None, under: float) -> Judged:
     best = answer.matches[0] if isinstance(answer, Matched) and answer.matches else None
     return Judged(status(answer, under), best)
 

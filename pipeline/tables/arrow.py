@@ -63,7 +63,7 @@ def find_text_columns(
         InputError: a column is missing, exists twice, or holds no text.
     """
     columns = [TextColumn(name, place) for place, name in enumerate(schema.names)]
-    nested = {column.name: column for column in _nested(schema)}
+    nested = {column.name: column for column in _nested_fields(schema)}
     columns += [column for name, column in nested.items() if name not in schema.names]
     names = [column.name for column in columns]
     plain = [field.name for field in schema if is_text(field.type)]
@@ -135,7 +135,7 @@ def column_texts(column: pa.Array) -> list[str | None]:
     return texts
 
 
-def _nested(schema: pa.Schema) -> Iterator[TextColumn]:
+def _nested_fields(schema: pa.Schema) -> Iterator[TextColumn]:
     """Yield the fields with text in the nested columns of a table, strings before numbers."""
     for place, field in enumerate(schema):
         found = [each for each in _fields(field.type) if _has_text(each[2])]
@@ -215,10 +215,10 @@ def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
             f"{cut(str(column.type))}, not text or whole numbers.",
             f"Choose another column: {option(argument, 'NAME')}.",
         ) from error
-    return [_padded(text) for text in texts] if pa.types.is_integer(column.type) else texts
+    return [_restore_zero(text) for text in texts] if pa.types.is_integer(column.type) else texts
 
 
-def _padded(number: str) -> str:
+def _restore_zero(number: str) -> str:
     """Restore the leading zero of a CPV code; no other system's code has seven digits."""
     return f"0{number}" if len(number) == 7 else number
 

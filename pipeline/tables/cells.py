@@ -118,10 +118,10 @@ def cell(value: Any) -> str:
             return float.__repr__(value)  # NumPy's repr is "np.float64(0.5)"
         case _:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            return text if text.isprintable() else UNSEEN.sub(_escaped, text)
+            return text if text.isprintable() else UNSEEN.sub(_escape, text)
 
 
-def _escaped(unseen: re.Match[str]) -> str:
+def _escape(unseen: re.Match[str]) -> str:
     return f"\\u{ord(unseen[0]):04x}"
 
 
@@ -135,7 +135,7 @@ def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:
         InputError: a value cannot be written as text; the message has the name of the column.
     """
     try:
-        return _formatted(column)
+        return _format(column)
     except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
@@ -144,7 +144,7 @@ def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:
         ) from error
 
 
-def _formatted(column: pa.Array) -> Sequence[str]:
+def _format(column: pa.Array) -> Sequence[str]:
     """Format a column.
 
     Raises:

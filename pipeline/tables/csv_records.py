@@ -44,7 +44,7 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     number = 1 + dialect.lines_before
     if dialect.lines_before:
         yield [""] * dialect.lines_before  # blank lines, so that all others keep their numbers
-    for text in _decoded(path, dialect):
+    for text in _decode(path, dialect):
         lines = text.split(end)
         pieces.append(lines[0])
         size += len(lines[0])
@@ -70,7 +70,7 @@ def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
     )
 
 
-def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
+def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
     encoder = codecs.getincrementalencoder(dialect.encoding)()
     lines = dialect.lines_before

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,9 +26,16 @@ from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records, utf_16
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
-from pipeline.tables.streams import FileReader, open_output
+from pipeline.tables.streams import FileReader, FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
-from pipeline.tables.texts import check_names, collapsed, encodable, has_all, join_texts
+from pipeline.tables.texts import (
+    check_names,
+    collapsed,
+    encodable,
+    has_all,
+    join_texts,
+    surrogate_error,
+)
 from pipeline.wording import AS_CSV, csv_option, marked
 
 __all__ = [
@@ -98,11 +105,7 @@ class CsvBatch:
         try:
             arrays = [pa.array(column, type=pa.string()) for column in columns]
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
-                "which only CSV can hold.",
-                f"Fix the table, or write CSV: {AS_CSV}.",
-            ) from error
+            raise surrogate_error(error, "CSV", AS_CSV) from error
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> CsvBatch:
@@ -126,8 +129,9 @@ class CsvReader(FileReader):
         may_be_below = self.dialect.header and options.header_row is None
         is_missing = may_be_below and not has_all(names, text_columns)
         below = self._header_below(options, text_columns) if is_missing else None
-        if below and below.under_titles:
-            self.dialect = detect(path, options, text_columns, below.line - 1)
+        line, is_title_above = below or (0, False)
+        if is_title_above:
+            self.dialect = detect(path, options, text_columns, line - 1)
             names = self._read_header()
         self.first_row = 1 + self.dialect.lines_before + self.dialect.header
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
@@ -135,11 +139,10 @@ class CsvReader(FileReader):
         try:
             self._text_in = find_cell_texts(self._names, text_columns, path)
         except InputError as error:
-            if below:
-                where = f"The column names are in line {below.line}"
+            if line:
                 error.hint = (
-                    f"{where}. If that is the header, name it: "
-                    f"{csv_option('header_row', below.line)}."
+                    f"The column names are in line {line}. If that is the header, name it: "
+                    f"{csv_option('header_row', line)}."
                 )
             elif self.dialect.header and _is_row(names):
                 hint = marked(error.hint)
@@ -194,21 +197,26 @@ class CsvReader(FileReader):
         self.header = f"{content}{self.dialect.delimiter}{self.header[len(content) :]}"
         return [*first.fields[0], ""]
 
-    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> _HeaderBelow | None:
-        """Find the column names below other lines; None if they are in the first or missing."""
+    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> tuple[int, bool] | None:
+        """Find the column names below other lines; None if they are in the first or missing.
+
+        Returns:
+            Their line, and whether each record above has half as many values at most. With more, it
+            may be a row: a table whose column has another name, and a row that is too long.
+        """
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
             records = read_records(self._path, replace(self.dialect, delimiter=delimiter))
             with suppress(InputError):
-                most = _filled(next(records).fields[0])
+                most = _count_values(next(records).fields[0])
                 below = next(records, Records())
                 lines = zip(below.raws, below.fields, below.ends, strict=True)
                 for raw, names, end in islice(lines, TITLES):
                     if has_all(names, wanted):
                         is_line = self.dialect.line_end not in raw.strip()
                         line = end - raw.strip().count(self.dialect.line_end)
-                        return _HeaderBelow(line, is_line and 2 * most <= _filled(names))
-                    most = max(most, _filled(names))
+                        return line, is_line and 2 * most <= _count_values(names)
+                    most = max(most, _count_values(names))
         return None
 
     def _check_widths(self, records: Records) -> None:
@@ -234,20 +242,7 @@ class CsvReader(FileReader):
                 )
 
 
-class _HeaderBelow(NamedTuple):
-    """Column names that are not in the first line.
-
-    Attributes:
-        line: the number of their line.
-        under_titles: whether each record above has half as many values at most. With more, it may
-            be a row: a table whose column has another name, and a row that is too long.
-    """
-
-    line: int
-    under_titles: bool
-
-
-def _filled(cells: Sequence[str]) -> int:
+def _count_values(cells: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in cells)
 
 
@@ -284,7 +279,7 @@ def check(batch: Batch, _rows: int) -> None:
         _original_texts(batch)
 
 
-class CsvWriter:
+class CsvWriter(FileWriter):
     """A CSV file being written.
 
     The suffix of its final name may ask for compression. The header is the first record of a CSV
@@ -328,10 +323,6 @@ class CsvWriter:
         """Finish the file."""
         self._closing.close()
 
-    def abort(self) -> None:
-        """Close the file."""
-        self._closing.close()
-
     def _texts(self, values: Sequence[Any]) -> list[str]:
         """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
         kinds = {*map(type, values)}
@@ -355,7 +346,7 @@ class CsvWriter:
             encoded = "".join(lines).encode(encoding)
         except UnicodeEncodeError:  # only new cells can have characters that the encoding lacks
             encoded = b"".join(
-                f"{body}{delimiter}".encode(encoding) + self._encoded(cells) + end.encode(encoding)
+                f"{body}{delimiter}".encode(encoding) + self._encode(cells) + end.encode(encoding)
                 for body, cells, end in rows
             )
         self._stream.write(encoded)
@@ -372,7 +363,7 @@ class CsvWriter:
             return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
         return body
 
-    def _encoded(self, cells: str) -> bytes:
+    def _encode(self, cells: str) -> bytes:
         try:
             return cells.encode(self._dialect.encoding)
         except UnicodeEncodeError:

@@ -34,7 +34,14 @@ from pipeline.tables.json_records import (
 )
 from pipeline.tables.streams import FileReader, not_utf_8, open_input
 from pipeline.tables.table import in_batches
-from pipeline.tables.texts import check_absent, check_names, encodable, join_texts, own_name
+from pipeline.tables.texts import (
+    check_absent,
+    check_names,
+    encodable,
+    join_texts,
+    own_name,
+    surrogate_error,
+)
 from pipeline.wording import marked, option, written_as
 
 __all__ = ["JsonBatch", "JsonReader", "JsonText", "Record", "open_json", "with_rows_within"]
@@ -144,16 +151,16 @@ class JsonText:
         self.expect("]")
 
     def record(self) -> Iterator[Record]:
-        """Read a record that is an object; see `value` and `ended`."""
+        """Read a record that is an object; see `value` and `end`."""
         self.begin()
-        yield self.ended(members_of(self.value()))
+        yield self.end(members_of(self.value()))
 
     def begin(self) -> None:
         """Begin a record with the next character that is not white space."""
         self.peek()
         self._start = self._at
 
-    def ended(self, value: Any) -> Record:
+    def end(self, value: Any) -> Record:
         """Return the record that ends here.
 
         Raises:
@@ -293,11 +300,7 @@ class JsonBatch:
         try:
             arrays = [self._array(name, kind) for name, kind in self.kinds.items()]
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
-                "which only JSON Lines can hold.",
-                f"Fix the table, or write JSON Lines: {written_as('jsonl')}.",
-            ) from error
+            raise surrogate_error(error, "JSON Lines", written_as("jsonl")) from error
         return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
 
     def head(self, rows: int) -> JsonBatch:
@@ -399,14 +402,14 @@ class JsonReader(FileReader):
             ) from error
 
     def _records(self) -> Iterator[Record]:
-        return self._listed() if self.in_list else self._on_lines()
+        return self._read_list() if self.in_list else self._read_lines()
 
-    def _listed(self) -> Iterator[Record]:
+    def _read_list(self) -> Iterator[Record]:
         with open_json(self._path, "item", "JSON Lines", HINT_LIST) as text:
             yield from text.items(JsonText.record)
             yield text.rest()
 
-    def _on_lines(self) -> Iterator[Record]:
+    def _read_lines(self) -> Iterator[Record]:
         blank = b""
         number = 0
         for number, raw in enumerate(_lines(self._path), 1):
@@ -414,12 +417,12 @@ class JsonReader(FileReader):
             if not content.strip():
                 blank += raw
                 continue
-            yield Record(number, blank, raw, self._parsed(number, content))
+            yield Record(number, blank, raw, self._parse_line(number, content))
             blank = b""
         if blank:
             yield Record(number, blank, b"")
 
-    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+    def _parse_line(self, number: int, line: bytes) -> dict[str, Any]:
         place = f"{self._path}, line {number}"
         try:
             return parsed(line.decode())

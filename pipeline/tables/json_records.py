@@ -83,7 +83,7 @@ def members_of(value: Any) -> dict[str, Any]:
         ValueError: it is none.
     """
     if not isinstance(value, dict):
-        raise ValueError(f"it is {_described(value)}, not an object")
+        raise ValueError(f"it is {_describe(value)}, not an object")
     return value
 
 
@@ -198,10 +198,10 @@ def _texts(value: Any, path: str) -> Sequence[str]:
         case str():
             return [value]
         case _:
-            raise ValueError(f"{quoted(path)} is {_described(value)}, not text")
+            raise ValueError(f"{quoted(path)} is {_describe(value)}, not text")
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     names = {"dict": "an object", "list": "an array", "Number": "a number", "str": "a text"}
     return names.get(type(value).__name__, json.dumps(value))
 

@@ -16,7 +16,7 @@ from pipeline.money import plain
 from pipeline.tables.cells import arrow_cells, without_encoding
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.json_reader import JsonBatch, JsonReader
-from pipeline.tables.streams import open_output
+from pipeline.tables.streams import FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.wording import written_as
 
@@ -40,7 +40,7 @@ def open_writer(
     return JsonWriter(path, name, reader)
 
 
-class JsonWriter:
+class JsonWriter(FileWriter):
     """A JSON Lines file being written.
 
     Args:
@@ -49,8 +49,6 @@ class JsonWriter:
             list if it is that of a file for JSON.
         reader: the table; the records of JSON are copied.
     """
-
-    replaced_characters = 0
 
     def __init__(self, path: Path, name: str, reader: Reader) -> None:
         self._copies = isinstance(reader, JsonReader)
@@ -73,15 +71,11 @@ class JsonWriter:
             self._end = b"\n]\n" if self._in_list and not trailing else b""
         else:
             records = _records(batch.to_arrow())
-        self._stream.write(b"".join(map(_appended, records, new)) + trailing)
+        self._stream.write(b"".join(map(_append, records, new)) + trailing)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata
         """Finish the file; a sample of a list lacks its end."""
         self._stream.write(self._end)
-        self._closing.close()
-
-    def abort(self) -> None:
-        """Close the file."""
         self._closing.close()
 
 
@@ -106,7 +100,7 @@ def json_bytes(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def _appended(record: bytes, new: bytes) -> bytes:
+def _append(record: bytes, new: bytes) -> bytes:
     """Insert new members before the brace that ends a record."""
     end = record.rindex(b"}")
     body = record[:end].rstrip(SPACE)

@@ -108,7 +108,7 @@ def _outermost(text: JsonText) -> Iterator[Record]:
         else:
             members[key] = text.value()
     if not is_package:
-        yield text.ended(members)
+        yield text.end(members)
 
 
 TEXTS = (
@@ -205,9 +205,9 @@ class OcdsReader(FileReader):
                 raise InputError(f"{place}: it has no ocid.", NO_OCID)
             release = _release(element)
             found = {path: texts_at(release, path) for path in self._paths}
-            joined = _joined(found)
+            joined = _join_once(found)
             if not joined and self._paths is TEXTS:
-                joined = _joined({path: texts_at(release, path) for path in LATER})
+                joined = _join_once({path: texts_at(release, path) for path in LATER})
         except ValueError as error:
             raise InputError(
                 f"{place}: {error}.",
@@ -219,7 +219,7 @@ class OcdsReader(FileReader):
         return joined, {**release, "ocid": element["ocid"]}
 
 
-def _joined(found: dict[str, list[str] | None]) -> str:
+def _join_once(found: dict[str, list[str] | None]) -> str:
     parts = (part for texts in found.values() for part in texts or ())
     return encodable([join_texts(dict.fromkeys(parts))])[0]  # lots often repeat the title
 
@@ -278,7 +278,7 @@ class OcdsWriter(JsonWriter):
         rows = zip(*(column.values for column in columns), strict=True)
         for record, row in zip(batch.records, rows, strict=True):
             self._copy(record.before)
-            self._stream.write(_classified(record.raw, dict(zip(names, row, strict=True))))
+            self._stream.write(_with_codes(record.raw, dict(zip(names, row, strict=True))))
         self._copy(batch.trailing)
 
     def close(self, metadata: dict[str, str]) -> None:
@@ -297,7 +297,7 @@ class OcdsWriter(JsonWriter):
         self._stream.write(between)
 
 
-def _classified(raw: bytes, values: dict[str, Any]) -> bytes:
+def _with_codes(raw: bytes, values: dict[str, Any]) -> bytes:
     """Return a release or record with its codes inserted."""
     text = raw.decode()
     start, end = 0, len(text)

@@ -27,7 +27,7 @@ from pipeline.tables.arrow import (
 from pipeline.tables.cells import leaves
 from pipeline.tables.csv_table import CsvBatch
 from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.streams import FileReader
+from pipeline.tables.streams import FileReader, FileWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.wording import AS_CSV, both
 
@@ -87,7 +87,7 @@ class ParquetReader(FileReader):
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         super().__init__(path)
-        with _opened(path) as file:
+        with _open_parquet(path) as file:
             _check_columns(file)
             self.compression = _compression(file.metadata)
             self._batch_rows = _batch_rows(file.metadata)
@@ -99,14 +99,14 @@ class ParquetReader(FileReader):
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        with _opened(self._path) as file:
+        with _open_parquet(self._path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
             yield from bounded(stream, self.schema, self._text_columns)
         check_fields(self._text_columns, self.schema.names, self._path)
 
 
 @contextmanager
-def _opened(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
+def _open_parquet(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
     """Open a file, and translate Arrow's errors while it is read; INT96 is read in a unit.
 
     Python opens it, since Arrow accepts only UTF-8 names.
@@ -119,7 +119,7 @@ def _opened(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
             yield file
     except UNREADABLE as error:
         refuse_other_contents(path, "Parquet")
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 def int96_columns(schema: pq.ParquetSchema) -> list[str]:
@@ -135,7 +135,7 @@ def _check_int96(path: Path, columns: Sequence[str], batch_rows: int) -> None:
     and the rest of a second is right in nanoseconds, which wrap modulo 2**64, like the difference.
     """
     changed: set[str] = set()
-    with _opened(path, "s") as whole, _opened(path, "ns") as fine:
+    with _open_parquet(path, "s") as whole, _open_parquet(path, "ns") as fine:
         streams = [
             file.iter_batches(batch_rows, columns=columns, use_threads=False)
             for file in (whole, fine)
@@ -184,7 +184,7 @@ def _schema(file: pq.ParquetFile) -> pa.Schema:
     return schema.with_metadata(entries or None)
 
 
-def _damaged(path: Path, error: Exception) -> InputError:
+def _damage_error(path: Path, error: Exception) -> InputError:
     reason = str(error).splitlines()[0].rstrip(".")
     encrypted = "crypt" in reason
     return InputError(
@@ -226,7 +226,7 @@ REFUSALS = (pa.ArrowNotImplementedError, pa.ArrowInvalid)
 HINT_TYPE = f"Drop the column, or write CSV: {AS_CSV}."
 
 
-class ParquetWriter:
+class ParquetWriter(FileWriter):
     """Writes a Parquet file in row groups of bounded size.
 
     It keeps the codec of each original leaf column; new columns get the most frequent one.
@@ -242,7 +242,6 @@ class ParquetWriter:
         new_fields: Sequence[pa.Field],
         compression: Sequence[str],
     ) -> None:
-        self.replaced_characters = 0
         self._schema = with_columns(schema, new_fields)
         self._held: list[pa.RecordBatch] = []
         self._rows = 0
@@ -278,18 +277,13 @@ class ParquetWriter:
             self._writer.add_key_value_metadata({**entries, **stored})
         self._closing.close()
 
-    def abort(self) -> None:
-        """Close the file."""
-        self._held.clear()
-        self._closing.close()
-
     def _flush(self) -> None:
         if self._held:
             self._rows += sum(held.num_rows for held in self._held)
             try:
                 self._writer.write_table(pa.Table.from_batches(self._held, schema=self._schema))
             except REFUSALS as error:
-                raise _refused("A column", error) from error
+                raise _refusal("A column", error) from error
             self._held.clear()
 
 
@@ -317,13 +311,13 @@ def _without_rows(schema: pa.Schema) -> pa.Buffer:
         pq.ParquetWriter(file, schema).close()
     except REFUSALS as error:
         if len(schema) == 1:
-            raise _refused(f"The column {quoted(schema.names[0])}", error) from error
+            raise _refusal(f"The column {quoted(schema.names[0])}", error) from error
         for field in schema:
             _without_rows(pa.schema([field]))
-        raise _refused("A column", error) from error
+        raise _refusal("A column", error) from error
     return file.getvalue()
 
 
-def _refused(what: str, error: Exception) -> OutputError:
+def _refusal(what: str, error: Exception) -> OutputError:
     reason = str(error).splitlines()[0].rstrip(".")
     return OutputError(f"{what} cannot be written as Parquet: {reason}.", HINT_TYPE)

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -33,6 +33,7 @@ from pipeline.tables.formats import (
 
 __all__ = [
     "FileReader",
+    "FileWriter",
     "archived",
     "described_encodings",
     "is_archive",
@@ -107,6 +108,19 @@ class FileReader:
             return sha256_of(self._path)
         except OSError as error:
             raise _unreadable(self._path, error) from error
+
+
+class FileWriter:
+    """A file that is being written; see `pipeline.tables.table.Writer`."""
+
+    replaced_characters = 0
+
+    _closing: ExitStack
+    """Closes all that is open."""
+
+    def abort(self) -> None:
+        """Close the unfinished file."""
+        self._closing.close()
 
 
 def sha256_of(path: Path) -> str:
@@ -232,7 +246,7 @@ def unpacked(path: Path) -> Iterator[Path]:
             too large.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-        copy = _copied(path, Path(folder))
+        copy = _unpack_table(path, Path(folder))
         try:
             yield copy
         except PipelineError as error:
@@ -246,12 +260,12 @@ def archived(path: Path) -> list[str]:
     Raises:
         InputError: the archive is damaged.
     """
-    with _opened(path) as archive:
+    with _open_archive(path) as archive:
         return _tables(archive)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[ZipFile]:
+def _open_archive(path: Path) -> Iterator[ZipFile]:
     try:
         with open_regular(path) as file, ZipFile(file) as archive:
             yield archive
@@ -263,8 +277,8 @@ def _opened(path: Path) -> Iterator[ZipFile]:
         ) from error
 
 
-def _copied(path: Path, folder: Path) -> Path:
-    with _opened(path) as archive:
+def _unpack_table(path: Path, folder: Path) -> Path:
+    with _open_archive(path) as archive:
         tables = _tables(archive)
         if len(tables) != 1:
             found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"

@@ -30,6 +30,7 @@ __all__ = [
     "naming_all",
     "one_line",
     "own_name",
+    "surrogate_error",
 ]
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,15 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
     except UnicodeEncodeError:
         return [text.encode("utf-8", "replace").decode() for text in texts]
     return texts
+
+
+def surrogate_error(error: UnicodeEncodeError, title: str, hint: str) -> InputError:
+    """Return the error about a value that only the format of the file can hold."""
+    return InputError(
+        f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
+        f"which only {title} can hold.",
+        f"Fix the table, or write {title}: {hint}.",
+    )
 
 
 def check_names(names: Iterable[str], table: Path) -> None:

@@ -31,6 +31,7 @@ from pipeline.money import plain
 from pipeline.quoting import how_many, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
+from pipeline.tables.streams import FileWriter
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
@@ -106,15 +107,13 @@ class _NewValues:
             log.warning("Too long for a cell of a workbook, and cut: %s. %s", cut, HINT)
 
 
-class XlsxCopy:
+class XlsxCopy(FileWriter):
     """A copy of the workbook that the table is from, with cells after those of its rows.
 
     Raises:
         InputError: the workbook can no longer be read.
         OutputError: a sheet cannot hold so many columns.
     """
-
-    replaced_characters = 0
 
     def __init__(self, path: Path, reader: XlsxReader, new_fields: Sequence[pa.Field]) -> None:
         _check_columns(reader.end + len(new_fields))
@@ -158,10 +157,6 @@ class XlsxCopy:
                 shutil.copyfileobj(self._xml, target)
         self._new.warn()
 
-    def abort(self) -> None:
-        """Close the files."""
-        self._closing.close()
-
     def _copy(self, archive: ZipFile, part: ZipInfo) -> None:
         if part.filename.endswith((".rels", "[Content_Types].xml")):
             content = CALCULATION.sub(b"", archive.read(part))
@@ -202,14 +197,12 @@ class XlsxCopy:
             self._advance()
 
 
-class XlsxWriter:
+class XlsxWriter(FileWriter):
     """A new workbook with one sheet.
 
     Raises:
         OutputError: a sheet cannot hold so many columns.
     """
-
-    replaced_characters = 0
 
     def __init__(self, path: Path, reader: Reader, new_fields: Sequence[pa.Field]) -> None:
         import xlsxwriter  # copies of workbooks do not need it, and it takes a tenth of a start
@@ -252,10 +245,6 @@ class XlsxWriter:
             except XlsxWriterException as error:
                 raise OSError(str(error)) from error
         self._new.warn()
-
-    def abort(self) -> None:
-        """Close the file."""
-        self._closing.close()
 
     def _write_row(self, values: Sequence[Any]) -> None:
         for column, value in enumerate(values):

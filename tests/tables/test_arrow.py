@@ -116,14 +116,6 @@ def test_a_text_column_without_text_is_refused(kind: pa.DataType) -> None:
     assert caught.value.hint == "Choose a column with text: --text-column NAME."
 
 
-def test_a_missing_or_doubled_text_column_is_refused() -> None:
-    table = pa.Table.from_arrays([pa.array(["x"])] * 3, names=["a", "b", "b"])
-    with pytest.raises(InputError, match=r"The table has no column 'c'\. Its columns: 'a', 'b'"):
-        ArrowReader(table, ["c"])
-    with pytest.raises(InputError, match="The table has 2 columns named 'b'"):
-        ArrowReader(table, ["b"])
-
-
 def test_a_table_in_memory_needs_no_fingerprint() -> None:
     assert ArrowReader(pa.table({"a": ["x"]}), ["a"]).fingerprint() == ""
 

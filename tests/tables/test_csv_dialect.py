@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
-from pipeline.tables import open_reader
 from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
 from tests.tables.rewriting import folder
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tenders.csv"
 
 
 def detected(path: Path, data: bytes | str, **options: Any) -> Dialect:
@@ -88,12 +82,6 @@ def test_the_delimiter_is_one_that_finds_the_text_columns(
 ) -> None:
     path.write_text(data)
     assert detect(path, CsvOptions(), wanted).delimiter == delimiter
-
-
-def test_a_reader_finds_its_text_column_behind_another_delimiter(path: Path) -> None:
-    path.write_text("a,b;description\n1,2;road\n3,4;x")
-    (batch,) = open_reader(path, ["description"]).batches()
-    assert batch.texts == ["road", "x"]
 
 
 @pytest.mark.parametrize(("delimiter", "encoding"), [("漢", "latin-1"), ("é", "ascii")])

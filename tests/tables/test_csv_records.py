@@ -14,11 +14,6 @@ from pipeline.wording import Words
 from tests.tables.rewriting import folder, small_steps
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tenders.csv"
-
-
 def lines(path: Path, data: bytes, dialect: Dialect | None = None) -> list[str]:
     path.write_bytes(data)
     return [line for some in read_lines(path, dialect or Dialect()) for line in some]

@@ -147,12 +147,6 @@ def test_csv_that_is_called_parquet_is_an_error_that_says_so(tmp_path: Path) -> 
     assert "--input-format csv" in caught.value.hint
 
 
-def test_parquet_that_is_called_csv_is_an_error(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": [str(place) for place in range(999)]}), tmp_path / "t.csv")
-    with pytest.raises(InputError, match=r"t\.csv"):
-        list(open_reader(tmp_path / "t.csv", ["a"]).batches())
-
-
 def test_columns_of_one_name_cannot_go_to_parquet(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"b,a,b,c,a\n1,2,3,4,5\n")
     reader = open_reader(tmp_path / "t.csv", ["c"])
