@@ -24,7 +24,6 @@ import pytest
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, Matcher, System
 from pipeline.codes.shipped import shipped
-from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import Metadata
@@ -178,27 +177,6 @@ def test_all_checks_hold_for_whatever_is_sent(
     assert [kind for kind, said in report.content["warnings"].items() if said] == []
     charged = len(accounts.statement.charges())
     assert (charged > 80) if keyed else (charged == 0)
-
-
-@pytest.mark.parametrize(
-    ("key", "balance", "rate", "status"),
-    [
-        pytest.param("tp_unknown", "1", None, 401, id="unknown key"),
-        pytest.param("own", "0.00001", None, 402, id="no balance"),
-        pytest.param("own", "1", Rate(1, 86_400), 429, id="limit reached"),
-    ],
-)
-def test_refusals_are_as_described_too(
-    accounts: Accounts, tmp_path: Path, key: str, balance: str, rate: Rate | None, status: int
-) -> None:
-    own = accounts.open(Decimal(balance)).key
-    app = create_app(accounts, DRAWN, key_rate=rate, demo_rate=None)
-    with serving(app) as place:
-        report = examined(tmp_path, place, 11, own if key == "own" else key, 200, status)
-    report.assert_clean()
-    assert report.cases >= 60
-    assert len(accounts.statement.charges()) <= 1
-    assert sum(map(report.accepted, ENDPOINTS)) <= 1
 
 
 def test_a_service_that_breaks_its_word_is_found_out(accounts: Accounts, tmp_path: Path) -> None:

@@ -91,16 +91,6 @@ def test_an_account_from_the_command_line_cannot_be_logged_in_to(accounts: Accou
     assert accounts.log_in("", "the password of an account that there is not") is None
 
 
-def test_an_address_has_one_account_however_it_is_written(accounts: Accounts) -> None:
-    accounts.sign_up(EMAIL, PASSWORD)
-    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in EMAIL)
-    for email in (EMAIL, "BUYER@example.org", " buyer@Example.Org", wide, wide.upper()):
-        assert accounts.log_in(email, PASSWORD) is not None
-        with pytest.raises(SettingsError, match="has an account"):
-            accounts.sign_up(email, PASSWORD)
-    assert len(accounts.all()) == 1
-
-
 @pytest.mark.parametrize(
     "email",
     ["", "buyer", "buyer@", "@example.org", "a b@example.org", "x@y", f"{'x' * 65}@example.org"],

@@ -7,12 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.errors import SettingsError
-from pipeline.money import total
 from pipeline.service.accounts import Accounts, DailyUse, Due
 from tests.service.conftest import VirtualClock
 
@@ -54,14 +51,6 @@ def test_a_balance_may_end_at_zero_and_not_below(accounts: Accounts) -> None:
     assert len(accounts.statement.charges()) == 2
 
 
-def test_in_one_batch_each_account_pays_for_itself(accounts: Accounts) -> None:
-    poor, rich = accounts.open(PRICE).account_id, accounts.open().account_id
-    dues = [Due(who, None, "psc", PRICE) for who in (rich, poor, poor, rich)]
-    assert accounts.statement.charge([[each] for each in dues]) == [True, True, False, True]
-    assert accounts.balance(poor) == 0
-    assert accounts.balance(rich) == 5 - 2 * PRICE
-
-
 def test_the_calls_of_a_request_are_charged_together_or_not_at_all(accounts: Accounts) -> None:
     account = accounts.open(3 * PRICE).account_id
     due = Due(account, None, "cpv", PRICE)
@@ -100,38 +89,6 @@ def test_balance_entry_and_use_are_one_or_nothing(
     with pytest.raises(sqlite3.OperationalError):
         accounts.statement.charge([[Due(account, None, "cpv", PRICE)]])
     assert accounts.balance(account) == 5
-
-
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(
-                st.integers(0, 1),
-                st.sampled_from(SYSTEMS),
-                st.integers(1, 2000).map(lambda units: Decimal(units).scaleb(-7)),
-            ),
-            max_size=20,
-        ),
-        max_size=5,
-    )
-)
-def test_balances_entries_and_use_agree_whatever_is_charged(
-    accounts: Accounts, batches: list[list[tuple[int, System, Decimal]]]
-) -> None:
-    pair = [accounts.open(Decimal("0.001")).account_id for _ in range(2)]
-    for batch in batches:
-        accounts.statement.charge(
-            [[Due(pair[who], None, system, usd)] for who, system, usd in batch]
-        )
-    for account in pair:
-        entries = accounts.statement.entries(account, most=1000)
-        assert accounts.balance(account) == total(entry.amount_usd for entry in entries)
-        assert entries[0].balance_usd == accounts.balance(account) >= 0
-        charges = [entry for entry in entries if entry.kind == "charge"]
-        used = accounts.statement.usage(account)
-        assert total(use.usd for use in used) == total(entry.price_usd for entry in charges)
-        assert sum(use.calls for use in used) == len(charges)
 
 
 def test_entries_come_in_pages(accounts: Accounts) -> None:
