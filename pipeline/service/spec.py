@@ -393,7 +393,7 @@ def _call(system: System, terms: Terms) -> dict[str, Any]:
         "requestBody": {"required": True, "content": {JSON: request}},
         "responses": {
             "200": {"description": "The matches and the price.", "content": {JSON: answer}},
-            **{str(one.status): _failed(one) for one in FAILURES if one.of_a_call},
+            **{str(one.status): _describe_failure(one) for one in FAILURES if one.of_a_call},
         },
         "security": [{}, {"ApiKey": []}],
     }
@@ -408,7 +408,7 @@ def _health() -> dict[str, Any]:
         "summary": "Check whether the service takes requests",
         "responses": {
             "200": {"description": "The service takes requests.", "content": content},
-            **{str(one.status): _failed(one) for one in failures},
+            **{str(one.status): _describe_failure(one) for one in failures},
         },
     }
 
@@ -428,7 +428,7 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
     }
 
 
-def _failed(one: Failure) -> dict[str, Any]:
+def _describe_failure(one: Failure) -> dict[str, Any]:
     described: dict[str, Any] = {
         "description": f"{one.when} {one.then}",
         "content": {JSON: {"schema": _reference(_failure_name(one))}},

@@ -95,7 +95,7 @@ class Accounts:
         Raises:
             SettingsError: the address or the password is not valid, or the address has an account.
         """
-        address, kept = _address(email), self._passwords.hashed(password)
+        address, kept = _address(email), self._passwords.hash(password)
         try:
             with self._database.writing() as connection:
                 return _insert(connection, self._clock(), balance, address, kept)
@@ -119,7 +119,7 @@ class Accounts:
         Raises:
             SettingsError: the password is too short or too long.
         """
-        kept = self._passwords.hashed(password)
+        kept = self._passwords.hash(password)
         with self._database.writing() as connection:
             connection.execute(
                 "UPDATE accounts SET password_hash = ? WHERE account_id = ?", (kept, account)
@@ -188,7 +188,7 @@ def _insert(
 
 def _address(email: str) -> str:
     try:
-        return _normalised(email)
+        return _normalise(email)
     except EmailNotValidError as error:
         raise SettingsError(
             "This is not an e-mail address.", "Write it like name@example.org."
@@ -198,12 +198,12 @@ def _address(email: str) -> str:
 def canonical_email(email: str) -> str:
     """Return an address in the form that is stored; other text in lower case."""
     try:
-        return _normalised(email)
+        return _normalise(email)
     except EmailNotValidError:
         return email.strip().lower()
 
 
-def _normalised(email: str) -> str:
+def _normalise(email: str) -> str:
     """Return an address in lower case, without full-width and such letters, and without xn--."""
     if len(email) > LONGEST_EMAIL:  # the library checks each character first
         raise EmailNotValidError

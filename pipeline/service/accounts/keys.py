@@ -33,7 +33,7 @@ class Passwords:
     def _nobodys(self) -> str:
         return self._hasher.hash("the password of an account that there is not")
 
-    def hashed(self, password: str) -> str:
+    def hash(self, password: str) -> str:
         """Return the hash of a password.
 
         Raises:
@@ -68,7 +68,7 @@ def make_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def hashed(secret: str) -> bytes:
+def hash_secret(secret: str) -> bytes:
     """Return the hash of a secret; 256 random bits need no slow hash."""
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
@@ -90,7 +90,8 @@ class Sessions:
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sessions WHERE ends_at <= ?", (now,))
             connection.execute(
-                "INSERT INTO sessions VALUES (?, ?, ?)", (hashed(token), account, now + LIFETIME)
+                "INSERT INTO sessions VALUES (?, ?, ?)",
+                (hash_secret(token), account, now + LIFETIME),
             )
         return token
 
@@ -98,7 +99,7 @@ class Sessions:
         """Return the account of a token; None if there is no such session, or it has ended."""
         found = self._database.read(
             "SELECT account_id FROM sessions WHERE token_hash = ? AND ends_at > ?",
-            hashed(token),
+            hash_secret(token),
             self._clock(),
         )
         return int(found[0][0]) if found else None
@@ -106,7 +107,7 @@ class Sessions:
     def end(self, token: str) -> None:
         """End a session."""
         with self._database.writing() as connection:
-            connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hashed(token),))
+            connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hash_secret(token),))
 
 
 PREFIX = "tp_"
@@ -184,7 +185,7 @@ class Keys:
         """Return the holder of a key; None if it is unknown or revoked."""
         found = self._database.read(
             "SELECT account_id, key_id FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL",
-            hashed(key),
+            hash_secret(key),
         )
         return Holder(*found[0]) if found else None
 
@@ -219,7 +220,7 @@ def insert_key(connection: sqlite3.Connection, account: int, name: str, now: flo
     key = PREFIX + make_secret()
     cursor = connection.execute(
         "INSERT INTO api_keys (key_hash, account_id, name, hint, made_at) VALUES (?, ?, ?, ?, ?)",
-        (hashed(key), account, name, key[:HINT], now),
+        (hash_secret(key), account, name, key[:HINT], now),
     )
     return NewKey(account, int(cursor.lastrowid or 0), key)
 

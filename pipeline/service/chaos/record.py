@@ -91,7 +91,7 @@ class Record:
         rows = self._connection.execute(
             "SELECT * FROM requests WHERE request_id > ? ORDER BY request_id", (after,)
         )
-        return [_served(*row) for row in rows]
+        return [_read_row(*row) for row in rows]
 
     def last(self) -> int:
         """Return the number of the last request; 0 before the first."""
@@ -99,7 +99,7 @@ class Record:
         return number or 0
 
 
-def _served(*row: Any) -> Served:
+def _read_row(*row: Any) -> Served:
     number, arrived_at, system, digest, worked_at, billed, at, fault, status, stated, closed = row
     return Served(
         number,

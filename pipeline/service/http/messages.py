@@ -146,10 +146,10 @@ def description_in(body: bytes) -> str:
         raise ValidationError(f"There is no description. {EXAMPLE}")
     if not isinstance(request["description"], str):
         raise ValidationError("The description is not a string. Send a string.")
-    return checked_description(request["description"])
+    return check_description(request["description"])
 
 
-def checked_description(description: str) -> str:
+def check_description(description: str) -> str:
     """Return a description.
 
     Raises:

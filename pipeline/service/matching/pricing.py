@@ -63,8 +63,8 @@ def _shares(units: int, count: int) -> tuple[Decimal, ...]:
     """Split units as evenly as possible; the first shares are larger by one."""
     if count == 0:
         return ()
-    each, odd = divmod(units, count)
-    return tuple(_usd(each + (place < odd)) for place in range(count))
+    share, odd = divmod(units, count)
+    return tuple(_usd(share + (place < odd)) for place in range(count))
 
 
 def _usd(units: int) -> Decimal:

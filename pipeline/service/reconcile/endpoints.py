@@ -26,7 +26,7 @@ from pipeline.charts import environment
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import RateLimitError, ValidationError
-from pipeline.service.http.messages import JSON, RECONCILE, checked_description, form_of, key_of
+from pipeline.service.http.messages import JSON, RECONCILE, check_description, form_of, key_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
 from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
@@ -390,7 +390,7 @@ async def _reconcile(
 def _can_be_classified(text: str) -> bool:
     """Return whether a text can be asked about: one bad cell must not fail its whole batch."""
     try:
-        checked_description(text)
+        check_description(text)
     except ValidationError:
         return False
     return True

@@ -97,8 +97,8 @@ def _day(day: date, uses: Sequence[DailyUse]) -> Day:
     paid = total(use.usd for use in uses)
     text = "no calls"
     if calls:
-        each = ", ".join(f"{system.upper()} {number:,}" for system, number in calls.items())
-        text = f"{how_many(sum(calls.values()), 'call')} ({each}), {usd(paid)} USD"
+        parts = ", ".join(f"{system.upper()} {number:,}" for system, number in calls.items())
+        text = f"{how_many(sum(calls.values()), 'call')} ({parts}), {usd(paid)} USD"
     return Day(day, calls, f"{day:%-d %B %Y}: {text}", usd(paid, 7))
 
 

@@ -71,10 +71,10 @@ def _values(terms: Terms) -> dict[str, Any]:
         "max_characters": MAX_CHARACTERS,
         "max_body": MAX_BODY,
         "max_matches": MAX_MATCHES,
-        "responses": [(form, _indented(response("cpv", form))) for form in terms.forms],
+        "responses": [(form, _indent(response("cpv", form))) for form in terms.forms],
         "fields": fields,
         "failures": FAILURES,
-        "failure": _indented(failure(FAILURES[0].error, FAILURES[0].when)),
+        "failure": _indent(failure(FAILURES[0].error, FAILURES[0].when)),
         "key_rate": terms.key_rate,
         "demo_rate": terms.demo_rate,
         "starting_balance": STARTING_BALANCE,
@@ -86,6 +86,6 @@ def _values(terms: Terms) -> dict[str, Any]:
     }
 
 
-def _indented(body: bytes) -> str:
+def _indent(body: bytes) -> str:
     """Indent JSON; numbers keep their digits."""
     return msgspec.json.format(body, indent=2).decode()

@@ -105,7 +105,7 @@ class PasswordTries:
     def _turn(self, name: str) -> float:
         """Join the queue of an account; return the seconds until its turn."""
         now = time.monotonic()
-        self._next = {each: at for each, at in self._next.items() if at > now}
+        self._next = {other: at for other, at in self._next.items() if at > now}
         turn = self._next.get(name, now)
         if turn - now > LINE:
             raise TooManyTriesError(turn - now - LINE)

@@ -19,7 +19,7 @@ from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import RefusedError, ValidationError
 from pipeline.service.http.exception_handlers import FAILED
-from pipeline.service.http.messages import MAX_CHARACTERS, checked_description
+from pipeline.service.http.messages import MAX_CHARACTERS, check_description
 from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec import SYSTEM_NAMES
@@ -76,7 +76,7 @@ def show(site: Site, visitor: Visitor) -> Response:
 
 def _preferred(accepted: str) -> str:
     """Return the first language of a browser that has titles; browsers name the best one first."""
-    names = (each.split(";")[0].split("-")[0].strip().lower() for each in accepted.split(","))
+    names = (tag.split(";")[0].split("-")[0].strip().lower() for tag in accepted.split(","))
     return next((name for name in names if name in LANGUAGES), "en")
 
 
@@ -87,7 +87,7 @@ async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
     systems = [system for system in SYSTEMS if form.chosen("system", system)]
     errors = {}
     try:
-        checked_description(description)
+        check_description(description)
     except ValidationError as error:
         errors["description"] = error.message
     language = form.value("language") or "en"
@@ -136,7 +136,7 @@ def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] 
         answered=len(refused) < len(outcomes),
         paid=_paid(outcomes),
         markup=MARKUP_PERCENTAGE,
-        languages=dict(sorted(LANGUAGES.items(), key=lambda each: each[1])),
+        languages=dict(sorted(LANGUAGES.items(), key=lambda language: language[1])),
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
         demo_rate=site.terms.demo_rate,
         max_characters=MAX_CHARACTERS,

@@ -56,19 +56,3 @@ async def test_nothing_that_is_secret_or_typed_is_in_the_log(
     logged = " ".join(str(each.__dict__) for each in caplog.records if "pipeline" in each.name)
     assert len(lines(caplog)) == 8
     assert not [secret for secret in secrets if secret in logged]
-
-
-async def test_a_page_that_fails_says_so_without_telling_why(
-    browser: Browser, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await browser.sign_up()
-
-    def broken(account: int) -> None:
-        raise RuntimeError("an internal secret")
-
-    monkeypatch.setattr(accounts.keys, "of", broken)
-    response = await browser.go("/dashboard")
-    assert response.status_code == 500
-    assert "The service failed" in browser.page.text
-    assert "secret" not in response.text
-    assert response.headers["Cache-Control"] == "no-store"

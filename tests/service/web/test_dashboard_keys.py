@@ -4,9 +4,8 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.service.accounts import Accounts
-from pipeline.service.accounts.keys import MOST_KEYS
 from tests.service.conftest import Caller, VirtualClock
-from tests.service.web.browsing import PASSWORD, Browser
+from tests.service.web.browsing import Browser
 
 pytestmark = pytest.mark.anyio
 
@@ -122,28 +121,3 @@ async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
     )
     assert browser.form("/keys")["name"] == ["n" * 101]
     assert accounts.keys.of(1) == []
-
-
-async def test_there_is_an_end_to_keys(browser: Browser, accounts: Accounts) -> None:
-    await browser.sign_up()
-    for number in range(MOST_KEYS):
-        accounts.keys.make(1, f"{number}")
-    response = await browser.send("/keys", name="one more")
-    assert response.status_code == 422
-    assert browser.field_error("name").startswith(f"The account already has {MOST_KEYS} keys.")
-
-
-async def test_a_key_without_a_name_is_called_so(browser: Browser, accounts: Accounts) -> None:
-    await browser.sign_up()
-    await browser.make_key("")
-    assert [key.name for key in accounts.keys.of(1)] == ["unnamed"]
-
-
-async def test_keys_stay_when_the_password_changes(
-    browser: Browser, app: Starlette, accounts: Accounts
-) -> None:
-    await browser.sign_up()
-    key = await browser.make_key()
-    await browser.go("/account")
-    await browser.send("/account", current=PASSWORD, new="another long password")
-    assert (await Caller(app, key).match()).status_code == 200

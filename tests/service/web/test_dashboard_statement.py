@@ -107,13 +107,3 @@ async def test_the_csv_is_the_whole_statement_to_the_last_digit(
     assert [row["kind"] for row in (rows[0], rows[1], rows[-1])] == ["opening", "charge", "top-up"]
     assert (rows[-2]["system"], rows[-2]["key"]) == ("cpv", "1")
     assert rows[-1]["note"] == 'a "note", with; all'
-
-
-@pytest.mark.parametrize("note", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://evil")'])
-async def test_no_cell_of_the_csv_is_a_formula(
-    browser: Browser, accounts: Accounts, note: str
-) -> None:
-    await browser.sign_up()
-    accounts.statement.top_up(1, Decimal(1), note)
-    response = await browser.go("/statement.csv")
-    assert list(csv.reader(StringIO(response.text)))[-1][-1] == f"'{note}"
