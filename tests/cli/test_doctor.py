@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import health
+from pipeline.cli.commands import doctor as checks
 from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.commands.run import run
 from pipeline.errors import PipelineError, SettingsError
@@ -99,12 +99,12 @@ def test_without_a_service_all_is_checked_and_nothing_is_asked(
 def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = Ledger(path, "https://service.example")
-    assert health.check_ledger(path, None).found.endswith("open jobs: 0")
+    assert checks.check_ledger(path, None).found.endswith("open jobs: 0")
     ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
     ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
     ledger.close()
     said = "open jobs: 2, 1 of them of a table in memory; to list them: tender-pipeline ledger jobs"
-    assert f"{said} --ledger {path}" in health.check_ledger(path, None).found
+    assert f"{said} --ledger {path}" in checks.check_ledger(path, None).found
 
 
 def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:
@@ -210,13 +210,13 @@ def test_nobody_is_told_to_change_the_permissions_of_a_folder_of_somebody_else(
     home = tmp_path / "nobody"
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
-    found = {each.what: each.remedy for each in health.check_installation(buys=False)}
+    found = {each.what: each.remedy for each in checks.check_installation(buys=False)}
     assert found["data folder"] == f"chmod u+rwx {tmp_path}"
     monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
-    found = {each.what: each.remedy for each in health.check_installation(buys=False)}
+    found = {each.what: each.remedy for each in checks.check_installation(buys=False)}
     made = f"Make {home / 'tender-pipeline'} for this user"
     assert found["data folder"] == f"{made}, or set HOME to a folder of this user."
-    ledger = health.check_ledger(home / "ledger.db", 16)
+    ledger = checks.check_ledger(home / "ledger.db", 16)
     assert ledger.remedy == f"Make {home} for this user, or name another folder."
 
 
@@ -230,8 +230,8 @@ def test_the_folder_of_a_ledger_must_be_writable_to_buy(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     path = tmp_path / "new" / "ledger.db"
-    assert health.check_ledger(path, None).verdict == "ok"
-    found = health.check_ledger(path, 16)
+    assert checks.check_ledger(path, None).verdict == "ok"
+    found = checks.check_ledger(path, 16)
     assert (found.verdict, found.found) == ("error", f"{tmp_path} is not writable")
 
 
@@ -246,7 +246,7 @@ def test_options_that_no_run_accepts_are_an_error(service: Service) -> None:
 
 
 def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "LEAST_ROOM", 2**80)
+    monkeypatch.setattr(checks, "LEAST_ROOM", 2**80)
     code, found = checked()
     assert code == 0
     assert found["data folder"]["verdict"] == "warning"
@@ -266,7 +266,7 @@ def test_people_read_what_to_do_below_what_is_wrong(service: Service) -> None:
 
 def test_a_warning_about_the_options_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", "tp_0123456789")
-    monkeypatch.setattr("pipeline.cli.health.check_service", lambda _: ())
+    monkeypatch.setattr("pipeline.cli.commands.doctor._check_service", lambda _: ())
     options = ["--systems", "naics", "--base-url", "http://example.invalid", "--json"]
     done = CliRunner().invoke(doctor, options, standalone_mode=False)
     assert done.stderr.count("unencrypted") == 1

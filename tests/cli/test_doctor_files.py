@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli import health
+from pipeline.cli.commands import doctor as checks
 from pipeline.cli.run_options import RunOptions
 
 
@@ -15,7 +15,7 @@ def files_of(**options: Any) -> dict[str, tuple[str, str]]:
     """Return the checks of a run's files: what was found, by name."""
     usual = dict.fromkeys(RunOptions.__dataclass_fields__)
     given = {"input_paths": (Path("-"),), "decisions": (), "overwrite": False}
-    found = health.check_files(RunOptions(**{**usual, **given, **options}))
+    found = checks.check_files(RunOptions(**{**usual, **given, **options}))
     return {each.what: (each.verdict, each.found) for each in found}
 
 
@@ -44,7 +44,7 @@ def test_the_files_of_a_run_are_checked(tmp_path: Path) -> None:
 def test_little_room_where_the_output_and_the_report_go_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "LEAST_ROOM", 2**80)
+    monkeypatch.setattr(checks, "LEAST_ROOM", 2**80)
     found = files_of(output=tmp_path / "new" / "out.csv", report=tmp_path / "new.html")
     assert [verdict for verdict, _ in found.values()] == ["warning"] * 2
     assert all("GB free" in text for _, text in found.values())

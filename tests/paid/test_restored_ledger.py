@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline.cli import health
+from pipeline.cli.commands import doctor as checks
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.paid.ledger.snapshot import Snapshot
@@ -129,9 +129,9 @@ def test_what_a_killed_run_bought_is_missed(tmp_path: Path, service: Service, ba
 def test_verify_and_doctor_say_so_too(tmp_path: Path, service: Service, backup: Path) -> None:
     with serving(service.app()) as address:
         ledger = bought(tmp_path, address, service, backup)
-    assert health.check_ledger(ledger, 1).verdict == "ok"
+    assert checks.check_ledger(ledger, 1).verdict == "ok"
     restore_file(backup, ledger)
-    finding = health.check_ledger(ledger, 1)
+    finding = checks.check_ledger(ledger, 1)
     assert (finding.verdict, "older copy" in finding.found) == ("error", True)
     assert "rm " in finding.remedy
     with Snapshot(ledger) as snapshot:

@@ -2,30 +2,397 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from pipeline.answers import System
+from pipeline.classification.columns import check_free
+from pipeline.classification.corrections import decisions_in
+from pipeline.classification.file_sink import FileSink
+from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.output.console import say
+from pipeline.cli.output.ledger import is_in_memory
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, unknown_variables
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import LedgerError, PipelineError, SettingsError
+from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
+from pipeline.files.paths import AnyPath, is_seen
+from pipeline.quoting import command, how_many, listed, readable
+from pipeline.report import page_file
 from pipeline.settings import parse_systems
+from pipeline.tables import output_format_of
+from pipeline.tables.texts import own_name
+from pipeline.versions import VERSIONS
 
-if TYPE_CHECKING:  # imported if the command runs
-    from pipeline.cli.health import Finding
-    from pipeline.files.paths import AnyPath
+if TYPE_CHECKING:  # imported only if they are needed
+    import httpx
 
-__all__ = ["doctor"]
+    from pipeline.classification.request import Job, Request
+    from pipeline.paid.client.transport import Exchange
+    from pipeline.paid.ledger.totals import OpenJob
+    from pipeline.paid.service import PaidService
+
+__all__ = ["Finding", "check_files", "check_installation", "check_ledger", "doctor"]
+
+
+Verdict = Literal["ok", "warning", "error"]
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "error": "ERROR  "}
+
+LEAST_ROOM = 200 * 2**20
+"""Bytes: enough for the answers of some ten thousand calls, or for a table of a million rows."""
+
+CLOCK_OFF_S = 30.0
+"""How far the clock may be from the service's before the plan's times are misleading."""
+
+SENTENCE = "Road resurfacing works"
+
+FIRST_ROWS = 1_000
+"""Rows of a table that are read."""
+
+EXAMPLES, EXAMPLE = 3, 60
+"""How many texts of a table are shown, and how many characters of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check, and what to do about it; "" if nothing."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+
+def check_installation(buys: bool) -> Iterator[Finding]:
+    """Check the installation and the folders of this user.
+
+    A run cannot buy without locks; without the other folders it only keeps less.
+    """
+    versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
+    python = f"Python {platform.python_version()} on {sys.platform}"
+    yield Finding("installation", "ok", f"{versions}, {python}")
+    folders = {
+        "data folder": data_folder,
+        "state folder": state_folder,
+        "lock folder": machine_folder,
+        "cache folder": cache_folder,
+    }
+    for name, find in folders.items():
+        needed = buys and find is machine_folder
+        yield _checked(name, _folder_of_user, name, find, needed)
+
+
+def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
+    """Check the models of the package and the user's, and ask the engine for a code."""
+    yield _checked("models", _models, systems, models)
+    for system in systems:
+        yield _checked(f"engine {system}", _engine, system)
+
+
+def check_ledger(path: Path, workers: int | None) -> Finding:
+    """Check a ledger, if there is one, and that a purchase with so many workers can write to it.
+
+    Without workers, nothing is bought.
+    """
+    return _checked("ledger", _ledger, path, workers)
+
+
+def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Finding]:
+    """Check the decisions, and where each file goes that the options name."""
+    if options.decisions:
+        yield _checked("decisions", _decisions, options.decisions)
+    output = options.output if with_output and not options.to_standard_output else None
+    if isinstance(output, Path):
+        yield _checked("output", _output, output, options)
+    if (report := options.report) is not None:
+        yield _checked("report", _report, report, options.overwrite)
+    if (metrics := options.metrics_file) is not None:
+        yield _checked("metrics", _metrics, metrics, options.overwrite)
+
+
+def _check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
+    """Read the first rows of each input as a run does, and check where its output goes."""
+    from pipeline.cli.many import jobs
+
+    try:
+        tables = [*jobs(options, request)]
+    except PipelineError as error:
+        yield _failed("table", error)
+        return
+    for opened in tables:
+        try:
+            with opened as job:
+                yield from _table(job)
+        except PipelineError as error:
+            yield _failed("table", error)
+
+
+def _table(job: Job) -> Iterator[Finding]:
+    source, settings = job.source, job.request.settings
+    check_free(source.reader.schema.names, settings)
+    limit = FIRST_ROWS if settings.limit_rows is None else min(FIRST_ROWS, settings.limit_rows)
+    texts = [text for batch in source.batches(limit) for text in batch.texts]
+    with_text = [text for text in texts if text]
+    first = "the first " if len(texts) == limit else ""
+    columns = [own_name(source.reader.schema.names, name) or name for name in settings.text_columns]
+    found = [
+        f"{source.path or 'standard input'}: the text is in {listed(columns)}",
+        f"{len(with_text):,} of {first}{how_many(len(texts), 'row')} have one",
+        *(f"- {readable(text, EXAMPLE)}" for text in islice(dict.fromkeys(with_text), EXAMPLES)),
+    ]
+    worded = sum(have_words(with_text))
+    warning = few_words(settings.text_columns, len(texts), worded, source.sample)
+    yield Finding("table", "warning" if warning else "ok", "\n".join(found), warning or "")
+    job.sink.check()
+    if isinstance(job.sink.path, Path):
+        yield _with_room("output", job.sink.path)
+
+
+def _checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
+    """Return what a check found, or the error that it raised, as a finding."""
+    try:
+        return check(*arguments)
+    except PipelineError as error:
+        return _failed(what, error)
+    except OSError as error:
+        return Finding(what, "error", str(error))
+
+
+def _failed(what: str, error: PipelineError) -> Finding:
+    return Finding(what, "error", error.message, error.hint)
+
+
+def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Finding:
+    return _folder(name, find(), needed, "set HOME to a folder of this user")
+
+
+def _folder(
+    name: str, folder: Path, needed: bool = True, instead: str = "name another folder"
+) -> Finding:
+    existing = next(place for place in (folder, *folder.parents) if is_seen(place))
+    if not os.access(existing, os.W_OK | os.X_OK):
+        verdict: Verdict = "error" if needed else "warning"
+        own = existing.stat().st_uid == os.geteuid()  # nobody else may change its permissions
+        remedy = f"chmod u+rwx {existing}" if own else f"Make {folder} for this user, or {instead}."
+        return Finding(name, verdict, f"{existing} is not writable", remedy)
+    room = shutil.disk_usage(existing).free
+    found = f"{folder}, {room / 2**30:.1f} GB free"
+    if room < LEAST_ROOM:
+        return Finding(name, "warning", found, "Free some space before a large run.")
+    return Finding(name, "ok", found)
+
+
+def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
+    from pipeline.engine.model import check_arrays, opened, shipped_model
+
+    check_arrays(shipped_model())
+    own = opened(models, systems)
+    found = ["the model of the package is undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
+    return Finding("models", "ok", "; ".join(found))
+
+
+def _engine(system: System) -> Finding:
+    from pipeline.codes import load
+    from pipeline.engine import ranker
+
+    (matches,) = ranker(system).rank([SENTENCE], 1)
+    best = f"{matches[0].code} {matches[0].title}" if matches else "no match"
+    found = f"{len(load(system)):,} codes; {SENTENCE!r} gets {best}"
+    return Finding(f"engine {system}", "ok", found)
+
+
+def _ledger(path: Path, workers: int | None) -> Finding:
+    from pipeline.paid.ledger.database import check_writable
+
+    found = _ledger_file(path)
+    if workers is None or found.verdict != "ok":
+        return found
+    check_writable(path)
+    if path.exists() and not os.access(path, os.W_OK):
+        return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
+    folder = _folder("ledger", path.parent)
+    if folder.verdict != "error" and path.parent.is_dir():
+        from pipeline.paid.ledger.room import spare_file
+
+        place = path.with_name(f"{path.name}.answers-{os.getpid()}")
+        with spare_file(path, place, workers):  # as a run does before it sends anything
+            pass
+    return found if folder.verdict == "ok" else folder
+
+
+def _ledger_file(path: Path) -> Finding:
+    from pipeline.paid.ledger.checks import usable
+    from pipeline.paid.ledger.database import check_not_gone
+    from pipeline.paid.ledger.mark import HighWaterMark
+    from pipeline.paid.ledger.totals import open_jobs
+
+    if not path.exists():
+        check_not_gone(path)
+        return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
+    with usable(path) as snapshot:
+        jobs, size = open_jobs(snapshot), snapshot.size
+        (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
+        missing = HighWaterMark(snapshot).missing()
+    if missing:
+        return Finding("ledger", "error", str(missing), missing.remedy())
+    if latest and latest > time.time() + CLOCK_OFF_S:
+        when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
+        found = f"its latest attempt was sent in the future, at {when}"
+        return Finding("ledger", "warning", found, "Check this machine's clock.")
+    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_counted(jobs, path)}")
+
+
+def _counted(jobs: Sequence[OpenJob], ledger: Path) -> str:
+    in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
+    apart = f", {in_memory} of them of a table in memory" if in_memory else ""
+    listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
+    return f"open jobs: {len(jobs)}{apart}{listed}"
+
+
+def _decisions(files: Sequence[str]) -> Finding:
+    said: list[str] = []
+    decisions_in(files, said.append)
+    return Finding("decisions", "warning" if said else "ok", ", ".join(files), "\n".join(said))
+
+
+def _output(output: Path, options: RunOptions) -> Finding:
+    if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
+        return _folder("output", output)
+    found = output_format_of(output, options.output_format)
+    FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
+    return _with_room("output", output)
+
+
+def _report(report: Path, overwrite: bool) -> Finding:
+    page_file(report).check(overwrite)
+    return _with_room("report", report)
+
+
+def _metrics(file: Path, overwrite: bool) -> Finding:
+    from pipeline.cli.output.metrics import MetricsFile
+
+    MetricsFile.at(file, overwrite)
+    return _with_room("metrics", file)
+
+
+def _with_room(what: str, file: Path) -> Finding:
+    """Return that a file can be written, or that the disk has little room for it."""
+    folder = _folder(what, file.absolute().parent)
+    return Finding(what, "ok", f"{file} can be written") if folder.verdict == "ok" else folder
+
+
+KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
+
+PATIENCE_S = 10.0
+
+MOST_READ = 1 << 20
+"""Bytes of a response."""
+
+ABOUT_STATUS = {
+    404: "; only the first call shows whether the address is right",
+    405: ", as expected: GET buys nothing",
+}
+
+
+def _check_service(service: PaidService) -> Iterator[Finding]:
+    """Check the key, the locks and the connection; one request is sent, which buys nothing."""
+    from pipeline.paid.client.urls import in_the_clear
+
+    if service.is_demo:
+        yield Finding("key", "warning", "no API key: demo requests only, 10 an hour", KEY_HINT)
+    elif not service.api_key:
+        yield Finding("key", "ok", "no API key; servers of your own seldom need one")
+    elif in_the_clear(service.base_url):
+        yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
+    else:
+        found = "has a valid form; only the first call shows whether it is right"
+        yield Finding("key", "ok", found)
+    yield _checked("locks", _locks, service)
+    yield from _connection(service)
+
+
+def _locks(service: PaidService) -> Finding:
+    from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
+
+    try:
+        with buyer_lock(service.base_url, service.key_fingerprint, wait=False):
+            if service.ledger.exists():
+                with ledger_lock(service.ledger, service.base_url, wait=False):
+                    pass
+    except LedgerError as error:
+        return Finding("locks", "warning", error.message, error.hint)
+    return Finding("locks", "ok", "no other run buys with this key or ledger")
+
+
+def _connection(service: PaidService) -> Iterator[Finding]:
+    import httpx
+
+    from pipeline.paid.client.client import cause
+    from pipeline.paid.client.urls import match_url
+
+    chat = service.chat is not None
+    url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
+    try:
+        answer, seconds = asyncio.run(_ask(httpx.URL(url)))
+    except (httpx.HTTPError, TimeoutError, OSError) as error:
+        hint = "Check --base-url, the network, the proxy and the service's certificate."
+        found = f"{service.base_url} does not answer ({cause(error)[0]})"
+        yield Finding("service", "error", found, hint)
+        return
+    status = answer.status or 0
+    about = f"HTTP {status}{ABOUT_STATUS.get(status, '')}"
+    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
+    if status in (301, 302, 307, 308):
+        hint = "Use the address that it redirects to as --base-url."
+        yield Finding("service", "error", f"{found} and redirects", hint)
+    else:
+        yield Finding("service", "ok", found)
+    yield from _clock(answer)
+
+
+async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
+    """Send a GET request without the key: the service sells answers to POST requests only."""
+    from pipeline.paid.client.proxy import transport_to
+    from pipeline.paid.client.transport import Exchange
+
+    exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
+    started = time.perf_counter()
+    async with aclosing(transport_to(url)) as transport, asyncio.timeout(PATIENCE_S):
+        await transport.send(exchange, MOST_READ)
+    return exchange, time.perf_counter() - started
+
+
+def _clock(answer: Exchange) -> Iterator[Finding]:
+    dates = [value for name, value in answer.fields if name.lower() == b"date"]
+    try:
+        service_time = parsedate_to_datetime(dates[0].decode("latin-1")).timestamp()
+    except (IndexError, ValueError):
+        return
+    off = time.time() - service_time
+    found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
+    if abs(off) > CLOCK_OFF_S:
+        yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")
+    else:
+        yield Finding("clock", "ok", "agrees with the service's")
 
 
 def _doctor(input_paths: tuple[AnyPath, ...], **values: Any) -> int:
@@ -57,40 +424,31 @@ def _findings(options: RunOptions, with_tables: bool) -> Iterator[Finding]:
 
 
 def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Finding]:
-    from pipeline.cli.health import (
-        Finding,
-        check_engine,
-        check_files,
-        check_installation,
-        check_ledger,
-    )
-
     workers = options.workers if options.base_url else None
     yield from check_installation(buys=workers is not None)
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
-    yield from check_engine(parse_systems(options.systems), options.models)
+    yield from _check_engine(parse_systems(options.systems), options.models)
     yield check_ledger(options.ledger or ledger_place(None), workers)
     yield from check_files(options, with_output=not with_tables)
 
 
 def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Finding]:
     """Check the options together and the tables, if each is sound by itself, and the service."""
-    from pipeline.cli.health import Finding, check_service, check_tables
     from pipeline.cli.job import asked
 
     try:
         check_files_apart(options)
         request, service = asked(options) if sound else (None, options.service())
     except PipelineError as error:
-        yield Finding("settings", "error", error.message, error.hint)
+        yield _failed("settings", error)
         return
     if request:
         yield Finding("settings", "ok", "can be used together")
         if with_tables:
-            yield from check_tables(options, request)
+            yield from _check_tables(options, request)
     if service:
-        yield from check_service(service)
+        yield from _check_service(service)
 
 
 doctor = OptionGroups(
