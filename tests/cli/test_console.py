@@ -117,3 +117,17 @@ def test_each_line_of_a_json_log_is_an_object_with_time_level_event_and_fields(
     assert progress == {"level": "info", "event": "progress", **figures}
     assert failed.pop("traceback").endswith("ValueError: odd")
     assert failed == {"level": "error", "event": "log", "message": "failed"}
+
+
+def test_a_line_does_not_share_the_line_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    log_to_stderr()
+    with progress_display()(3) as advance:
+        advance(1)
+        logging.getLogger("pipeline.test").warning("the service is down")
+        advance(2)
+    (line,) = (each for each in stream.getvalue().split("\n") if "service is down" in each)
+    assert line.split("\r")[-1] == "the service is down"
+    assert line.split("\r")[-2].strip() == ""  # the bar was cleared

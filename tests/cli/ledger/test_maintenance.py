@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli.output.ledger import iso, utc
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.forking import ran
@@ -102,3 +103,18 @@ def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
         assert b"Prune them? [y/N]" in os.read(control, 1000)
         os.close(control)
         os.close(terminal)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "for_people", "in_json"),
+    [
+        (None, "", None),
+        (1769825700.25, "2026-01-31 02:15:00", "2026-01-31T02:15:00.250000+00:00"),
+        (1e300, "no time", "no time"),
+        (float("nan"), "no time", "no time"),
+    ],
+)
+def test_times_are_in_utc_and_damaged_ones_are_called_so(
+    seconds: float | None, for_people: str, in_json: str | None
+) -> None:
+    assert (utc(seconds), iso(seconds)) == (for_people, in_json)
