@@ -82,26 +82,26 @@ def _failed(error: BaseException) -> int:
     import click
 
     from pipeline.cli.output.console import (
-        complain,
-        complain_of_usage,
-        complain_of_words,
         exit_code_of,
-        foreign,
+        print_end,
+        print_error,
+        print_usage_error,
+        unexpected_error,
     )
     from pipeline.errors import PipelineError
 
     code = exit_code_of(error)
     match error:
         case PipelineError():
-            complain(error)
+            print_error(error)
         case click.ClickException():
-            complain_of_usage(error)
+            print_usage_error(error)
         case click.Abort() | KeyboardInterrupt():
-            complain_of_words(ended(INTERRUPTED), code)
+            print_end(ended(INTERRUPTED), code)
         case SystemExit():
-            complain_of_words(ended(code, error), code)
+            print_end(ended(code, error), code)
         case _:
-            complain(foreign(error))
+            print_error(unexpected_error(error))
     return code
 
 
@@ -113,11 +113,11 @@ def _check_platform() -> None:
     try:
         check_platform()
     except PipelineError as error:
-        _complain(f"Error: {error.message}\n{error.hint}")
+        _print_plainly(f"Error: {error.message}\n{error.hint}")
         sys.exit(error.exit_code)
 
 
-def _complain(text: str) -> None:
+def _print_plainly(text: str) -> None:
     """Print to standard error; if that fails, the exit code remains."""
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")

@@ -83,7 +83,7 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.console import foreign, with_origin
+    from pipeline.cli.output.console import unexpected_error, with_origin
 
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):
@@ -99,7 +99,7 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
         case KeyboardInterrupt() | click.Abort():
             return {"error": ended(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
         case Exception() if not isinstance(error, click.exceptions.Exit):
-            return _figures(foreign(error))
+            return _figures(unexpected_error(error))
         case _:
             return None
 

@@ -26,7 +26,7 @@ from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import columns, complain, progress_display, say, warn, wrapped
+from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrapped
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
@@ -54,10 +54,10 @@ if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine
 
 __all__ = [
     "StandardOutput",
-    "asked",
     "from_standard_input",
-    "opened_job",
+    "open_job",
     "plan_job",
+    "request_of",
     "run_announced",
     "run_job",
     "who_answers",
@@ -156,7 +156,7 @@ class _Draft:
             log.warning("Standard output was closed before the whole table was sent.")
 
 
-def asked(options: RunOptions) -> tuple[Request, PaidService | None]:
+def request_of(options: RunOptions) -> tuple[Request, PaidService | None]:
     """Return what the options ask of each job, and the service that they name, once checked.
 
     Raises:
@@ -196,7 +196,7 @@ def run_job(
     options: RunOptions, request: Request, service: PaidService | None, finished: Finished
 ) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
-    with opened_job(options, request) as job:
+    with open_job(options, request) as job:
         page = _page(job, options.report)
         width = None if options.as_json or options.to_standard_output else columns(sys.stdout)
         examples = Examples(request.settings.systems) if width else None
@@ -217,13 +217,13 @@ def run_job(
             beside_the_table=options.to_standard_output,
         )
         if lost:
-            complain(lost)
+            print_error(lost)
         return exit_code(summary, request.settings) or (lost.exit_code if lost else COMPLETE)
 
 
 def plan_job(options: RunOptions, request: Request, service: PaidService | None) -> int:
     """Print what the job would do and cost."""
-    with opened_job(options, request) as job:
+    with open_job(options, request) as job:
         found = job.plan(warn)
         words = wrapped(f"{found.rows_line}\n{_offer(service, found)}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
@@ -291,7 +291,7 @@ def _reported(page: RunReport | None, summary: Summary, place: Path | None) -> O
 
 
 @contextmanager
-def opened_job(options: RunOptions, request: Request) -> Iterator[Job]:
+def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
     """Open the first table that the options name, and its sink."""
     given = options.input_paths[0]
     is_stream = str(given) == "-"

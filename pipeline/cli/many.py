@@ -17,12 +17,12 @@ from pipeline.classification.inputs import InputFile, are_several, files_and_fol
 from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import Summary, combined
-from pipeline.cli.job import asked, opened_job, plan_job, run_announced, run_job, who_answers
+from pipeline.cli.job import open_job, plan_job, request_of, run_announced, run_job, who_answers
 from pipeline.cli.output.console import (
-    complain,
     log_to_stderr,
-    naming,
+    name_table,
     on_terminal,
+    print_error,
     say,
     wrapped,
 )
@@ -48,7 +48,7 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
 
     What was done is passed on, unless a single file failed.
     """
-    request, service = asked(options)
+    request, service = request_of(options)
     if not are_several(options.input_paths, request.storage):
         return run_job(options, request, service, finished)
     _check_consent(options, service)
@@ -60,7 +60,7 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     try:
         for outcome in outcomes(files, request, run, begin):
             if outcome.error:
-                complain(naming(outcome.file.path, outcome.error))
+                print_error(name_table(outcome.file.path, outcome.error))
             found.append(outcome)  # keeps those before an interrupt
     except (KeyboardInterrupt, SystemExit) as stop:
         finished(None)
@@ -86,13 +86,13 @@ def _stopped(stop: BaseException, found: Sequence[FileOutcome], files: int) -> B
 
 def plan_all(options: RunOptions) -> int:
     """Print what the job would do and cost, or one for each file if there are several."""
-    request, service = asked(options)
+    request, service = request_of(options)
     if not are_several(options.input_paths, request.storage):
         return plan_job(options, request, service)
     _, files = _found(options, request.storage)
     found, failures = plans(files, request)
     for path, error in failures.items():
-        complain(naming(path, error))
+        print_error(name_table(path, error))
     by_name = {str(path): plan for path, plan in found.items()}
     _print_plans(by_name, {str(p): e for p, e in failures.items()}, options.as_json, service)
     return PipelineError.exit_code if failures else COMPLETE
@@ -145,7 +145,7 @@ def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManag
         PipelineError: there is no input, or the options do not go with several.
     """
     if not are_several(options.input_paths, request.storage):
-        yield opened_job(options, request)
+        yield open_job(options, request)
         return
     for file in _found(options, request.storage)[1]:
         yield request.open(file.path, file.output)

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from pipeline.cli.app import COMMANDS, MODULES
-from pipeline.cli.output.console import complain
+from pipeline.cli.output.console import print_error
 from pipeline.errors import SettingsError
 from pipeline.purchases import Parked
 from tests.cli.conftest import Command
@@ -31,7 +31,7 @@ def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("NO_COLOR", "1")
-    complain(LONG)
+    print_error(LONG)
     lines = stream.getvalue().splitlines()
     assert widest - 15 < max(map(len, lines)) <= widest
     assert lines[0].startswith("Error: The table has many words")
@@ -39,7 +39,7 @@ def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
 
 
 def test_a_file_gets_whole_lines_and_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
-    complain(LONG)
+    print_error(LONG)
     assert capsys.readouterr().err == f"Error: {LONG.message}\n{LONG.hint}\n"
 
 
@@ -57,7 +57,7 @@ def test_colours_are_for_terminals_whose_users_want_them(
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv(variable, value)
-    complain(Parked(5, "No money.", "Top it up."))
+    print_error(Parked(5, "No money.", "Top it up."))
     assert stream.getvalue() == f"{start}\nTop it up.\n"
 
 

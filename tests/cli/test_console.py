@@ -8,7 +8,14 @@ import sys
 
 import pytest
 
-from pipeline.cli.output.console import complain, log_to_stderr, notice, progress_display, say, warn
+from pipeline.cli.output.console import (
+    log_to_stderr,
+    notice,
+    print_error,
+    progress_display,
+    say,
+    warn,
+)
 from pipeline.errors import OutputError
 from pipeline.progress import bar, log_lines, silent
 from pipeline.purchases import Parked
@@ -42,8 +49,8 @@ def test_warnings_notices_and_errors_have_times_in_a_file_too(
     log_to_stderr()
     warn("odd")
     notice("50 calls to buy")
-    complain(OutputError("The disk is full.", "Free some space."))
-    complain(Parked(5, "Stopped after 5 s (--max-duration).", "Run it again."))
+    print_error(OutputError("The disk is full.", "Free some space."))
+    print_error(Parked(5, "Stopped after 5 s (--max-duration).", "Run it again."))
     lines = [line.partition("Z ")[2] or line for line in stream.getvalue().splitlines()]
     assert lines == [
         "WARNING odd",
@@ -65,7 +72,7 @@ def test_no_name_of_a_file_does_anything_to_a_terminal(
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     log_to_stderr()
     notice(name)
-    complain(OutputError(name, name))
+    print_error(OutputError(name, name))
     logging.getLogger("pipeline.test").info(name)
     say(f"{name}\n\tkept")
     shown = r"a\x1b]0;b\x07\x9b2J\x0d.csv"

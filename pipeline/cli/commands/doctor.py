@@ -435,11 +435,11 @@ def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Findi
 
 def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Finding]:
     """Check the options together and the tables, if each is sound by itself, and the service."""
-    from pipeline.cli.job import asked
+    from pipeline.cli.job import request_of
 
     try:
         check_files_apart(options)
-        request, service = asked(options) if sound else (None, options.service())
+        request, service = request_of(options) if sound else (None, options.service())
     except PipelineError as error:
         yield _failed("settings", error)
         return

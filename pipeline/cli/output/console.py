@@ -27,17 +27,17 @@ from pipeline.wording import Words, option_name
 __all__ = [
     "Output",
     "columns",
-    "complain",
-    "complain_of_usage",
-    "complain_of_words",
     "exit_code_of",
-    "foreign",
     "log_to_stderr",
-    "naming",
+    "name_table",
     "notice",
     "on_terminal",
+    "print_end",
+    "print_error",
+    "print_usage_error",
     "progress_display",
     "say",
+    "unexpected_error",
     "warn",
     "with_origin",
     "wrapped",
@@ -199,7 +199,7 @@ UNEXPECTED = 1
 """The exit code for an error that nobody foresaw."""
 
 
-def complain(error: PipelineError | Parked) -> None:
+def print_error(error: PipelineError | Parked) -> None:
     """Print an error of the package, or why a run stopped."""
     head, event = ERROR, "error"
     if isinstance(error, Parked):
@@ -208,14 +208,14 @@ def complain(error: PipelineError | Parked) -> None:
     _print(head, error.message, error.hint, event=event, exit_code=error.exit_code)
 
 
-def naming(table: AnyPath, error: PipelineError) -> PipelineError:
+def name_table(table: AnyPath, error: PipelineError) -> PipelineError:
     """Let an error name the table that it is about; most messages begin with it."""
     if not error.message.startswith(str(table)):
         error.message = f"{table}: {error.message}"
     return error
 
 
-def complain_of_usage(error: click.ClickException) -> None:
+def print_usage_error(error: click.ClickException) -> None:
     """Print an error about the command line, with its usage if that helps."""
     error = with_origin(error)
     if Output.now().form == "json":
@@ -236,7 +236,7 @@ def with_origin(error: click.ClickException) -> click.ClickException:
     return error
 
 
-def complain_of_words(text: str, exit_code: int) -> None:
+def print_end(text: str, exit_code: int) -> None:
     """Print why the process ended."""
     _print("", text, event="ended", exit_code=exit_code)
 
@@ -256,7 +256,7 @@ def exit_code_of(error: BaseException) -> int:
             return UNEXPECTED
 
 
-def foreign(error: BaseException) -> PipelineError:
+def unexpected_error(error: BaseException) -> PipelineError:
     """Return what to print for an error that is not one of the package."""
     match error:
         case PermissionError(filename=str(path)):  # this user may not look at it

@@ -11,7 +11,7 @@ import click
 
 from pipeline.answers import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import Output, columns, complain, naming, say, wrapped
+from pipeline.cli.output.console import Output, columns, name_table, print_error, say, wrapped
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS
@@ -63,7 +63,7 @@ def print_summary(
         log.info(state, extra={FIELDS: {"event": state, "summary": summary.to_dict()}})
     if quiet and not as_json:
         if summary and summary.parked:
-            complain(summary.parked)
+            print_error(summary.parked)
     elif beside_the_table:
         click.echo(visible(text), err=True)
     else:
@@ -129,6 +129,6 @@ def exit_code(summary: Summary, settings: Settings, table: AnyPath | None = None
         return summary.parked.exit_code
     too_few = summary.too_few_matches(settings.fail_if_no_match)
     if too_few is not None:
-        complain(too_few if table is None else naming(table, too_few))
+        print_error(too_few if table is None else name_table(table, too_few))
         return too_few.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
