@@ -279,12 +279,15 @@ def test_the_first_rows_of_a_table_are_read_as_run_would(service: Service) -> No
     assert (code, found["table"]["verdict"]) == (0, "ok")
     assert found["table"]["found"].split("\n") == [
         "t.csv: the text is in ' description'",
-        "3 of 4 rows have one",
+        "rows with text: 3 of 4",
         "- Road works",
         "- Chairs",
     ]
     assert found["output"]["found"] == "outputs/t.classified.csv can be written"
-    assert "2 of the first 3 rows" in checked("t.csv", "--limit-rows", 3)[1]["table"]["found"]
+    assert (
+        "rows with text: 2 of the first 3"
+        in checked("t.csv", "--limit-rows", 3)[1]["table"]["found"]
+    )
     assert not Path("outputs").exists()
 
 

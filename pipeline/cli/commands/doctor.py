@@ -35,7 +35,7 @@ from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.files.paths import AnyPath, is_seen
-from pipeline.quoting import command, how_many, listed, readable
+from pipeline.quoting import command, listed, readable
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
 from pipeline.tables import output_format_of
@@ -156,7 +156,7 @@ def _table(job: Job) -> Iterator[Finding]:
     columns = [own_name(source.reader.schema.names, name) or name for name in settings.text_columns]
     found = [
         f"{source.path or 'standard input'}: the text is in {listed(columns)}",
-        f"{len(with_text):,} of {first}{how_many(len(texts), 'row')} have one",
+        f"rows with text: {len(with_text):,} of {first}{len(texts):,}",
         *(f"- {readable(text, EXAMPLE)}" for text in islice(dict.fromkeys(with_text), EXAMPLES)),
     ]
     worded = sum(have_words(with_text))
