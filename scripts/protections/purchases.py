@@ -204,14 +204,14 @@ PROTECTIONS = (
     ),
     Protection(
         "nothing is bought with another ledger than that of an earlier output",
-        "            mark.check_in(self._database)\n",
+        "            mark.check_in(self.database)\n",
         "            pass\n",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
     ),
     Protection(
         "nothing is bought with an older copy of the ledger",
-        "        if missing := HighWaterMark(self._database).missing():\n",
+        "        if missing := HighWaterMark(self.database).missing():\n",
         "        if missing := None:\n",
         "tests/paid/test_restored_ledger.py",
     ),
@@ -219,7 +219,7 @@ PROTECTIONS = (
         "a ledger that is gone at the end of a purchase is noticed",
         """\
                 finally:
-                    self._ledger.check_place()
+                    self._ledger.database.check_place()
 """,
         """\
                 finally:
@@ -229,7 +229,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a run begins only if the disk has room for its answers",
-        "self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)",
+        "check_room(self._ledger.database, most, workers)",
         "pass",
         "tests/paid/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
     ),
@@ -295,7 +295,7 @@ PROTECTIONS = (
     ),
     Protection(
         "money in the ledger is an amount or an error",
-        "            self._ledger.check_usable()\n",
+        "            check_usable(self._ledger.database)\n",
         "",
         "tests/paid/ledger/test_usable.py::test_every_command_refuses_it",
     ),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.money import total
-from pipeline.paid.client.prompt import SYSTEM
+from pipeline.paid.client.protocols import SYSTEM
 from tests.paid.serving import Buyer, buyer, serving
 
 KNOWN = {"model", "messages", "response_format", "temperature", "max_tokens"}

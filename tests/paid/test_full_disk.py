@@ -25,7 +25,7 @@ from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.room import SPARE_PER_WORKER
+from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
@@ -175,7 +175,7 @@ SUM = f"3 answers ({plain(2 * PRICE)} USD paid and 1 at an unknown price)"
 def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
     ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with ledger.spare_file(workers=1) as spare:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         error = fail_to_write(job, caplog, spare)
     place = Path(str(spare.name))
     assert f" Kept in {place}: {SUM}." in error.message
@@ -193,7 +193,7 @@ def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
 def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
     ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with ledger.spare_file(workers=1) as spare:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         fail_to_write(job, caplog, spare)
     place = Path(str(spare.name))
     first, second, third = filter(None, place.read_bytes().split(b"\n"))
@@ -243,7 +243,7 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
 
 def test_nothing_is_left_of_a_spare_file_without_answers(tmp_path: Path, ledger: Ledger) -> None:
     before = {*tmp_path.iterdir()}
-    with ledger.spare_file(workers=1) as spare:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         assert {*tmp_path.iterdir()} - before == {Path(str(spare.name))}
         assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
     assert {*tmp_path.iterdir()} == before

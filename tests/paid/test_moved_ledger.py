@@ -122,7 +122,7 @@ def test_what_a_reader_keeps_out_of_the_file_is_in_a_copy(
         ledger.open_job("tenders")
         spoil(path)
         with pytest.raises(LedgerError, match=r"Everything bought is in \S+rescued-1\."):
-            ledger.check_place()
+            ledger.database.check_place()
         with Snapshot(path.with_name("ledger.db.rescued-1")) as copy:
             assert copy.one("SELECT identity FROM jobs") == ("tenders",)
 
@@ -173,7 +173,7 @@ def test_a_copy_of_a_deleted_ledger_does_not_write_over_another(tmp_path: Path) 
         path.unlink()
         for _ in range(2):
             with pytest.raises(LedgerError, match="rescued-2"):
-                ledger.check_place()
+                ledger.database.check_place()
     assert path.with_name("ledger.db.rescued-1").read_text() == "kept"
     assert not path.with_name("ledger.db.rescued-3").exists()
 
@@ -188,4 +188,4 @@ def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
             "pipeline.paid.ledger.database.machine_folder", lambda: tmp_path / "nowhere"
         )
         with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
-            ledger.check_place()
+            ledger.database.check_place()

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
-from io import FileIO
 from pathlib import Path
 from uuid import uuid4
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
-from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.mark import HighWaterMark, LedgerReference, OutputReference
-from pipeline.paid.ledger.room import (
-    check_room,
-    place_of_spare,
-    spare_file,
-    take_in,
-)
+from pipeline.paid.ledger.mark import HighWaterMark, OutputReference
+from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import AT_ADDRESS, PLAN, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
@@ -97,6 +89,8 @@ class Ledger:
 
     Attributes:
         base_url, now: as above.
+        database: the file.
+        spare: the path of the file for answers that cannot be written.
 
     Raises:
         LedgerError: the file cannot be used. Every method may raise it.
@@ -105,33 +99,17 @@ class Ledger:
     def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
         self.base_url = base_url
         self.now = now
-        self._database = Database(path)
-        self._spare = place_of_spare(path, base_url)
+        self.database = Database(path)
+        self.spare = place_of_spare(path, base_url)
         try:
-            take_in(self._database, self._spare)
+            take_in(self.database, self.spare)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
-
-    def check_place(self) -> None:
-        """Check that the file is where it was opened; see `Database.check_place`."""
-        self._database.check_place()
-
-    def check_room(self, calls: int, workers: int) -> None:
-        """Check that the disk has room for some calls; see `room.check_room`."""
-        check_room(self._database, calls, workers)
-
-    def spare_file(self, workers: int) -> AbstractContextManager[FileIO]:
-        """Make the file for answers that cannot be written; only the one buyer may do this."""
-        return spare_file(self._database.path, self._spare, workers)
-
-    def mark(self) -> LedgerReference | None:
-        """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
-        return LedgerReference.of(self._database)
+        self.database.close()
 
     def check_marks(self, marks: Sequence[OutputReference], price: Decimal) -> None:
         """Check that this is the ledger that was used before, and no older copy.
@@ -143,18 +121,14 @@ class Ledger:
         Raises:
             LedgerError: it is another one, or an older copy.
         """
-        if missing := HighWaterMark(self._database).missing():
+        if missing := HighWaterMark(self.database).missing():
             raise missing.error(price, marks)
         for mark in marks:
-            mark.check_in(self._database)
-
-    def check_usable(self) -> None:
-        """Check that every value is valid; see `checks.check_usable`."""
-        check_usable(self._database)
+            mark.check_in(self.database)
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job with an identity; open it if there is none."""
-        with self._database.transaction() as connection:
+        with self.database.transaction() as connection:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found
@@ -162,7 +136,7 @@ class Ledger:
 
     def find_job(self, identity: str) -> Job | None:
         """Return the open job with an identity; None if there is none."""
-        for number, opened_at in self._database.rows(OPENED, self.base_url, identity):
+        for number, opened_at in self.database.rows(OPENED, self.base_url, identity):
             return self._job(number, opened_at, EVERYTHING, rows_of=number)
         return None
 
@@ -172,7 +146,7 @@ class Ledger:
         It has its own rows, so that it disturbs no run; `Job.delete` removes them.
         """
         now = self.now()
-        with self._database.transaction() as connection:
+        with self.database.transaction() as connection:
             plan = connection.execute(OPEN, (self.base_url, f"{PLAN}{uuid4()}", now)).lastrowid or 0
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found or (plan, now)
@@ -180,7 +154,7 @@ class Ledger:
 
     def prices(self, most: Decimal | None = None) -> Prices | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
-        every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.base_url))
+        every = (amount(cost) for (cost,) in self.database.rows(PRICES, self.base_url))
         seen = [cost for cost in every if most is None or cost <= most]
         return Prices(min(seen), max(seen)) if seen else None
 
@@ -189,12 +163,12 @@ class Ledger:
 
         Attempts that never left this machine (free, without a status) are not included.
         """
-        found = self._database.rows(SINCE, *self._attempts_of(key_fingerprint, since))
+        found = self.database.rows(SINCE, *self._attempts_of(key_fingerprint, since))
         return [PastAttempt(*row) for row in found]
 
     def spent_since(self, key_fingerprint: str, since: float) -> Tally:
         """Add up the attempts with a key, of all jobs, that were under way at a time or later."""
-        found = self._database.rows(SPENT_SINCE, *self._attempts_of(key_fingerprint, since))
+        found = self.database.rows(SPENT_SINCE, *self._attempts_of(key_fingerprint, since))
         return tally_of(found)
 
     def _attempts_of(self, key_fingerprint: str, since: float) -> tuple[object, ...]:
@@ -209,20 +183,20 @@ class Ledger:
         Only the key's one buyer may do this: another buyer's attempts would be under way. They
         count as ended now, because nobody knows when the service received them.
         """
-        take_in(self._database, self._spare)
-        self._spare.unlink(missing_ok=True)
-        with self._database.transaction() as connection:
+        take_in(self.database, self.spare)
+        self.spare.unlink(missing_ok=True)
+        with self.database.transaction() as connection:
             values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount
 
     def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
         """Return the last refusal for the rate limit; None without one."""
-        found = list(self._database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
+        found = list(self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
         if not found:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):
             raise LedgerError(
-                f"The ledger {self._database.path} has a record of a refusal that is not valid: "
+                f"The ledger {self.database.path} has a record of a refusal that is not valid: "
                 f"{found[0]!r}.",
                 f"Restore the ledger from a good copy, or name another: {LEDGER}.",
             )
@@ -230,4 +204,4 @@ class Ledger:
         return RateRefusal(slots, paused_until - learned_at, learned_at)
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
-        return Job(self._database, self.base_url, number, opened_at, self.now, counting, rows_of)
+        return Job(self.database, self.base_url, number, opened_at, self.now, counting, rows_of)

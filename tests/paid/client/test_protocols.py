@@ -16,8 +16,7 @@ from pipeline.paid.client.client import Client
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Passing, Received, Stray
 from pipeline.paid.client.prices import TokenPrices
-from pipeline.paid.client.prompt import SYSTEM
-from pipeline.paid.client.protocols import Chat, Interface, Question
+from pipeline.paid.client.protocols import SYSTEM, Chat, Interface, Question
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.urls import BaseUrl, canonical
 from tests.paid.client.chats import CANDIDATES, PRICES, completion, error

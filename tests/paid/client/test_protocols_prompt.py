@@ -9,7 +9,7 @@ import pytest
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.engine import Engine
 from pipeline.paid.client.chat_responses import LETTERS
-from pipeline.paid.client.prompt import LONGEST, PROMPT, SYSTEM, user_message
+from pipeline.paid.client.protocols import LONGEST, PROMPT, SYSTEM, user_message
 from tests.paid.client.chats import CANDIDATES
 
 NOTICES = [
