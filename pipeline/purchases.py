@@ -131,7 +131,7 @@ class Estimate:
         """Say how many calls an amount buys. Each is reserved at the highest price."""
         # Fractions, because quotients of amounts are not exact.
         all_calls, low, high = (
-            Fraction(each) for each in (times(usd, self.to_buy), self.low_usd, self.high_usd)
+            Fraction(amount) for amount in (times(usd, self.to_buy), self.low_usd, self.high_usd)
         )
         least = int(all_calls // high)
         if not least:
@@ -163,7 +163,7 @@ class Estimate:
         }
 
     def _left(self, *limited: Limited) -> str | None:
-        return next((plain(self.left[each]) for each in limited if each in self.left), None)
+        return next((plain(self.left[limit]) for limit in limited if limit in self.left), None)
 
     def then(self, later: Estimate) -> Estimate:
         """Return the estimate of this purchase and a later one, under the same limits."""
@@ -229,18 +229,18 @@ class Paid:
         }
 
     @classmethod
-    def together(cls, each: Sequence[Paid]) -> Paid | None:
+    def together(cls, jobs: Sequence[Paid]) -> Paid | None:
         """Return what several jobs have paid; None without a job."""
-        if not each:
+        if not jobs:
             return None
         return cls(
-            attempts=sum(paid.attempts for paid in each),
-            confirmed_usd=total(paid.confirmed_usd for paid in each),
-            unattributed_usd=total(paid.unattributed_usd for paid in each),
-            unconfirmed=sum(paid.unconfirmed for paid in each),
-            unknown=sum(paid.unknown for paid in each),
-            at_risk_usd=total(paid.at_risk_usd for paid in each),
-            over_max_cost_usd=total(paid.over_max_cost_usd for paid in each),
+            attempts=sum(paid.attempts for paid in jobs),
+            confirmed_usd=total(paid.confirmed_usd for paid in jobs),
+            unattributed_usd=total(paid.unattributed_usd for paid in jobs),
+            unconfirmed=sum(paid.unconfirmed for paid in jobs),
+            unknown=sum(paid.unknown for paid in jobs),
+            at_risk_usd=total(paid.at_risk_usd for paid in jobs),
+            over_max_cost_usd=total(paid.over_max_cost_usd for paid in jobs),
         )
 
     @property

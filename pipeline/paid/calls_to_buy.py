@@ -96,7 +96,7 @@ class CallIndex:
         """Return the calls to note: what people decided only if an answer was bought already."""
         decided = {*first_rows.keys() & self._decisions.digests(system)}
         decided -= self._job.answered(system, [*decided])
-        return [(each, row) for each, row in first_rows.items() if each not in decided]
+        return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
 
 MOST_LATER = 10_000

@@ -91,7 +91,7 @@ class Allowance:
 
     def _add_up(self) -> None:
         """Add up what was spent in the current period, and while the clock was ahead of it."""
-        spent = [each for began, each in self._spent.items() if began >= self.began_at]
+        spent = [amounts for began, amounts in self._spent.items() if began >= self.began_at]
         self.confirmed = total(confirmed for confirmed, _ in spent)
         self.at_risk = total(at_risk for _, at_risk in spent)
 
@@ -192,7 +192,7 @@ class Budget:
         """The day's or month's limit that stops the job; None if it is the job's own limit."""
         needed = total([self._reserved, self.highest])
         full = self._full(needed) if self._fits_job(needed) else []
-        return max(full, key=lambda each: each.ends_at, default=None)
+        return max(full, key=lambda allowance: allowance.ends_at, default=None)
 
     async def reserve(self) -> Decimal | None:
         """Wait for a reservation and return it; None if the budget is exhausted."""
@@ -216,8 +216,8 @@ class Budget:
         self._reserved = difference(self._reserved, reserved)
         self.confirmed = total([self.confirmed, confirmed])
         self.at_risk = total([self.at_risk, at_risk])
-        for each in self.allowances:
-            each.charge(confirmed, at_risk)
+        for allowance in self.allowances:
+            allowance.charge(confirmed, at_risk)
         self.highest = max(self.highest, confirmed)
         self._overrun = self._overrun or confirmed > reserved
         self._changed.set()
@@ -230,4 +230,4 @@ class Budget:
         return self._max_cost is None or total([self.spent, needed]) <= self._max_cost
 
     def _full(self, needed: Decimal) -> list[Allowance]:
-        return [each for each in self.allowances if not each.fits(needed)]
+        return [allowance for allowance in self.allowances if not allowance.fits(needed)]

@@ -88,7 +88,7 @@ class LedgerMatcher:
             tuple if an earlier row has the same call, or the call has no answer.
         """
         digests = text_digests(texts)
-        owned = self._job.owned(system, digests)
+        owned = self._job.responses(system, digests)
         rows = self._job.first_rows(system, digests)
         return [
             (_price(owned[digest]),) if digest in owned and rows.get(digest) == row else ()
@@ -103,7 +103,7 @@ class LedgerMatcher:
         What the job paid for them goes to ``costs``.
         """
         calls = [digest for digest in digests if digest]
-        owned, costs[system] = self._job.found(system, calls)
+        owned, costs[system] = self._job.responses_and_costs(system, calls)
         answers: dict[bytes, Answer] = {
             digest: _lasting_answer(*response) for digest, response in owned.items()
         }
@@ -130,16 +130,16 @@ def _with_costs(
 ) -> list[Answer | None]:
     """Return the answers of a batch with the cost of each call in its first row."""
     for digest, (row, usd) in costs.items():
-        place = -1 if row is None else row - first  # < 0 for an answer that is read once more
-        if 0 <= place < len(digests) and digests[place] == digest and (answer := answers[place]):
-            answers[place] = replace(answer, cost_usd=usd)
+        offset = -1 if row is None else row - first  # < 0 for an answer that is read once more
+        if 0 <= offset < len(digests) and digests[offset] == digest and (answer := answers[offset]):
+            answers[offset] = replace(answer, cost_usd=usd)
     return answers
 
 
 def _size(_digest: bytes, answer: Answer | None) -> int:
     if not isinstance(answer, Matched):
         return ANSWER_BYTES
-    texts = sum(len(each.code) + len(each.title) for each in answer.matches)
+    texts = sum(len(match.code) + len(match.title) for match in answer.matches)
     return ANSWER_BYTES + MATCH_BYTES * len(answer.matches) + texts
 
 

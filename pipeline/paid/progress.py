@@ -86,11 +86,11 @@ def _log(pool: Pool, down: bool) -> None:
 
 
 def _warn_of_overshoot(budget: Budget) -> None:
-    for each in budget.allowances:
-        if each.overshoot:
+    for allowance in budget.allowances:
+        if allowance.overshoot:
             log.warning(
-                f"The last calls cost more than expected: {plain(each.overshoot)} USD over "
-                f"{each.option}."
+                f"The last calls cost more than expected: {plain(allowance.overshoot)} USD over "
+                f"{allowance.option}."
             )
 
 

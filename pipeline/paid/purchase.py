@@ -307,14 +307,14 @@ def _with_candidates(
     log.info("The texts go to %s.", model)
     engine = Engine(systems, top=len(LETTERS))
     while some := [*islice(calls, TEXTS_AT_ONCE * len(systems))]:
-        texts = [*dict.fromkeys(each.call.text for each in some)]
+        texts = [*dict.fromkeys(order.call.text for order in some)]
         (answers,) = engine.answers([texts])
-        found = {
+        matches = {
             (system, text): answer.matches
             for system in systems
             for text, answer in zip(texts, answers[system], strict=True)
             if isinstance(answer, Matched)
         }
-        for each in some:
-            key = each.call.system, each.call.text
-            yield replace(each, candidates=found.get(key, ()))
+        for order in some:
+            key = order.call.system, order.call.text
+            yield replace(order, candidates=matches.get(key, ()))

@@ -38,7 +38,9 @@ class EarlierRuns:
 
     def cost_left(self, job: Job) -> dict[Limited, Decimal]:
         """Return what the cost limits leave, US dollars: of the day, the month and the job."""
-        left: dict[Limited, Decimal] = {each.period: each.left for each in self._allowances()}
+        left: dict[Limited, Decimal] = {
+            allowance.period: allowance.left for allowance in self._allowances()
+        }
         if self.service.max_cost is not None:
             spent = job.money()
             rest = difference(self.service.max_cost, spent.confirmed, spent.at_risk)
@@ -106,14 +108,14 @@ class EarlierRuns:
 
     def _allowances(self) -> list[Allowance]:
         """Return the cost limits of the current day and month, with what was spent of them."""
-        found = []
+        allowances = []
         for period, limit in self.service.period_limits.items():
             allowance = Allowance(period, limit, self.ledger.now)
             began_at = allowance.began_at.timestamp()
             spent = self.ledger.spent_since(self.service.key_fingerprint, began_at)
             allowance.charge(spent.confirmed, spent.at_risk)
-            found.append(allowance)
-        return found
+            allowances.append(allowance)
+        return allowances
 
     def _recent_attempts(self, now: float) -> list[PastAttempt]:
         """Return the attempts that may still hold slots."""

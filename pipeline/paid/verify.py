@@ -83,11 +83,11 @@ def problems(
         EngineError: a process died.
     """
     for check in (damage, wrong_amounts):
-        found = False
+        is_wrong = False
         for problem in check(snapshot):
-            found = True
+            is_wrong = True
             yield problem
-        if found:
+        if is_wrong:
             return
     if missing := HighWaterMark(snapshot).missing():
         yield f"{missing}. {missing.remedy()}"
@@ -106,15 +106,15 @@ def _misread_responses(
     """
     rows = snapshot.rows(KEPT)
     portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
-    found = in_processes(_read, portions, jobs, "A process that reads responses")
-    for read, problems in found:
+    results = in_processes(_read, portions, jobs, "A process that reads responses")
+    for read, problems in results:
         yield from problems
         advance(read)
 
 
 def _read(portion: list[_Kept]) -> tuple[int, list[str]]:
-    found = ((kept[0], _problem(kept)) for kept in portion)
-    return len(portion), [f"attempt {number} {problem}" for number, problem in found if problem]
+    checked = ((kept[0], _problem(kept)) for kept in portion)
+    return len(portion), [f"attempt {number} {problem}" for number, problem in checked if problem]
 
 
 def _problem(kept: _Kept) -> str | None:

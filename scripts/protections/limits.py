@@ -46,14 +46,14 @@ PROTECTIONS = (
     ),
     Protection(
         "the limit of a day counts what this job spends",
-        "each.charge(confirmed, at_risk)",
+        "allowance.charge(confirmed, at_risk)",
         "pass",
         "tests/paid/test_limits_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
     ),
     Protection(
         "the limit of a day counts what may have been billed",
-        "each.charge(confirmed, at_risk)",
-        "each.charge(confirmed)",
+        "allowance.charge(confirmed, at_risk)",
+        "allowance.charge(confirmed)",
         "tests/paid/test_limits_allowance.py::test_what_may_have_been_billed_counts",
     ),
     Protection(
@@ -194,8 +194,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a call's cost stands in one row alone",
-        "place = -1 if row is None else row - first",
-        "place = digests.index(digest)",
+        "offset = -1 if row is None else row - first",
+        "offset = digests.index(digest)",
         "tests/paid/test_matcher.py::test_dropped_answers_are_read_again_without_their_cost",
     ),
     # The limit.

@@ -129,7 +129,7 @@ def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
     for row, text in enumerate(dict.fromkeys(texts)):
         digest = text_digest(text)
         losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
-        if losses > 0 and not job.owned("cpv", [digest]):
+        if losses > 0 and not job.responses("cpv", [digest]):
             yield CallToBuy(Call("cpv", text), losses, row)
 
 

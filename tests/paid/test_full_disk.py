@@ -187,7 +187,7 @@ def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
         assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
         assert opened.recover(FINGERPRINT) == 0
     assert not place.exists()
-    assert job.owned("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
+    assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
 
 
 def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(

@@ -76,13 +76,13 @@ def test_a_call_shows_its_cost_in_its_first_row(job: Job) -> None:
 
 def test_an_answer_is_read_once_for_all_rows_of_its_text(job: Job) -> None:
     read: list[bytes] = []
-    found = JobClass.found
+    found = JobClass.responses_and_costs
 
     def counted(self: Job, system: System, digests: Sequence[bytes]) -> object:
         read.extend(digests)
         return found(self, system, digests)
 
-    with patch.object(JobClass, "found", counted):
+    with patch.object(JobClass, "responses_and_costs", counted):
         answers(job)
     assert len(read) == len(set(read)) == 5
 
@@ -96,4 +96,4 @@ def test_dropped_answers_are_read_again_without_their_cost(
 
 def test_the_calls_answered_are_those_with_an_owned_answer(job: Job) -> None:
     digests = [text_digest(text) for batch in BATCHES for text in batch]
-    assert job.answered("cpv", digests) == set(job.owned("cpv", digests)) != set()
+    assert job.answered("cpv", digests) == set(job.responses("cpv", digests)) != set()

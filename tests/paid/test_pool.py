@@ -45,7 +45,8 @@ def test_the_money_adds_up_and_no_received_answer_is_bought_again(
             buy(server, job, wanted, workers=workers, stop_after=stop)
         digests = [text_digest(text) for text in set(texts)]
         money = job.money()
-        rows = total(cost.usd or ZERO for cost in job.found("cpv", digests).costs.values())
+        _, costs = job.responses_and_costs("cpv", digests)
+        rows = total(cost.usd or ZERO for cost in costs.values())
         assert total([rows, job.unattributed()]) == money.confirmed == server.charged_and_told
         silent = (money.unconfirmed + money.unknown) * PRICE
         assert total([money.confirmed, silent]) == server.charged

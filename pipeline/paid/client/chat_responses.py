@@ -268,9 +268,9 @@ def _choose(text: str, candidates: tuple[Match, ...]) -> tuple[Match, ...] | Non
 
 def _choices(text: str) -> Iterator[object]:
     """Yield the choices in the JSON objects of a text, the last one first."""
-    for found in reversed(FLAT_OBJECT.findall(text)):
+    for written in reversed(FLAT_OBJECT.findall(text)):
         try:
-            stated = parse_json_exact(found)
+            stated = parse_json_exact(written)
         except (ValueError, RecursionError):
             continue
         if "choice" in stated:
@@ -283,7 +283,7 @@ def _choose_by_name(choice: str, candidates: tuple[Match, ...]) -> tuple[Match, 
     if name.lower() == NONE:
         return ()
     by_name = dict(zip(LETTERS, candidates, strict=False)) | {
-        each.code: each for each in candidates
+        candidate.code: candidate for candidate in candidates
     }
     chosen = by_name.get(name.upper())
     return None if chosen is None else _rank(chosen, candidates)

@@ -72,9 +72,9 @@ class Redaction:
         """Return the redaction of a key; without a key it replaces nothing."""
         if api_key is None or len(api_key) < SHORTEST_SECRET:
             return cls(())
-        found = {*_in_json(api_key), api_key, quote(api_key), quote(api_key, safe="")}
+        forms = {*_in_json(api_key), api_key, quote(api_key), quote(api_key, safe="")}
         # The longest first: an escaped form may contain the plain one.
-        return cls(tuple(form.encode() for form in sorted(found, key=len, reverse=True)))
+        return cls(tuple(form.encode() for form in sorted(forms, key=len, reverse=True)))
 
     def __call__(self, content: bytes) -> bytes:
         """Return the content without the key, at the same length."""
@@ -87,8 +87,8 @@ def _in_json(key: str) -> set[str]:
     """Return the ways in which JSON may write a key."""
     usual = json.dumps(key)[1:-1]
     cautious = key.replace("\\", "\\\\")
-    lower = ESCAPED_BY_SOME.sub(lambda found: f"\\u{ord(found[0]):04x}", cautious)
-    upper = ESCAPED_BY_SOME.sub(lambda found: f"\\u{ord(found[0]):04X}", cautious)
+    lower = ESCAPED_BY_SOME.sub(lambda match: f"\\u{ord(match[0]):04x}", cautious)
+    upper = ESCAPED_BY_SOME.sub(lambda match: f"\\u{ord(match[0]):04X}", cautious)
     written = {usual, lower, upper}
     return written | {form.replace("/", "\\/") for form in written}
 

@@ -54,8 +54,8 @@ class Repetitive(dict[str, Any]):
 
 
 def _note_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Repetitive(pairs)
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else Repetitive(pairs)
 
 
 JSON = json.JSONDecoder(

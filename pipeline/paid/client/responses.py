@@ -164,9 +164,9 @@ def _matches(items: object) -> tuple[Match, ...] | None:
     """Rank the items; null is an empty list. None: this is not a list of items with codes."""
     if items is not None and not isinstance(items, list):
         return None
-    found = [match for item in items or () if isinstance(item, dict) and (match := _match(item))]
+    matches = [match for item in items or () if isinstance(item, dict) and (match := _match(item))]
     best: dict[str, Match] = {}
-    for match in sorted(found, key=lambda match: -match.confidence):
+    for match in sorted(matches, key=lambda match: -match.confidence):
         best.setdefault(match.code, match)
     return tuple(best.values()) if best or not items else None
 

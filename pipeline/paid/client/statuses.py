@@ -85,7 +85,7 @@ def stated_wait(headers: Mapping[str, str]) -> float | None:
     A date is measured from that of the response or, without one, from now.
     """
     stated = BETWEEN_WAITS.split(headers.get("retry-after", ""))
-    waits = [_seconds(each.strip(), headers) for each in stated]
+    waits = [_seconds(part.strip(), headers) for part in stated]
     return max((wait for wait in waits if wait is not None), default=None)
 
 

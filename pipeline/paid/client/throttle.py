@@ -168,10 +168,10 @@ class Throttle:
         now, sent = self._loop.time(), self.pause_left
         if self._rate is None or calls <= self.free:
             return sent
-        each = ceil(self._slots / MOST_SIMULATED)
-        slots, calls = ceil(self._slots / each), ceil(calls / each)
-        held = [until - now for until in self._busy_until[::each]]
-        held = sorted(held + [self._rate.hold] * (self.under_way // each))[-slots:]
+        size = ceil(self._slots / MOST_SIMULATED)
+        slots, calls = ceil(self._slots / size), ceil(calls / size)
+        held = [until - now for until in self._busy_until[::size]]
+        held = sorted(held + [self._rate.hold] * (self.under_way // size))[-slots:]
         ready = [0.0] * (slots - len(held)) + held
         at_once = self._burst or calls <= sum(wait <= sent for wait in ready)
         gap = 0.0 if at_once else self._rate.hold / slots

@@ -147,7 +147,7 @@ class _Connection(asyncio.Protocol):
         method, target = exchange.method.encode(), exchange.url.raw_path
         self._parser.send(h11.Request(method=method, target=target, headers=[("Host", "any")]))
         self._parser.send(h11.EndOfMessage())
-        lines = b"".join([b"%b: %b\r\n" % each for each in exchange.headers])
+        lines = b"".join([b"%b: %b\r\n" % header for header in exchange.headers])
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, target, lines)
         self._transport.write(head + exchange.begin())
         for _ in range(MOST_HEADS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +27,6 @@ __all__ = [
     "CallEnded",
     "CallOpen",
     "Cost",
-    "Found",
     "LastingState",
     "Owned",
     "PassingState",
@@ -104,18 +103,6 @@ class Cost(NamedTuple):
 
     row: int | None
     usd: Decimal | None
-
-
-class Found(NamedTuple):
-    """What the ledger has of some calls, by digest.
-
-    Attributes:
-        owned: the responses that answer calls for good; the last one of each call.
-        costs: what a job paid for calls; without those for which it sent nothing that may cost.
-    """
-
-    owned: Mapping[bytes, Owned]
-    costs: Mapping[bytes, Cost]
 
 
 class CallEnded(msgspec.Struct, frozen=True):

@@ -117,9 +117,9 @@ def check_usable(ledger: Database | Snapshot) -> None:
 
 def damage(snapshot: Snapshot) -> Iterator[str]:
     """Yield what is wrong with the file itself; if it is damaged, other checks mean nothing."""
-    for (found,) in snapshot.rows("PRAGMA integrity_check"):
-        if found != "ok":
-            yield f"the file is damaged: {found}"
+    for (finding,) in snapshot.rows("PRAGMA integrity_check"):
+        if finding != "ok":
+            yield f"the file is damaged: {finding}"
     for table, row, parent, _ in snapshot.rows("PRAGMA foreign_key_check"):
         which = "a row" if row is None else f"row {row}"
         yield f"{which} of {table} refers to a row of {parent} that does not exist"

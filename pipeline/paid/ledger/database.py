@@ -95,7 +95,7 @@ class Place:
         self._path = path.resolve()
         self._opened = path.stat()
         beside = (self._path.with_name(self._path.name + end) for end in LOG)
-        self._log = [(each, each.stat()) for each in beside if each.exists()]
+        self._log = [(file, file.stat()) for file in beside if file.exists()]
 
     @property
     def is_still_there(self) -> bool:
@@ -128,7 +128,7 @@ class Place:
                     f"Leave the files beside a ledger alone. {RUN_AGAIN}: it continues.",
                 )
             # While another program reads what was there before, the file does not have the rest.
-            place = self._copy(connection)
+            rescued = self._copy(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
                 f"{message} What was bought since it was opened is lost: {error}.",
@@ -136,25 +136,25 @@ class Place:
             )
         move = "Remove the file that is there now, then move" if self._path.exists() else "Move"
         return LedgerError(
-            f"{message} Everything bought is in {place}.",
-            f"{move} {place} to {self._path}, then {THEN_RUN_AGAIN}: it continues.",
+            f"{message} Everything bought is in {rescued}.",
+            f"{move} {rescued} to {self._path}, then {THEN_RUN_AGAIN}: it continues.",
         )
 
     def _lost_log(self) -> Path | None:
         """Return the file beside the ledger that was deleted or replaced, if any."""
-        return next((each for each, opened in self._log if not is_file_at(each, opened)), None)
+        return next((file for file, opened in self._log if not is_file_at(file, opened)), None)
 
     def _copy(self, connection: sqlite3.Connection) -> Path:
         folder = self._path.parent if self._path.parent.is_dir() else machine_folder()
         names = (f"{self._path.name}.rescued-{number}" for number in range(1, 1000))
-        place = next(folder / name for name in names if not (folder / name).exists())
-        place.touch(self._opened.st_mode & 0o777)
-        with closing(sqlite3.connect(place)) as copy:
+        rescued = next(folder / name for name in names if not (folder / name).exists())
+        rescued.touch(self._opened.st_mode & 0o777)
+        with closing(sqlite3.connect(rescued)) as copy:
             connection.backup(copy)
-        return place
+        return rescued
 
-    def _is_at(self, place: Path) -> bool:
-        return is_file_at(place, self._opened)
+    def _is_at(self, path: Path) -> bool:
+        return is_file_at(path, self._opened)
 
 
 PATIENCE_S = 60.0
@@ -289,14 +289,14 @@ class Database:
             query: contains ``IN (:digests)``, after all other parameters.
             values: the other parameters.
         """
-        found: list[tuple[Any, ...]] = []
+        rows_found: list[tuple[Any, ...]] = []
         with self._translate_errors():
             most = self._reader.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) - OTHER_PARAMETERS
             for start in range(0, len(digests), most):  # SQLite before 3.32 accepts 999
                 some = digests[start : start + most]
                 marked = query.replace(":digests", ", ".join("?" * len(some)))
-                found += self._reader.execute(marked, (*values, *some)).fetchall()
-        return found
+                rows_found += self._reader.execute(marked, (*values, *some)).fetchall()
+        return rows_found
 
     @contextmanager
     def _log_wait(self) -> Iterator[None]:

@@ -94,13 +94,13 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
             f"{path} is neither Parquet nor CSV.", "Name a .parquet or a .csv file."
         )
     schema = COLUMNS.append(BODY) if bodies else COLUMNS
-    place = path.resolve()
-    check = partial(_check, place, snapshot.path, overwrite)
+    target = path.resolve()
+    check = partial(_check, target, snapshot.path, overwrite)
     check()
     written = 0
     with (
         _translate_errors(path),
-        new_file(place, check) as temporary,
+        new_file(target, check) as temporary,
         closing(writers[path.suffix.lower()](temporary, schema)) as writer,
     ):
         for rows in _batches(snapshot, bodies):
@@ -109,15 +109,17 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
     return written
 
 
-def _check(place: Path, ledger: Path, overwrite: bool) -> None:
-    if not place.exists():
+def _check(target: Path, ledger: Path, overwrite: bool) -> None:
+    if not target.exists():
         return
-    if not place.is_file():
-        raise OutputError(f"{place} is not a file.", "Name another FILE.")
-    if place.samefile(ledger):
-        raise OutputError(f"{place} is the ledger.", "Name another FILE.")
+    if not target.is_file():
+        raise OutputError(f"{target} is not a file.", "Name another FILE.")
+    if target.samefile(ledger):
+        raise OutputError(f"{target} is the ledger.", "Name another FILE.")
     if not overwrite:
-        raise OutputError(f"{place} exists.", f"Replace it with {OVERWRITE}, or name another FILE.")
+        raise OutputError(
+            f"{target} exists.", f"Replace it with {OVERWRITE}, or name another FILE."
+        )
 
 
 @contextmanager

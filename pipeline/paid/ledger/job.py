@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import itemgetter
@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Found, Owned, unpack
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, unpack
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
@@ -262,14 +262,19 @@ class Job:
             connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.rows_of,))
             connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
 
-    def owned(self, system: System, digests: Sequence[bytes]) -> Mapping[bytes, Owned]:
+    def responses(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
-        return self.found(system, digests).owned
+        return self.responses_and_costs(system, digests)[0]
 
-    def found(self, system: System, digests: Sequence[bytes]) -> Found:
-        """Return the responses that answer calls for good, and what this job paid for calls."""
-        own = (self.number, self.number, self.rows_of)
-        attempts = self.database.rows_of(digests, FOUND, *own, *self._counting(), system)
+    def responses_and_costs(
+        self, system: System, digests: Sequence[bytes]
+    ) -> tuple[dict[bytes, Owned], dict[bytes, Cost]]:
+        """Return the responses that answer calls for good, and what this job paid for calls.
+
+        Calls for which it sent nothing that may cost have no cost.
+        """
+        numbers = (self.number, self.number, self.rows_of)
+        attempts = self.database.rows_of(digests, FOUND, *numbers, *self._counting(), system)
         last: dict[bytes, tuple[int, int, bytes]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
         rows: dict[bytes, int | None] = {}
@@ -283,13 +288,13 @@ class Job:
             digest: Owned(status, unpack(attempt, body, self.database.path))
             for digest, (attempt, status, body) in last.items()
         }
-        costs = {digest: Cost(rows[digest], known_total(each)) for digest, each in paid.items()}
-        return Found(owned, costs)
+        costs = {digest: Cost(rows[digest], known_total(prices)) for digest, prices in paid.items()}
+        return owned, costs
 
     def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
         """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
-        found = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
-        return {digest for (digest,) in found}
+        rows = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
+        return {digest for (digest,) in rows}
 
     def was_answered(self) -> bool:
         """Return whether the service has answered a call before, so that the base URL is right.
@@ -316,13 +321,13 @@ class Job:
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""
-        found = self.database.rows(UNATTRIBUTED, self.number)
-        return total(amount(cost) for (cost,) in found)
+        rows = self.database.rows(UNATTRIBUTED, self.number)
+        return total(amount(cost) for (cost,) in rows)
 
     def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return the last attempt's error of calls that have no lasting answer from this job."""
-        found = self.database.rows_of(digests, ERRORS, self.number, system)
-        last = {digest: (state, error) for digest, state, error in found}
+        rows = self.database.rows_of(digests, ERRORS, self.number, system)
+        last = {digest: (state, error) for digest, state, error in rows}
         return {
             digest: error or INTERRUPTED
             for digest, (state, error) in last.items()
@@ -339,8 +344,8 @@ class Job:
 
     def highest_price(self) -> Decimal:
         """Return the highest price that a response to this job stated, US dollars."""
-        found = self.database.rows(PRICES, self.number)
-        return max((amount(cost) for (cost,) in found), default=ZERO)
+        rows = self.database.rows(PRICES, self.number)
+        return max((amount(cost) for (cost,) in rows), default=ZERO)
 
     def money(self) -> Tally:
         """Add up the attempts so far."""

@@ -130,8 +130,8 @@ class Ledger:
         """Return the open job with an identity; open it if there is none."""
         with self.database.transaction() as connection:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
-            found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
-        number, opened_at = found
+            row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
+        number, opened_at = row
         return self._job(number, opened_at, counting, rows_of=number)
 
     def find_job(self, identity: str) -> Job | None:
@@ -148,8 +148,8 @@ class Ledger:
         now = self.now()
         with self.database.transaction() as connection:
             plan = connection.execute(OPEN, (self.base_url, f"{PLAN}{uuid4()}", now)).lastrowid or 0
-            found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
-        number, opened_at = found or (plan, now)
+            row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
+        number, opened_at = row or (plan, now)
         return self._job(number, opened_at, counting, rows_of=plan)
 
     def prices(self, most: Decimal | None = None) -> Prices | None:
@@ -163,13 +163,13 @@ class Ledger:
 
         Attempts that never left this machine (free, without a status) are not included.
         """
-        found = self.database.rows(SINCE, *self._attempts_of(key_fingerprint, since))
-        return [PastAttempt(*row) for row in found]
+        rows = self.database.rows(SINCE, *self._attempts_of(key_fingerprint, since))
+        return [PastAttempt(*row) for row in rows]
 
     def spent_since(self, key_fingerprint: str, since: float) -> Tally:
         """Add up the attempts with a key, of all jobs, that were under way at a time or later."""
-        found = self.database.rows(SPENT_SINCE, *self._attempts_of(key_fingerprint, since))
-        return tally_of(found)
+        rows = self.database.rows(SPENT_SINCE, *self._attempts_of(key_fingerprint, since))
+        return tally_of(rows)
 
     def _attempts_of(self, key_fingerprint: str, since: float) -> tuple[object, ...]:
         """Return the parameters of `FOUND` and `AT_ADDRESS`."""
@@ -191,16 +191,16 @@ class Ledger:
 
     def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
         """Return the last refusal for the rate limit; None without one."""
-        found = list(self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
-        if not found:
+        rows = list(self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
+        if not rows:
             return None
-        if not all(isinstance(value, int | float) for value in found[0]):
+        if not all(isinstance(value, int | float) for value in rows[0]):
             raise LedgerError(
                 f"The ledger {self.database.path} has a record of a refusal that is not valid: "
-                f"{found[0]!r}.",
+                f"{rows[0]!r}.",
                 f"Restore the ledger from a good copy, or name another: {LEDGER}.",
             )
-        slots, paused_until, learned_at = found[0]
+        slots, paused_until, learned_at = rows[0]
         return RateRefusal(slots, paused_until - learned_at, learned_at)
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:

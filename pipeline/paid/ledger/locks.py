@@ -72,8 +72,8 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
         f"{WAIT}name another ledger: {LEDGER}.",
     )
     file = ledger.resolve()
-    place = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
-    with _hold(place, taken, wait, _mode(ledger)):
+    path = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
+    with _hold(path, taken, wait, _mode(ledger)):
         yield
 
 
@@ -95,17 +95,17 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     taken = LedgerError(
         "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
-    place = _lock_of_job(ledger, base_url, identity)
-    _make_folder(place.parent, ledger)
-    with _hold(place, taken, wait, _mode(ledger)):
+    path = _lock_of_job(ledger, base_url, identity)
+    _make_folder(path.parent, ledger)
+    with _hold(path, taken, wait, _mode(ledger)):
         yield
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     """Return whether a run holds the lock of a job, without changing anything."""
-    place = _lock_of_job(ledger, base_url, identity)
+    path = _lock_of_job(ledger, base_url, identity)
     try:
-        with place.open("rb") as lock:  # shared, so that two of these do not see each other
+        with path.open("rb") as lock:  # shared, so that two of these do not see each other
             flock(lock, LOCK_SH | LOCK_NB)
     except BlockingIOError:
         return True

@@ -80,18 +80,18 @@ def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> Sett
     listed = command("ledger attempts --state unconfirmed --state billed --ledger", ledger)
     which = f"List the attempts that can be settled: {listed}"
     query = "SELECT state, resolved_at IS NOT NULL FROM attempts WHERE attempt_id = ?"
-    found = connection.execute(query, (attempt,)).fetchone()
-    if found is None:
+    row = connection.execute(query, (attempt,)).fetchone()
+    if row is None:
         return SettingsError(f"The ledger has no attempt {attempt}.", which)
-    if found[0] == "sent":
+    if row[0] == "sent":
         return SettingsError(
             f"Attempt {attempt} is under way, or was when its run was killed.",
             "Run its job again: if the run was killed, the attempt becomes unconfirmed.",
         )
     return SettingsError(
         f"Attempt {attempt} is settled already."
-        if found[1]
-        else f"Attempt {attempt} is {found[0]}; its cost needs no settling.",
+        if row[1]
+        else f"Attempt {attempt} is {row[0]}; its cost needs no settling.",
         which,
     )
 
@@ -197,8 +197,8 @@ def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) ->
 
 def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
     """Return the base URL and the identity of an open job."""
-    for found in snapshot.rows(f"{OPEN_JOBS} AND job_id = ?", number):
-        return found[0], found[1]
+    for row in snapshot.rows(f"{OPEN_JOBS} AND job_id = ?", number):
+        return row[0], row[1]
     raise SettingsError(
         f"There is no open job {number} in {snapshot.path}.",
         f"List the open jobs: {command('ledger jobs --ledger', snapshot.path)}",
@@ -253,8 +253,8 @@ def prunable(snapshot: Snapshot, old: Old) -> Prunable:
     """Count what `prune` would delete."""
     free = f"({NOT_IN_USE})"
     counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"
-    ((answers, size, found),) = snapshot.rows(counted, *_values(old, 0))
-    return Prunable(int(answers), int(size), found - int(answers))
+    ((answers, size, old_answers),) = snapshot.rows(counted, *_values(old, 0))
+    return Prunable(int(answers), int(size), old_answers - int(answers))
 
 
 def prune(database: Database, old: Old) -> int:
@@ -314,9 +314,9 @@ def _nobody_at_jobs_of(
     killed.
     """
     with Snapshot(path) as snapshot:
-        found = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
-    jobs = {(base_url, identity) for base_url, identity, _ in found if identity is not None}
-    return _take_locks(path, jobs, {base_url for base_url, _, sent in found if sent}, wait)
+        rows = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
+    jobs = {(base_url, identity) for base_url, identity, _ in rows if identity is not None}
+    return _take_locks(path, jobs, {base_url for base_url, _, sent in rows if sent}, wait)
 
 
 @contextmanager

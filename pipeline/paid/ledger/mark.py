@@ -67,9 +67,9 @@ class LedgerReference:
         return None
 
     @classmethod
-    def read(cls, found: object) -> LedgerReference | None:
+    def read(cls, value: object) -> LedgerReference | None:
         """Return a mark as JSON has it; None if it is not valid."""
-        match found:
+        match value:
             case {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)}:
                 return cls(path, number, sent_at)
         return None
@@ -77,8 +77,8 @@ class LedgerReference:
     def is_in(self, ledger: Database | Snapshot) -> bool:
         """Return whether a ledger has the attempt; an older copy or another ledger has not."""
         number = str(self.last_attempt)  # as a text: a damaged file may have any integer
-        ((found,),) = ledger.rows(HAS, number, self.sent_at)
-        return bool(found)
+        ((count,),) = ledger.rows(HAS, number, self.sent_at)
+        return bool(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,8 @@ class Missing:
             price: the highest price of a call, US dollars.
             outputs: the marks of the outputs to replace.
         """
-        newer = [each.output for each in outputs if each.mark.last_attempt > self.last.last_attempt]
+        last = self.last.last_attempt
+        newer = [reference.output for reference in outputs if reference.mark.last_attempt > last]
         return LedgerError(
             f"{self}. They cost up to {plain(times(price, self.attempts))} USD, and this run may "
             "buy the same answers again.",
@@ -167,14 +168,14 @@ class HighWaterMark:
         Raises:
             LedgerError: the ledger cannot be read.
         """
-        mark, place, last = None, self._place(), LedgerReference.of(self._ledger)
-        if place is not None:
+        mark, file, last = None, self._place(), LedgerReference.of(self._ledger)
+        if file is not None:
             with suppress(OSError, ValueError):  # there is none, or only a part of it
-                mark = LedgerReference.read(json.loads(place.read_bytes()))
-        if mark is None or place is None or last is None or mark.is_in(self._ledger):
+                mark = LedgerReference.read(json.loads(file.read_bytes()))
+        if mark is None or file is None or last is None or mark.is_in(self._ledger):
             return None
         with Snapshot(self._ledger.path) as now:  # a run may have written it since it was opened
-            return None if mark.is_in(now) else Missing(mark, last, place)
+            return None if mark.is_in(now) else Missing(mark, last, file)
 
     def _place(self) -> Path | None:
         """Return the path of the file; None before the first attempt, or without a home."""
@@ -230,9 +231,9 @@ class OutputReference:
         if not self.mark.is_in(database):
             raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
 
-    def _error(self, found: str, bought_again: str) -> LedgerError:
+    def _error(self, problem: str, bought_again: str) -> LedgerError:
         return LedgerError(
-            f"{found}: answers for {_name(self.output)} were bought with the "
+            f"{problem}: answers for {_name(self.output)} were bought with the "
             f"ledger {_name(self.mark.path)}. This run would buy {bought_again} "
             "again.",
             "Mount its disk, move it back, or name the place where it is now: "
@@ -241,15 +242,15 @@ class OutputReference:
         )
 
 
-def _notes_of_parked_runs(found: object, base_url: str) -> tuple[object, ...]:
+def _notes_of_parked_runs(notes: object, base_url: str) -> tuple[object, ...]:
     """Return the notes of parked runs; the older form has only that of the last one."""
-    return (found, found.get(base_url)) if isinstance(found, Mapping) else ()
+    return (notes, notes.get(base_url)) if isinstance(notes, Mapping) else ()
 
 
 def _mark_in(manifest: object, base_url: str) -> LedgerReference | None:
     match manifest:
-        case {"service": str(service), "ledger": found} if service == base_url:
-            return LedgerReference.read(found)
+        case {"service": str(service), "ledger": value} if service == base_url:
+            return LedgerReference.read(value)
     return None
 
 

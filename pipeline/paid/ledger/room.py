@@ -63,8 +63,8 @@ def check_room(database: Database, calls: int, workers: int) -> None:
         LedgerError: the disk has too little room.
     """
     ledger = database.path
-    ((found,),) = database.rows(LATEST)
-    needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + workers * SPARE_PER_WORKER
+    ((average,),) = database.rows(LATEST)
+    needed = calls * (PER_ATTEMPT + int(average or TYPICAL_RESPONSE)) + workers * SPARE_PER_WORKER
     free = shutil.disk_usage(ledger.resolve().parent).free
     if free < needed:
         raise LedgerError(
@@ -107,7 +107,7 @@ def place_of_spare(ledger: Path, endpoint: str) -> Path:
 
 
 @contextmanager
-def spare_file(ledger: Path, place: Path, workers: int) -> Iterator[FileIO]:
+def spare_file(ledger: Path, path: Path, workers: int) -> Iterator[FileIO]:
     """Make a file beside a ledger for the ends that it cannot record, such as on a full disk.
 
     It consists of empty lines, whose room the ends then take. It is deleted at the end, unless it
@@ -115,14 +115,14 @@ def spare_file(ledger: Path, place: Path, workers: int) -> Iterator[FileIO]:
 
     Args:
         ledger: the ledger's file, for messages.
-        place: the path of the file.
+        path: the path of the file.
         workers: the maximum number of attempts under way at once.
 
     Raises:
         LedgerError: the disk has no room even for that.
     """
     with _translate_no_room(ledger):
-        file = FileIO(place, "wb")
+        file = FileIO(path, "wb")
     try:
         with _translate_no_room(ledger):
             try:
@@ -132,11 +132,11 @@ def spare_file(ledger: Path, place: Path, workers: int) -> Iterator[FileIO]:
         yield file
     finally:
         if not file.tell():
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         file.close()
 
 
-def take_in(database: Database, place: Path) -> None:
+def take_in(database: Database, path: Path) -> None:
     """Record the ends in a spare file, if there is one, and leave the file as it is.
 
     An end that the ledger has, or whose attempt it has not, is passed over, and so is a line that
@@ -146,12 +146,12 @@ def take_in(database: Database, place: Path) -> None:
         LedgerError: the file cannot be read, or the ledger not be written.
     """
     try:
-        lines = [*filter(None, place.read_bytes().split(b"\n"))]
+        lines = [*filter(None, path.read_bytes().split(b"\n"))]
     except FileNotFoundError:
         return
     except OSError as error:
         raise LedgerError(
-            f"The answers in {place}, which belong to the ledger, cannot be read: {error}.",
+            f"The answers in {path}, which belong to the ledger, cannot be read: {error}.",
             "Make the file readable.",
         ) from error
     if not lines:

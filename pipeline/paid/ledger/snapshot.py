@@ -92,8 +92,8 @@ class Snapshot:
     @property
     def size(self) -> int:
         """Bytes on the disk, including the write-ahead log."""
-        places = (self._file, _log_of(self._file))
-        return sum(place.stat().st_size for place in places if place.exists())
+        files = (self._file, _log_of(self._file))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query."""

@@ -55,7 +55,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
         finish(journal, send(journal), FREE, RateRefusal(3, 20.0))
     with closing(Ledger(path, large, clock)) as other:
         job = other.open_job("tenders")
-        assert (job.owned("cpv", [ROAD_DIGEST]), other.prices()) == ({}, None)
+        assert (job.responses("cpv", [ROAD_DIGEST]), other.prices()) == ({}, None)
         assert (job.sent("cpv", [ROAD_DIGEST]), job.was_answered()) == (set(), False)
         assert len(other.attempts_since(FINGERPRINT, 0)) == 3
         spent = other.spent_since(FINGERPRINT, 0)
@@ -67,7 +67,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
             assert stranger.spent_since(FINGERPRINT, 0).attempts == 0
             assert stranger.last_refusal(FINGERPRINT) is None
     with closing(Ledger(path, small, clock)) as again:
-        assert again.open_job("tenders").owned("cpv", [ROAD_DIGEST])
+        assert again.open_job("tenders").responses("cpv", [ROAD_DIGEST])
         assert again.prices() == Prices(PRICE, PRICE)
 
 
@@ -127,5 +127,5 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
     maintenance.prune_by_hand(path, EVERY, 2_000.0, wait=False)
     for endpoint in (SMALL, LARGE):
         with closing(Ledger(path, endpoint, clock)) as ledger:
-            assert ledger.open_job("next").owned("cpv", [ROAD_DIGEST]) == {}
+            assert ledger.open_job("next").responses("cpv", [ROAD_DIGEST]) == {}
             assert ledger.prices() == Prices(Decimal(PRICE), PRICE)

@@ -109,7 +109,7 @@ def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
 ) -> None:
     for end, cost in ((FREE, 0), (LOST, None), (SILENT, None), (ANSWERED, PRICE), (LOST, PRICE)):
         buy(journal, end)
-        found = job.found("cpv", [ROAD_DIGEST]).costs
+        found = job.responses_and_costs("cpv", [ROAD_DIGEST])[1]
         assert found.get(ROAD_DIGEST, Cost(None, ZERO)).usd == cost
 
 
@@ -119,8 +119,8 @@ def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
     for end in (LOST, REFUSED, ANSWERED, ANSWERED):
         buy(journal, end)
     buy(Journal(ledger.open_job("others"), FINGERPRINT))
-    assert job.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(None, PRICE * 2)}
-    assert job.found("psc", [ROAD_DIGEST]).costs == {}
+    assert job.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(None, PRICE * 2)}
+    assert job.responses_and_costs("psc", [ROAD_DIGEST])[1] == {}
 
 
 def test_costs_without_a_row_are_unattributed(job: Job, journal: Journal) -> None:

@@ -200,7 +200,7 @@ def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
     attempt = buy(journal)
     with pytest.raises(ValueError, match="not under way"):
         finish(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
-    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
 def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
@@ -210,7 +210,7 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     attempt = send(journal)
     assert ledger.recover(FINGERPRINT) == 1
     finish(journal, attempt, ANSWERED)
-    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 
 

@@ -33,7 +33,7 @@ def test_an_answer_is_owned_by_every_job_and_after_reopening(
 ) -> None:
     buy(journal)
     other = Ledger(path, BASE_URL)
-    owned = other.open_job("others").owned("cpv", [ROAD_DIGEST])
+    owned = other.open_job("others").responses("cpv", [ROAD_DIGEST])
     assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
     other.close()
 
@@ -42,9 +42,9 @@ def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
     path: Path, job: Job, journal: Journal
 ) -> None:
     buy(journal)
-    assert job.owned("psc", [ROAD_DIGEST]) == {}
+    assert job.responses("psc", [ROAD_DIGEST]) == {}
     rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.open_job("others").owned("cpv", [ROAD_DIGEST]) == {}
+    assert rehearsal.open_job("others").responses("cpv", [ROAD_DIGEST]) == {}
     assert rehearsal.prices() is None
     assert rehearsal.attempts_since(FINGERPRINT, 0) == []
     rehearsal.close()
@@ -56,19 +56,19 @@ def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
 ) -> None:
     buy(journal, end)
     owned = {ROAD_DIGEST: Owned(end.status, end.body)}
-    assert ledger.open_job("others").owned("cpv", [ROAD_DIGEST]) == owned
+    assert ledger.open_job("others").responses("cpv", [ROAD_DIGEST]) == owned
     again = ledger.open_job("again", Counting(retry_failed=True))
-    assert again.owned("cpv", [ROAD_DIGEST]) == {}
+    assert again.responses("cpv", [ROAD_DIGEST]) == {}
     clock.now += 1
     buy(journal, end)
-    assert again.owned("cpv", [ROAD_DIGEST]) == owned
+    assert again.responses("cpv", [ROAD_DIGEST]) == owned
 
 
 @pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
 def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) -> None:
     job = ledger.open_job("again", Counting(retry_failed=True))
     buy(Journal(job, FINGERPRINT), end)
-    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
 def test_what_a_killed_run_left_before_a_job_that_buys_again_does_not_hold_its_calls(
@@ -91,15 +91,15 @@ def test_what_was_too_old_when_the_job_opened_is_not_owned(
     buy(journal, end)
     clock.now += 60
     job = ledger.open_job("fresh", Counting(max_age=60))
-    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     clock.now += 1
     assert ledger.open_job("fresh", Counting(max_age=60)) == job  # however long it takes
-    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     fresh = ledger.open_job("fresher", Counting(max_age=60))
-    assert fresh.owned("cpv", [ROAD_DIGEST]) == {}
+    assert fresh.responses("cpv", [ROAD_DIGEST]) == {}
     clock.now -= 3_600  # a clock that is set back
     buy(Journal(fresh, FINGERPRINT), end)
-    assert list(fresh.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(fresh.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
@@ -125,21 +125,21 @@ def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
 def test_of_several_lasting_responses_the_last_counts(job: Job, journal: Journal) -> None:
     buy(journal, REFUSED)
     buy(journal, ANSWERED)
-    assert job.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    assert job.responses("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
 
 
 def test_what_was_sent_or_failed_in_passing_is_not_owned(job: Job, journal: Journal) -> None:
     send(journal)
     buy(journal, FREE)
     buy(journal, LOST)
-    assert job.owned("cpv", [ROAD_DIGEST]) == {}
+    assert job.responses("cpv", [ROAD_DIGEST]) == {}
 
 
 def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
     buy(journal)
     texts = [text_digest(str(number)) for number in range(40_000)]
-    assert list(job.owned("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
-    assert job.owned("cpv", []) == {}
+    assert list(job.responses("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert job.responses("cpv", []) == {}
 
 
 def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal: Journal) -> None:

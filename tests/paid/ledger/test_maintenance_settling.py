@@ -41,7 +41,7 @@ def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
     gone = buy(journal, LOST, BRIDGE)
     settle(path, {billed: BILLED, free: "free", gone: BILLED})
     assert job.money() == Tally(4, BILLED * 2, 1, 0, RESERVED)
-    assert job.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(0, BILLED)}
+    assert job.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(0, BILLED)}
     assert job.unattributed() == BILLED
     settle(path, {left: "free"})
     assert job.money() == Tally(4, BILLED * 2, 0, 0, Decimal(0))
@@ -57,7 +57,7 @@ def test_a_call_whose_doubt_is_resolved_is_bought_again(
     assert strict.calls() == {"cpv": CallCount(1, 0, 1)}
     settle(path, {attempt: verdict})
     assert job.unconfirmed("cpv", [ROAD_DIGEST]) == {}
-    assert job.owned("cpv", [ROAD_DIGEST]) == {}
+    assert job.responses("cpv", [ROAD_DIGEST]) == {}
     assert strict.calls() == {"cpv": CallCount(1, 1)}
 
 

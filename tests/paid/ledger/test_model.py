@@ -190,7 +190,7 @@ class LedgerMachine(RuleBasedStateMachine):
                     and isinstance(attempt.end, CallEnded)
                     and attempt.counts(name, job.opened_at, counting)
                 }
-                owned = replace(job, counting=counting).owned(system, DIGESTS)
+                owned = replace(job, counting=counting).responses(system, DIGESTS)
                 assert {key: (own.status, own.body) for key, own in owned.items()} == expected
 
     @invariant()
@@ -218,7 +218,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 if of == system
             }
             assert rows == expected
-            costs = job.found(system, DIGESTS).costs
+            costs = job.responses_and_costs(system, DIGESTS)[1]
             assert {digest: cost.row for digest, cost in costs.items()} == {
                 digest: rows.get(digest) for digest in costs
             }

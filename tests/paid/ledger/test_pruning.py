@@ -72,7 +72,7 @@ def test_a_pruned_answer_is_bought_again_and_what_it_cost_stays(
     assert job.money() == before
     again = ledger.open_job("tenders")
     note(again, "road", "bridge")
-    assert again.owned("cpv", [ROAD_DIGEST]) == {}
+    assert again.responses("cpv", [ROAD_DIGEST]) == {}
     assert again.calls() == {"cpv": CallCount(2, 2)}
     prices = ledger.prices()
     assert prices is not None
@@ -183,5 +183,5 @@ def test_after_pruning_a_call_can_be_bought_as_if_for_the_first_time(
     note(again, "road")
     buy(Journal(again, FINGERPRINT), ANSWERED, ROAD)
     assert again.calls() == {"cpv": CallCount(1, 0)}
-    assert set(again.owned("cpv", [ROAD_DIGEST])) == {ROAD_DIGEST}
-    assert again.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(0, PRICE)}
+    assert set(again.responses("cpv", [ROAD_DIGEST])) == {ROAD_DIGEST}
+    assert again.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(0, PRICE)}
