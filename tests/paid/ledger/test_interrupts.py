@@ -15,7 +15,8 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 from pipeline.files import sqlite
-from pipeline.paid.ledger import buyer_lock, database, locks
+from pipeline.paid.ledger import database, locks
+from pipeline.paid.ledger.locks import buyer_lock
 
 place = Path("ledger.db")
 ledger = database.Database(place)  # the others open faster: its log stays

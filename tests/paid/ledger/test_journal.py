@@ -32,7 +32,9 @@ from tests.paid.ledger.buying import (
 
 SEND_AND_HANG = f"""
 import asyncio, pathlib, sys
-from pipeline.paid.ledger import Call, Journal, Ledger
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import RESERVED
 
 async def main():

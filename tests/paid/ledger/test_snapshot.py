@@ -24,7 +24,8 @@ COUNT = "SELECT count(*) FROM attempts"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from pipeline.paid.ledger import Journal, Ledger
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import FINGERPRINT, BASE_URL, buy, send
 job = Ledger(Path(sys.argv[1]), BASE_URL).open_job("tenders")
 buy(Journal(job, FINGERPRINT))
