@@ -31,6 +31,12 @@ LARGEST_HEAD: Final = 1 << 16
 MOST_HEADS: Final = 10
 """The most heads of one response: the final one, and the informational ones (1xx) before it."""
 
+ANY_REQUEST: Final[tuple[h11.Event, ...]] = (
+    h11.Request(method="POST", target="/", headers=[("Host", "any")]),
+    h11.EndOfMessage(),
+)
+"""What the parser is told of a request, which is sent without it: that a response may follow."""
+
 PORTION: Final = 1 << 14
 """Bytes that the parser gets at once: it measures a head only while that is not complete."""
 
@@ -144,11 +150,11 @@ class _Connection(asyncio.Protocol):
 
     async def send(self, exchange: Exchange, most: int) -> None:
         """Send a request, and read its response; see `Transport.send`."""
-        method, target = exchange.method.encode(), exchange.url.raw_path
-        self._parser.send(h11.Request(method=method, target=target, headers=[("Host", "any")]))
-        self._parser.send(h11.EndOfMessage())
+        for event in ANY_REQUEST:
+            self._parser.send(event)
         lines = b"".join([b"%b: %b\r\n" % header for header in exchange.headers])
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, target, lines)
+        target = exchange.url.raw_path
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (exchange.method.encode(), target, lines)
         self._transport.write(head + exchange.begin())
         for _ in range(MOST_HEADS):
             if isinstance(event := await self._event(), h11.Response):
