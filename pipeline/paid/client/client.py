@@ -29,7 +29,7 @@ from pipeline.paid.client.urls import BaseUrl, valid_key
 __all__ = ["Client", "Redaction", "cause", "decompress", "time_limit"]
 
 
-GRACE_S: Final = 1.0
+GRACE_S: Final = 0.2
 """Seconds after the time limit in which a block may still read what has arrived."""
 
 
