@@ -124,8 +124,7 @@ def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corr
 
     A person may have saved the table under another name, or elsewhere. So beside the manifest of
     its own name, those in the same folder and in the one of outputs are tried: the run had at least
-    half of the texts, and the most cells as they are, and was the first of several such runs. It
-    did not use the table itself.
+    half of the texts, and the most cells as they are, and was the first of several such runs.
     """
     from pipeline.classification.enriched import open_enriched
 
@@ -140,9 +139,7 @@ def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corr
             files = part_of(manifest, "files") | {"output_format": format_of(path)}
             table = open_enriched(path, manifest=manifest | {"files": files}, needed=("code",))
             found = _Corrections(table, marks, str(place), kept)
-            decided = part_of(part_of(manifest, "settings"), "decisions").values()
-            used_it = table.reader.opened_fingerprint in decided
-            unchanged = None if used_it else found.unchanged_cells()
+            unchanged = found.unchanged_cells()
         except (OSError, ValueError, InputError, SettingsError):
             continue
         if unchanged is not None:
@@ -276,7 +273,9 @@ class _Corrections:
     def _by_marks(self, cell: _Cell) -> str:
         """Return what was done to cells beside a text that the run had."""
         if self._had(cell, cell.status):
-            return "unchanged"
+            return "confirmed" if cell.status == "decided" else "unchanged"
+        if self._had(cell, "decided"):  # the run has used this table
+            return "changed"
         if any(self._had(cell, status) for status in (*NOT_FAILED, "failed")):
             return "confirmed" if cell.status in CONFIRMED else "unchanged"
         return "changed"

@@ -219,12 +219,16 @@ def test_texts_that_a_program_damaged_are_not_taken_for_new_ones(outputs: Path) 
 
 
 def test_a_run_that_used_the_corrections_does_not_hide_them(outputs: Path, tmp_path: Path) -> None:
-    path = corrected(outputs, outputs / "a.xlsx", by_hand, "out.xlsx")
-    again = outputs / "aa.csv"
-    options = {"systems": ["cpv", "psc"], "text_columns": "what", "decisions": path}
-    pipeline.classify(outputs / "in.csv", output=again, **options)  # type: ignore[arg-type]
-    assert frame_of(again)["cpv_status"].tolist()[1] == "decided"
-    assert MADE.items() <= outcomes(path).items()
+    """Also if its output has replaced the one that was corrected."""
+    path = corrected(outputs, tmp_path / "a.xlsx", by_hand, "out.xlsx")
+    options = {"systems": ["cpv", "psc"], "text_columns": "what"}
+    source, output = outputs / "in.csv", tmp_path / "out.csv"
+    pipeline.classify(source, output=output, **options)  # type: ignore[arg-type]
+    made = outcomes(path)
+    assert MADE.items() <= made.items()
+    pipeline.classify(source, output=output, decisions=path, **options)  # type: ignore[arg-type]
+    assert frame_of(output)["cpv_status"].tolist()[1] == "decided"
+    assert outcomes(path) == made
 
 
 def test_marks_are_bounded_and_survive_whatever_is_in_a_manifest(
