@@ -122,7 +122,8 @@ def classify(
             the status ``pending``, and ``result.summary.parked`` says why it stopped.
         fail_if_no_match: raise if a larger share of a system's rows with text has no match, or if
             no row has a text.
-        decisions: the file of a review, or several: the decisions replace codes and purchases.
+        decisions: the file of a review, an output in which a person corrected codes, or several:
+            the decisions replace codes and purchases.
         progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
             a second; to write your own display, see `pipeline.progress.Progress`.
         language: the language of the CPV titles, such as ``de``; the other systems have English

@@ -78,8 +78,9 @@ def evaluate(
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         progress: True shows progress bars, "auto" shows them in a notebook; see `classify`.
-        decisions: the file of a review, or several, in place of a table: the codes that people
-            chose one by one are the right ones.
+        decisions: the file of a review, an output of `classify` in which a person corrected codes,
+            or several, in place of a table: the codes that people chose one by one are right, and
+            those that they left in an output.
 
     Raises:
         SettingsError: an argument is wrong.

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import (
+    FEW,
     SOURCE_ROWS,
     TOPS,
     Bin,
@@ -224,6 +225,8 @@ def _levels_of_answers(named: _Named) -> Iterator[str]:
 
 def _calibration(named: _Named) -> Iterator[str]:
     for key, figures in named:
+        if figures.rows < FEW:
+            continue
         off = f"Confidence{f' of {key}' * (len(named) > 1)} is off by"
         yield f"{off} {figures.calibration_error:.3f} (expected calibration error)."
         if (worst := figures.worst_source) is not None:

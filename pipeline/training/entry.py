@@ -64,8 +64,8 @@ def train(
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         progress: True shows a bar, "auto" shows one in a notebook; to write your own display, see
             `pipeline.progress.Progress`.
-        decisions: the file of a review, or several: what people decided replaces the codes of the
-            history's rows, and adds to them.
+        decisions: the file of a review, an output of `classify` in which a person corrected codes,
+            or several: what people decided replaces the codes of the history, and adds to them.
 
     Returns:
         The folder and the figures; pass it as ``models`` to `classify`, or as ``subject`` to

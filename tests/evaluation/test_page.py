@@ -33,7 +33,9 @@ def test_the_page_says_what_was_found() -> None:
     assert "Exactly right, label deeper than a division" in text
     for said in ("embedded engine", "tenders.csv", "as far as stated", "Construction work"):
         assert said in text
-    assert f"{found.subjects[0].figures.calibration_error:.3f}" in text
+    error = f"{found.subjects[0].figures.calibration_error:.3f}"
+    assert error not in text, "of so few rows"
+    assert ">2 of 4</b>" in text and 'class="meter"></td>' in text, "no bar for a count"
     assert "No answer from embedded engine: 2 of 10 (no_match 1, VALIDATION_ERROR 1)" in text
 
 
@@ -45,7 +47,11 @@ def test_the_page_begins_with_the_figures_that_the_terminal_begins_with() -> Non
     assert [line.split("  ")[0].lower() for line in printed] == [each.lower() for each in tiles]
 
 
-@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+MANY = ("engine", subject("0" * 20 + "1" * 20))
+OTHER = ("other", subject("0" * 30 + "1" * 10))
+
+
+@pytest.mark.parametrize("subjects", [[MANY], [MANY, OTHER]])
 def test_an_accuracy_that_no_rows_reach_has_no_bar(subjects: list[tuple[str, object]]) -> None:
     """An element without a width would fill its cell."""
     text = page(evaluation(*subjects))  # type: ignore[arg-type]
@@ -122,9 +128,6 @@ def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
     assert both.comparison is not None and both.comparison.first.depth == STATED
     assert "full codes cannot be judged" in both.verdict
     assert page(both).count(">-</td>") > 1  # no share of the labels that are deeper
-
-
-MANY = ("engine", subject("1" * 30 + "0" * 10))
 
 
 def test_the_sign_of_an_interval_stays_on_its_line() -> None:
