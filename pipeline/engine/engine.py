@@ -7,16 +7,17 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import BatchAnswers, Explained, Matched, System
-from pipeline.engine.model import ModelFolder
+from pipeline.codes import load
+from pipeline.engine.model import ModelFolder, load_model, shipped_model
 from pipeline.engine.model.encoder import portions
-from pipeline.engine.rankers import Ranker, ranker
+from pipeline.engine.model.ranker import LearnedRanker, Ranker
 from pipeline.processes import Jobs, in_processes, shared_out
 from pipeline.settings import EngineName
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "ranker"]
 
 ALONE = 8192
 """Answers after which ``auto`` starts processes: they take about as long as a start costs."""
@@ -105,3 +106,26 @@ def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Se
     whys = dict(zip(best, ranks.why(list(best), list(best.values())), strict=True))
     both = zip(texts, ranked, strict=True)
     return [Explained(found, why=whys.get(text, "")) for text, found in both]
+
+
+@cache
+def ranker(
+    system: System, engine: EngineName = "learned", model: ModelFolder | None = None
+) -> Ranker:
+    """Return the ranker of a system; each process loads it once.
+
+    The engine ``learned`` answers by a model, the shipped one if none is given; ``lexical`` answers
+    by titles alone.
+
+    Raises:
+        SettingsError: the model is damaged, or was replaced since it was opened.
+    """
+    table = load(system)
+    if engine == "lexical":
+        # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
+        from pipeline.engine.lexical.index import kept_index
+        from pipeline.engine.lexical.ranker import LexicalRanker
+
+        return LexicalRanker(table, kept_index(table))
+    learned = load_model(model or shipped_model(), system)
+    return LearnedRanker(learned, table, partial(ranker, system, "lexical"))

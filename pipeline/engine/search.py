@@ -8,8 +8,8 @@ from functools import cache
 
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load, titles_by_language
+from pipeline.engine.engine import ranker
 from pipeline.engine.evidence import SHORT
-from pipeline.engine.rankers import ranker
 from pipeline.engine.text.words import words as words_of
 
 __all__ = ["searched"]

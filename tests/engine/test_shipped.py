@@ -12,6 +12,7 @@ import pytest
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
+from pipeline.engine.engine import ranker
 from pipeline.engine.model import (
     check_arrays,
     load_model,
@@ -19,7 +20,6 @@ from pipeline.engine.model import (
     shipped_model,
 )
 from pipeline.engine.model.serialization import own
-from pipeline.engine.rankers import ranker
 from pipeline.errors import SettingsError
 
 FOLDER = shipped_model().path

@@ -50,7 +50,7 @@ INTERCEPT, PER_SCORE, PER_LEAD = -3.61, 2.56, 4.00
 
 
 class LexicalRanker:
-    """Ranks the codes of one system; see `pipeline.engine.rankers.Ranker`."""
+    """Ranks the codes of one system; see `pipeline.engine.model.ranker.Ranker`."""
 
     def __init__(self, table: CodeTable, index: Index) -> None:
         assignable = [table.assignable(code) for code in table.titles]

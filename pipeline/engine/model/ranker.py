@@ -20,7 +20,7 @@ from pipeline.engine.model.model import Model, hashes
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, named, strongest
 
-__all__ = ["LearnedRanker", "UnseenCodes", "explain"]
+__all__ = ["LearnedRanker", "Ranker", "UnseenCodes", "explain"]
 
 
 DOUBTFUL = 0.1
@@ -177,20 +177,20 @@ TOGETHER = 50
 REPEATED = "the same text in the history"
 
 
-class _Titles(Protocol):
-    """Ranks codes by their titles."""
+class Ranker(Protocol):
+    """Ranks the codes of one system for texts."""
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        """Return the best codes of each text."""
+        """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
         ...
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Explain the code given for each text."""
+        """Return the words of each text that count for a code, as one string; "" for none."""
         ...
 
 
 class LearnedRanker:
-    """Ranks the codes of one system; see `pipeline.engine.rankers.Ranker`.
+    """Ranks the codes of one system; see `Ranker`.
 
     If the model predicts a code that may not be given, its nearest ancestor that may be given
     replaces it, such as the class of a UNSPSC commodity. The confidences of codes that merge into
@@ -211,7 +211,7 @@ class LearnedRanker:
         titles: returns the title ranker; called only when needed, as its index is slow to build.
     """
 
-    def __init__(self, model: Model, table: CodeTable, titles: Callable[[], _Titles]) -> None:
+    def __init__(self, model: Model, table: CodeTable, titles: Callable[[], Ranker]) -> None:
         self._model = model
         self._table = table
         self._titles = titles

@@ -14,7 +14,7 @@ from pipeline.engine import ranker
 from pipeline.engine.lexical import ranker as lexical
 from pipeline.engine.lexical.index import build_index
 from pipeline.engine.lexical.ranker import LexicalRanker
-from pipeline.engine.rankers import Ranker
+from pipeline.engine.model.ranker import Ranker
 
 WORDS = ["road", "construction", "of", "wheat", "farming", "steel", "bridges", "büro", "12", "<b>"]
 
