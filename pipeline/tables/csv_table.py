@@ -295,7 +295,6 @@ class CsvWriter(FileWriter):
         names: Sequence[str],
         new_names: Sequence[str],
     ) -> None:
-        self.replaced_characters = 0
         self._dialect = dialect
         self._known = Cache(partial(map, cell))
         with ExitStack() as stack:

@@ -87,8 +87,3 @@ def test_text_that_an_older_writer_stored_as_bytes_stays_so(tmp_path: Path) -> N
     assert [batch.texts for batch in reader.batches()] == [["roads", ""]]
     rewrite(reader, tmp_path / "out.parquet", [["1"]] * 2, "parquet", [CODE])
     assert pq.read_table(tmp_path / "out.parquet", columns=["description"]).equals(table)
-
-
-def test_bytes_that_are_not_utf8_are_an_error() -> None:
-    with pytest.raises(InputError, match="'a' has a value that is not UTF-8 text, in one"):
-        list(ArrowReader(pa.table({"a": [b"\xff"]}), ["a"]).batches())

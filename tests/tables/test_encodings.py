@@ -11,7 +11,7 @@ from pipeline.errors import InputError, PipelineError
 from pipeline.settings import CsvOptions
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.csv_table import CsvReader
-from tests.tables.rewriting import csv_rows, rewrite
+from tests.tables.rewriting import rewrite
 
 NAMES = sorted(
     {
@@ -90,9 +90,3 @@ def test_half_a_character_in_a_name_is_an_error(tmp_path: Path) -> None:
         f"{tmp_path / 't.csv'}: the column name 'a\\ud800' has an unpaired surrogate, U+D800."
     )
     assert caught.value.hint == "Rename the column, or use another --encoding."
-
-
-def test_bytes_that_decode_to_what_the_encoding_lacks_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\x1b\x81\n")
-    with pytest.raises(InputError, match="would not come back byte for byte"):
-        csv_rows(open_reader(tmp_path / "t.csv", ["b"], CsvOptions(encoding="iso2022_jp")))

@@ -22,34 +22,6 @@ def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
     assert [batch.texts for batch in reader.batches()] == [["x. 1 2. 7", "8", "x"]]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        pa.array([[b"x"]], pa.list_(pa.binary(1))),
-        pa.array([[("x", "y")]], pa.map_(pa.string(), pa.string())),
-        pa.array([b"x"], pa.binary(1)),
-    ],
-)
-def test_a_text_column_without_text_is_refused(tmp_path: Path, values: pa.Array) -> None:
-    pq.write_table(pa.table({"a": values, "b": ["x"]}), tmp_path / "t.parquet")
-    kind = pq.read_schema(tmp_path / "t.parquet").field("a").type
-    with pytest.raises(InputError) as caught:
-        open_reader(tmp_path / "t.parquet", ["a"])
-    assert caught.value.message == f"The column 'a' has the type {kind}, not text."
-    assert caught.value.hint == "Choose a column with text: --text-column NAME."
-
-
-def test_a_missing_text_column_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"id": [1], "Description": ["x"]}), path)
-    with pytest.raises(InputError) as caught:
-        open_reader(path, ["description"])
-    assert caught.value.message == (
-        f"{path} has no column 'description'. Its columns: 'id', 'Description'."
-    )
-    assert "--text-column 'Description'" in caught.value.hint
-
-
 @pytest.mark.parametrize("kept", [0, 3, 100, -1, -100])
 def test_a_truncated_file_is_damaged(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "t.parquet"
@@ -108,12 +80,3 @@ def test_a_whole_table_is_read_with_all_its_metadata(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     back = read_table(tmp_path / "t.parquet", "parquet")
     assert back.equals(table, check_metadata=True)
-
-
-def test_the_fingerprint_changes_with_any_byte(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": ["x"]}), path)
-    reader = open_reader(path, ())
-    before = reader.fingerprint()
-    pq.write_table(pa.table({"a": ["y"]}), path)
-    assert reader.fingerprint() != before

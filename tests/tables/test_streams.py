@@ -100,11 +100,6 @@ def test_data_that_are_not_compressed_as_the_name_says_are_an_error(
     assert (caught.value.message, caught.value.hint) == (f"{path} {message}", hint)
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"), open_input(tmp_path / "t.csv"):
-        pass
-
-
 def test_the_hash_is_that_of_the_bytes_on_disk(tmp_path: Path) -> None:
     data = gzip.compress(DATA)
     (tmp_path / "t.csv.gz").write_bytes(data)
