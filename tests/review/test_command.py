@@ -77,7 +77,7 @@ def test_a_killed_review_has_every_decision_that_the_page_confirmed(tmp_path: Pa
         (["nothing.csv"], "nothing.csv does not exist."),
         (["out.csv", "--reviewer", " "], "--reviewer NAME"),
         (["out.csv", "--reviewer", "a\nb"], "not one line"),
-        (["out.csv", "--merge", "out.csv"], "line 1, is not a decision"),
+        (["out.csv", "--merge", "in.csv"], "in.csv has neither decisions nor columns of codes"),
         (["out.csv", "--decisions", "out.csv"], "are the same file, which would be lost"),
         (["in.csv"], "has no manifest that names its text columns"),
     ],
