@@ -42,7 +42,16 @@ from pipeline.engine.training.task import Task
 from pipeline.errors import InputError
 from workshop.boosting import boosted
 
-__all__ = ["Judgement", "Verdict", "build", "judge", "lister", "read_judged"]
+__all__ = [
+    "Judgement",
+    "Lessons",
+    "Verdict",
+    "build",
+    "judge",
+    "lister",
+    "read_judged",
+    "source_folds",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +227,7 @@ def judge(
     words = TitleWords(table, _rare(titles), _rare(map(cleaned, texts)))
     evidence = Evidence.of(system, listed, words, voices)
     found, traits = _traits(model, evidence, texts)
-    lessons = _Lessons.of(system, traits, listed.codes[found], verdicts)
+    lessons = Lessons.of(system, traits, listed.codes[found], verdicts)
     unseen = _unseen(lessons, [each.source for each in some])
     best = unseen.argmax(axis=1)
     rows = np.arange(len(best))
@@ -249,7 +258,7 @@ def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lessons:
+class Lessons:
     """The candidates of some texts.
 
     Attributes:
@@ -267,7 +276,8 @@ class _Lessons:
     @classmethod
     def of(
         cls, system: System, traits: Floats, codes: Texts, verdicts: Sequence[Verdict]
-    ) -> _Lessons:
+    ) -> Lessons:
+        """Return the candidates with what the verdicts on each text say of their codes."""
         rows = list(zip(codes.tolist(), verdicts, strict=True))
         right = [[code in verdict.accepted for code in own] for own, verdict in rows]
         known = [
@@ -277,18 +287,20 @@ class _Lessons:
         return cls(system, traits, np.array(right), np.array(known))
 
     def learned(self, some: Bools | slice) -> Trees:
+        """Return trees that learned from some texts."""
         width = self.traits.shape[2]
         weights = np.where(self.known[some], 1.0, DOUBTED).ravel()
         rows = self.traits[some].reshape(-1, width)
         return boosted(rows, self.right[some].ravel(), weights)
 
     def odds(self, trees: Trees, some: Bools) -> Floats:
+        """Return the log odds that candidates of some texts are accepted."""
         return log_odds(self.system, trees, self.traits[some])
 
 
-def _unseen(lessons: _Lessons, sources: Sequence[str]) -> Floats:
+def _unseen(lessons: Lessons, sources: Sequence[str]) -> Floats:
     """Return the log odds of the candidates by trees that did not learn from their sources."""
-    folds = _folds(sources)
+    folds = source_folds(sources)
     odds = np.empty(lessons.right.shape)
     for fold in np.unique(folds):
         own = folds == fold
@@ -296,7 +308,7 @@ def _unseen(lessons: _Lessons, sources: Sequence[str]) -> Floats:
     return odds
 
 
-def _folds(sources: Sequence[str]) -> Ints:
+def source_folds(sources: Sequence[str]) -> Ints:
     """Divide sources into folds of about equally many texts, the largest first."""
     names, number, counts = np.unique(sources, return_inverse=True, return_counts=True)
     fold, sizes = np.zeros(len(names), np.intp), np.zeros(FOLDS, np.intp)

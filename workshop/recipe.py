@@ -22,7 +22,7 @@ from pipeline.tables import open_reader
 from workshop.acceptance import read_judged
 from workshop.training import OtherLanguages, Recipe, Task
 
-__all__ = ["Prepared", "read_recipe"]
+__all__ = ["Prepared", "batches", "read_recipe", "read_settings"]
 
 
 TABLES = {"networks", "model", "systems", "other_languages"}
@@ -226,7 +226,7 @@ def _labelled(folder: Path, files: Sequence[str], dataset: Dataset) -> list[str]
     """Read the rows of labelled files; return the sources of those that are used."""
     sources: list[str] = []
     for name in files:
-        for texts, rows in _batches(folder / name, ["text"], ["code", "source"]):
+        for texts, rows in batches(folder / name, ["text"], ["code", "source"]):
             codes = [code or "" for code in rows["code"].to_pylist()]
             sources += compress(rows["source"].to_pylist(), dataset.read(texts, codes))
     if not sources:
@@ -253,7 +253,7 @@ def _phrases(folder: Path, table: CodeTable, settings: SystemSettings) -> Exampl
     dataset.read([phrase for _, phrase in own], [code for code, _ in own])
     for rows in settings.phrases:
         columns = [rows.code, *rows.where]
-        for texts, found in _batches(folder / rows.file, rows.text, columns):
+        for texts, found in batches(folder / rows.file, rows.text, columns):
             pairs = [
                 (part.strip(), row[rows.code])
                 for text, row in zip(texts, found.to_pylist(), strict=True)
@@ -264,7 +264,7 @@ def _phrases(folder: Path, table: CodeTable, settings: SystemSettings) -> Exampl
     return dataset.examples()
 
 
-def _batches(
+def batches(
     path: Path, text: Sequence[str], columns: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], pa.RecordBatch]]:
     """Yield the texts and the other columns of each batch of a file."""
