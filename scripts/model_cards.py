@@ -76,6 +76,10 @@ texts, and the calibration error is {error}. As hashes, the words of each code's
 phrases are kept.
 """
 
+NEAR = """The trees are the mean of four sets. Three of them also weigh how near the titles are to
+the text in meaning, by vectors of words that began as those of multilingual-e5-small (see NOTICE).
+"""
+
 CARD = """# The model for {name}
 
 <!-- Written by scripts/model_cards.py from what the model says of itself. -->
@@ -159,7 +163,8 @@ def _card(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -
             accepted=_share(about["judged"]["accepted"]),
             texts=about["judged"]["texts"],
             error=_share(about["judged"]["calibration_error"]),
-        ),
+        )
+        + (NEAR if (shipped_model().path / f"{system}.title_vectors.npy").exists() else ""),
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],

@@ -12,7 +12,7 @@ import pipeline
 from tests.engine.model.training_data import history
 
 TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing"]
-CODES = ["45233223", None, None, "90620000"]
+CODES = ["45233251", None, None, "90620000"]
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """Says how likely an expert accepts each of the best codes of a text.
 
 The networks learned to write what buyers write, and buyers' codes are often wrong. Trees that
-learned from an expert's judgement weigh what the networks say, the words of the titles, the act,
-and what the other systems find, and put the codes in order by the chance that they are accepted.
+learned from an expert's judgement weigh what the networks say, the words and the meanings of the
+titles, the act, and what the other systems find, and put the codes in order by the chance that they
+are accepted.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ OWN_ACT = LISTED + 3
 """The trait that is the act of the candidate; those after it are how strongly the text names that
 act and the strongest one."""
 
-TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 5 + MEASURES
+TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 5 + MEASURES + 2
 """How many numbers describe a candidate; see `Evidence.traits`."""
 
 
@@ -134,6 +135,17 @@ class Voice:
         return np.array(
             [act_of_code(self.system, code) for code in self.scorer.codes.tolist()], np.intp
         )
+
+    def nearness(self, read: Reading, places: Ints) -> Floats:
+        """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.
+
+        Both are 0 if the model does not know what words mean.
+        """
+        if self.scorer.title_vectors is None:
+            return np.zeros((*places.shape, 2), np.float32)
+        texts, titles = read.kept(self.scorer.encoder.meanings), self.scorer.title_vectors[places]
+        near = np.einsum("nd,nkd->nk", texts, titles)
+        return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
 
     def heard(self, read: Reading) -> tuple[Ints, Floats]:
         """Return (texts x `HEARD`: its best codes; their shares, which add up to one)."""
@@ -217,7 +229,8 @@ class Evidence:
         for number, values in enumerate(alone):
             columns[:, :, number] = values
         titles = self.titles.measured(texts, self.lister.codes[best])
-        return best, np.concatenate([found.traits, columns, titles], axis=2)
+        near = self.voices[self.system].nearness(read, general)
+        return best, np.concatenate([found.traits, columns, titles, near], axis=2)
 
     @cached_property
     def _norms(self) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.engine.evidence import enough_known
 from pipeline.engine.model.features import Composition, Counts, Vocabulary, count, hashed_features
 from pipeline.engine.model.matrices import TOGETHER, Bools, Floats, Ints, SparseRows, weighted_sums
+from pipeline.engine.model.word_vectors import COLUMNS, WordVectors
 from pipeline.engine.text.ngrams import Hashes
 
 __all__ = [
@@ -181,10 +182,12 @@ class Encoder:
     Attributes:
         vocabulary: the features.
         weights: features x dimensions.
+        word_vectors: what the words mean, if that is known.
     """
 
     vocabulary: Vocabulary
     weights: Codebook
+    word_vectors: WordVectors | None = None
 
     def encode(self, counts: Counts) -> Encoded:
         """Return texts as vectors."""
@@ -193,6 +196,12 @@ class Encoder:
         halves = self.weights.sums(spelt)
         hidden = weighted_sums(tokens, halves.__getitem__, halves.shape[1])
         return Encoded(hidden + self.weights.sums(pairs), composition)
+
+    def meanings(self, read: Reading) -> Floats:
+        """Return what texts mean; see `WordVectors.of_texts`."""
+        if self.word_vectors is None:
+            return np.zeros((len(read.texts), COLUMNS), np.float32)
+        return self.word_vectors.of_texts(read(self).words)
 
     def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
         """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""

@@ -20,6 +20,7 @@ from pipeline.engine.model.encoder import CENTRES
 from pipeline.engine.model.features import BITS, BLOCKS
 from pipeline.engine.model.serialization import from_three_bytes
 from pipeline.engine.model.title_words import STEMS
+from pipeline.engine.model.word_vectors import BYTES, COLUMNS
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.wording import TRAIN, option
@@ -60,6 +61,17 @@ ENCODER: Mapping[str, tuple[str, ...]] = {
 }
 """The type and the dimension names of each array that the systems share."""
 
+WORD_VECTORS: Mapping[str, tuple[str, ...]] = {
+    "word_vectors": ("u1", "words with vectors", "bytes of a vector"),
+    "word_scales": ("f2", "words with vectors"),
+}
+"""The same for what words mean, which a model may lack."""
+
+TITLE_VECTORS: Mapping[str, tuple[str, ...]] = {
+    "title_vectors": ("i1", "codes", "columns of a vector"),
+}
+"""The same for what the titles of a system mean, which a model may lack."""
+
 OWN: Mapping[str, tuple[str, ...]] = {
     "codes": ("S8", "codes"),
     "directions": ("i1", "codes", "width"),
@@ -99,6 +111,7 @@ LONGEST = {
     "repeats": 20_000_000,
     "words and pairs": BLOCKS << BITS,
     "words": BLOCKS << BITS,
+    "words with vectors": BLOCKS << BITS,
     "entries": 50_000_000,
     "entries of titles": 50_000_000,
     "stems": STEMS,
@@ -114,6 +127,8 @@ EXACTLY = {
     "stems": STEMS,
     "questions": QUESTIONS,
     "leaves": 2**QUESTIONS,
+    "bytes of a vector": BYTES,
+    "columns of a vector": COLUMNS,
 }
 UNPACKED = 2**28
 """The most numbers that an unpacked array may hold: 1 GiB."""
@@ -129,9 +144,9 @@ ODDS = 3
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    names = (*OWN, *ACCEPTANCE)
+    names = (*OWN, *ACCEPTANCE, *TITLE_VECTORS)
     own = {f"{system}.{name}" for system in systems for name in names}
-    return own | {f"encoder.{name}" for name in ENCODER}
+    return own | {f"encoder.{name}" for name in (*ENCODER, *WORD_VECTORS)}
 
 
 def check_values(values: Any) -> None:
@@ -171,8 +186,9 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
         ValueError: an array is missing, or has the wrong type or shape.
     """
     wanted = OWN if part in SYSTEMS else ENCODER
-    if part in SYSTEMS and not ACCEPTANCE.keys().isdisjoint(arrays):
-        wanted = {**wanted, **ACCEPTANCE}
+    for more in (ACCEPTANCE, TITLE_VECTORS) if part in SYSTEMS else (WORD_VECTORS,):
+        if not more.keys().isdisjoint(arrays):
+            wanted = {**wanted, **more}
     for name, (kinds, *sides) in wanted.items():
         if name not in arrays:
             raise ValueError(f"it has no array {part}.{name}")
@@ -203,6 +219,8 @@ def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
     _check("encoder.rarity", arrays["rarity"], 1e-3, LARGEST)
     _check("encoder.lengths", arrays["lengths"], 0, LARGEST)
     _check("encoder.centres", arrays["centres"], -16, 16)
+    if "word_scales" in arrays:
+        _check("encoder.word_scales", arrays["word_scales"], 0, LARGEST)
 
 
 def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> None:

@@ -44,12 +44,14 @@ class Scorer:
         codes: the codes that the network can predict.
         directions: the weight vector of each code.
         prior: the bias of each code, independent of the text.
+        title_vectors: codes x columns, of unit length: what the titles mean, if that is known.
     """
 
     encoder: Encoder
     codes: Texts
     directions: IntegerRows
     prior: Floats
+    title_vectors: Floats | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""

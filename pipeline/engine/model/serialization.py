@@ -19,10 +19,11 @@ from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.candidates import InvertedIndex, Lister, WordIndex
 from pipeline.engine.model.encoder import Codebook, Encoder
 from pipeline.engine.model.features import Vocabulary
-from pipeline.engine.model.matrices import IntegerRows, Ints
+from pipeline.engine.model.matrices import Floats, IntegerRows, Ints, rounded
 from pipeline.engine.model.model import Model, Repeats
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
+from pipeline.engine.model.word_vectors import WordVectors
 from pipeline.files.regular import open_regular
 
 __all__ = [
@@ -122,7 +123,10 @@ def own(model: Model) -> Scorer:
 
 def encoder_arrays(encoder: Encoder) -> Arrays:
     """Return the arrays of the encoder, which the systems of a model share."""
+    words = encoder.word_vectors
+    vectors = {} if words is None else {"word_vectors": words.levels, "word_scales": words.scales}
     return {
+        **vectors,
         "features": three_bytes(encoder.vocabulary.features),
         "rarity": encoder.vocabulary.rarity.astype(np.float16),
         "places": encoder.weights.places,
@@ -137,6 +141,9 @@ def encoder(arrays: Arrays) -> Encoder:
     return Encoder(
         Vocabulary(from_three_bytes(arrays["features"]), arrays["rarity"]),
         Codebook(arrays["places"], arrays["lengths"], centres),
+        WordVectors(arrays["word_vectors"], arrays["word_scales"])
+        if "word_vectors" in arrays
+        else None,
     )
 
 
@@ -153,6 +160,8 @@ def model_arrays(model: Model) -> Arrays:
         "repeat_usual": model.repeats.usual.astype(np.uint32),
         "repeat_seen": model.repeats.seen.astype(np.uint32),
     }
+    if scorer.title_vectors is not None:
+        arrays["title_vectors"] = rounded(scorer.title_vectors).levels.astype(np.int8)
     if model.acceptance is not None:
         arrays |= _acceptance_arrays(model.acceptance)
     return arrays
@@ -201,7 +210,15 @@ def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
         arrays["codes"].astype("U8"),
         directions,
         np.asarray(arrays["prior"]),
+        _unit(arrays["title_vectors"]) if "title_vectors" in arrays else None,
     )
+
+
+def _unit(levels: Ints) -> Floats:
+    """Return rows of unit length; a row of zeros, of a code without a title, stays so."""
+    rows = levels.astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+    return rows
 
 
 def model(
