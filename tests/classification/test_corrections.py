@@ -43,7 +43,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def frame_of(path: Path) -> pd.DataFrame:
     read: dict[str, Any] = {
         ".csv": lambda: pd.read_csv(path, dtype=str, keep_default_na=False),
-        ".xlsx": lambda: pd.read_excel(path, engine="openpyxl", dtype=str, keep_default_na=False),
+        ".xlsx": lambda: pd.read_excel(path, engine="calamine", dtype=str, keep_default_na=False),
         ".parquet": lambda: pd.read_parquet(path),
         ".jsonl": lambda: pd.read_json(path, lines=True, dtype=False),
     }
@@ -62,7 +62,7 @@ def corrected(outputs: Path, path: Path, edit: Edit, original: str = "out.csv") 
         case ".tsv":
             frame.to_csv(path, index=False, sep="\t")
         case ".xlsx":
-            frame.to_excel(path, index=False)
+            frame.to_excel(path, index=False, engine="xlsxwriter")
         case ".parquet":
             frame.to_parquet(path)
         case ".jsonl":
