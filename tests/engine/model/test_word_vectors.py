@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.engine.model import load_model, model_folder, save, shipped_model
+from pipeline.engine.model.encoder import reading
+from pipeline.engine.model.matrices import SparseRows
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.serialization import encoder, encoder_arrays, own
+from pipeline.engine.model.word_vectors import BYTES, COLUMNS, WordVectors
+from pipeline.errors import SettingsError
+
+WORDS = 40
+
+LEVELS = np.random.default_rng(0).integers(-7, 8, (WORDS, COLUMNS))
+SCALES = np.linspace(0.01, 0.2, WORDS).astype(np.float16)
+
+TEXTS = ("Snow clearing and gritting", "Streusalz für den Winterdienst", "1234 5678", "Laptops")
+
+
+def vectors() -> WordVectors:
+    packed = (LEVELS + 8).astype(np.uint8).reshape(WORDS, BYTES, 2)
+    return WordVectors(packed[:, :, 0] * 16 + packed[:, :, 1], SCALES)
+
+
+def rows(*texts: dict[int, float]) -> SparseRows:
+    """Return a row for each text, from the weight of each of its features."""
+    return SparseRows(
+        np.array([weight for text in texts for weight in text.values()], np.float32),
+        np.array([feature for text in texts for feature in text], np.intp),
+        np.cumsum([0, *map(len, texts)]),
+    )
+
+
+def test_a_text_is_the_weighted_sum_of_its_words_scaled_to_unit_length() -> None:
+    found = vectors().of_texts(rows({3: 2.0, 39: 0.5}))
+    whole = LEVELS * SCALES.astype(np.float64)[:, None]
+    wanted = 2 * whole[3] + 0.5 * whole[39]
+    assert found[0] == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-4)
+
+
+def test_features_that_are_no_words_are_left_out() -> None:
+    pair = {WORDS: 9.0, 5 * WORDS: 1.0}
+    with_pairs, without, only_pairs, nothing = vectors().of_texts(
+        rows({7: 1.0, **pair}, {7: 1.0}, pair, {})
+    )
+    assert with_pairs.tolist() == without.tolist()
+    assert not only_pairs.any()
+    assert not nothing.any()
+
+
+def test_a_text_means_the_same_in_any_company() -> None:
+    random = np.random.default_rng(1)
+    texts = [
+        dict(zip(random.choice(WORDS, size, False).tolist(), random.random(size), strict=True))
+        for size in (1, 5, 30, 2, 17)
+    ]
+    together = vectors().of_texts(rows(*texts))
+    for text, vector in zip(texts, together, strict=True):
+        assert vectors().of_texts(rows(text))[0].tolist() == vector.tolist()
+
+
+def test_an_encoder_keeps_its_word_vectors() -> None:
+    without = own(load_model(shipped_model(), "cpv")).encoder
+    kept = encoder(encoder_arrays(replace(without, word_vectors=vectors()))).word_vectors
+    assert kept is not None
+    assert kept.levels.tolist() == vectors().levels.tolist()
+    assert encoder(encoder_arrays(replace(without, word_vectors=None))).word_vectors is None
+
+
+def evidence_of(model: Model) -> list[list[list[float]]]:
+    read = reading(TEXTS)
+    assert model.acceptance is not None
+    _, traits = model.acceptance.evidence.traits(
+        model.shares(read)[0], read, model.own_vectors(read)
+    )
+    near: list[list[list[float]]] = traits[:, :, -2:].tolist()
+    return near
+
+
+def test_a_title_that_means_what_the_text_does_is_near() -> None:
+    near = np.array(evidence_of(load_model(shipped_model(), "cpv")))
+    nearest = near[:, :, 0].max(axis=1)
+    assert (nearest[[0, 1, 3]] > 0.5).all(), "snow, salt, laptops"
+    assert nearest[2] == 0, "a number means nothing"
+    assert near[:, :, 1] == pytest.approx(near[:, :, 0] - nearest[:, None], abs=1e-6)
+
+
+def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
+    assert not np.any(evidence_of(load_model(shipped_model(), "naics")))
+
+
+@pytest.mark.parametrize(
+    "name", ["encoder.word_vectors", "encoder.word_scales", "cpv.title_vectors"]
+)
+def test_vectors_of_another_width_are_refused(tmp_path: Path, name: str) -> None:
+    save([load_model(shipped_model(), "cpv")], tmp_path / "model", {})
+    path = tmp_path / "model" / f"{name}.npy"
+    np.save(path, np.load(path)[..., :-1])
+    with pytest.raises(SettingsError, match="is damaged"):
+        load_model(model_folder(tmp_path / "model"), "cpv")
