@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ __all__ = [
     "build",
     "judge",
     "lister",
+    "mean_of",
     "read_judged",
     "source_folds",
 ]
@@ -206,7 +207,11 @@ def lister(task: Task, whole: bool, model: Model) -> Lister:
 
 
 def judge(
-    model: Model, listed: Lister, voices: Mapping[System, Voice], judged: Sequence[Judgement]
+    model: Model,
+    listed: Lister,
+    voices: Mapping[System, Voice],
+    judged: Sequence[Judgement],
+    cosines: Floats | None = None,
 ) -> tuple[Acceptance, dict[str, Any]]:
     """Return what judges the best codes of a model, and how well it does.
 
@@ -216,6 +221,8 @@ def judge(
         voices: what the general model says of each system.
         judged: the judged texts. Those of each source are judged by what the others teach, which
             gives the figures and the calibration.
+        cosines: judged texts x candidates, how near the titles are in meaning, by vectors that
+            learned from no verdict on the text's source; None for a model without such vectors.
     """
     system = model.system
     some = [each for each in judged if system in each.verdicts]
@@ -228,7 +235,9 @@ def judge(
     evidence = Evidence.of(system, listed, words, voices)
     found, traits = _traits(model, evidence, texts)
     lessons = Lessons.of(system, traits, listed.codes[found], verdicts)
-    unseen = _unseen(lessons, [each.source for each in some])
+    sets = _sets(lessons, cosines)
+    sources = [each.source for each in some]
+    unseen = np.mean([_unseen(own, sources, seed) for own, seed in sets], axis=0)
     best = unseen.argmax(axis=1)
     rows = np.arange(len(best))
     known = lessons.known[rows, best]
@@ -236,9 +245,36 @@ def judge(
     # Of ten codes, the best looks better than it is; the line through the odds takes that back.
     start, slope = logistic(odds[known, None], right[known], 1.0).tolist()
     chances = probability(slope * odds + start)
-    acceptance = Acceptance(evidence, lessons.learned(slice(None)), slope, start)
+    trees = mean_of([own.learned(slice(None), seed) for own, seed in sets])
+    acceptance = Acceptance(evidence, trees, slope, start)
     blank = np.array([each.unknowable for each in verdicts])
     return acceptance, _figures(chances, right, known, blank)
+
+
+NEAR_SETS = 3
+"""Sets of trees that see how near the titles are in meaning, beside one that does not: trees that
+all see it are worse on short texts in other languages."""
+
+
+def _sets(lessons: Lessons, cosines: Floats | None) -> list[tuple[Lessons, int]]:
+    """Return what each set of trees learns from, and its seed."""
+    if cosines is None:
+        return [(lessons, 0)]
+    near = np.stack([cosines, cosines - cosines.max(axis=1, keepdims=True)], axis=2)
+    without, seen = lessons.traits.copy(), lessons.traits.copy()
+    without[:, :, -2:], seen[:, :, -2:] = 0, near
+    blind, sighted = replace(lessons, traits=without), replace(lessons, traits=seen)
+    return [(blind, 0), *((sighted, seed) for seed in range(NEAR_SETS))]
+
+
+def mean_of(some: Sequence[Trees]) -> Trees:
+    """Return trees whose sum is the mean of those of some, but for rounding."""
+    return Trees(
+        np.concatenate([each.features for each in some]),
+        np.concatenate([each.thresholds for each in some]),
+        np.concatenate([np.rint(each.leaves / len(some)).astype(np.int16) for each in some]),
+        float(np.mean([each.start for each in some])),
+    )
 
 
 def _rare(texts: Iterable[str]) -> Floats:
@@ -286,25 +322,25 @@ class Lessons:
         ]
         return cls(system, traits, np.array(right), np.array(known))
 
-    def learned(self, some: Bools | slice) -> Trees:
+    def learned(self, some: Bools | slice, seed: int = 0) -> Trees:
         """Return trees that learned from some texts."""
         width = self.traits.shape[2]
         weights = np.where(self.known[some], 1.0, DOUBTED).ravel()
         rows = self.traits[some].reshape(-1, width)
-        return boosted(rows, self.right[some].ravel(), weights)
+        return boosted(rows, self.right[some].ravel(), weights, seed)
 
     def odds(self, trees: Trees, some: Bools) -> Floats:
         """Return the log odds that candidates of some texts are accepted."""
         return log_odds(self.system, trees, self.traits[some])
 
 
-def _unseen(lessons: Lessons, sources: Sequence[str]) -> Floats:
+def _unseen(lessons: Lessons, sources: Sequence[str], seed: int = 0) -> Floats:
     """Return the log odds of the candidates by trees that did not learn from their sources."""
     folds = source_folds(sources)
     odds = np.empty(lessons.right.shape)
     for fold in np.unique(folds):
         own = folds == fold
-        odds[own] = lessons.odds(lessons.learned(~own), own)
+        odds[own] = lessons.odds(lessons.learned(~own, seed), own)
     return odds
 
 

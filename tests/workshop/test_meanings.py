@@ -10,9 +10,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pipeline.answers import SYSTEMS
+from pipeline.codes import shipped
+from pipeline.engine.model import load_model, model_folder
 from pipeline.engine.model.matrices import Floats
-from tests.engine.model.training_data import WORDS
-from workshop.meanings import KEPT_TOGETHER, count_words, encoder
+from pipeline.engine.model.serialization import own
+from pipeline.engine.model.word_vectors import COLUMNS
+from tests.engine.model.training_data import WORDS, history
+from workshop import boosting
+from workshop.acceptance import NEAR_SETS, Judgement, Verdict, mean_of
+from workshop.meanings import KEPT_TOGETHER, NEAR, completed, count_words, encoder
+from workshop.word_vectors import Meanings, in_four_bits
+
+VERDICTS = {
+    system: Verdict(frozenset(), frozenset(shipped(system).titles), unknowable=False)
+    for system in NEAR
+}
 
 
 def lengths(texts: Sequence[str]) -> Floats:
@@ -44,3 +57,59 @@ def test_the_words_of_the_history_are_counted() -> None:
     counted = count_words(["Ökostrom für Zürich 2024", "für"], 2)
     assert counted == {"ökostrom": 2, "für": 4, "zürich": 2}
     assert count_words([" ".join(WORDS["90910000"])]).total() == 4
+
+
+def test_a_completed_model_judges_by_its_own_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boosting, "TREES", 10)
+    texts, _ = history(60, seed=3)
+    judged = [
+        Judgement(text, f"source {number % 5}", VERDICTS) for number, text in enumerate(texts)
+    ]
+    random = np.random.default_rng(0)
+    words = in_four_bits(random.standard_normal((2_000, COLUMNS)).astype(np.float32)).rows()
+    titles = {
+        system: random.standard_normal((len(shipped(system).titles), COLUMNS)).astype(np.float32)
+        for system in SYSTEMS
+    }
+    cosines = {system: random.random((60, 15)).astype(np.float32) for system in SYSTEMS}
+    completed(Meanings(words, titles, cosines), judged, tmp_path / "model")
+    folder = model_folder(tmp_path / "model")
+    for system in SYSTEMS:
+        model = load_model(folder, system)
+        scorer = own(model)
+        assert model.acceptance is not None
+        assert scorer.encoder.word_vectors is not None
+        assert scorer.encoder.word_vectors.rows() == pytest.approx(words)
+        assert (scorer.title_vectors is not None) == (system in NEAR)
+        sets = 1 + NEAR_SETS
+        assert len(model.acceptance.trees.leaves) == (10 * sets if system in NEAR else 250)
+        if scorer.title_vectors is not None:
+            title = dict(zip(shipped(system).titles, titles[system], strict=True))
+            vector = title[str(model.codes[7])]
+            assert scorer.title_vectors[7] == pytest.approx(
+                vector / np.linalg.norm(vector), abs=0.01
+            )
+        places, _ = model.predict(texts, 1)
+        assert len(places) == 60
+
+
+def test_what_was_rounded_to_four_bits_stays_as_it_is() -> None:
+    rows = np.random.default_rng(1).standard_normal((50, COLUMNS)).astype(np.float32)
+    rows[3] = 0
+    once = in_four_bits(rows)
+    again = in_four_bits(once.rows())
+    assert again.levels.tolist() == once.levels.tolist()
+    assert again.scales.tolist() == once.scales.tolist()
+    assert np.abs(once.rows() - rows).mean() < 0.2
+
+
+def test_the_mean_of_trees_has_the_mean_of_their_odds() -> None:
+    random = np.random.default_rng(2)
+    rows = random.standard_normal((400, 6)).astype(np.float32)
+    right = rows[:, 0] + random.standard_normal(400) > 0
+    some = [boosting.boosted(rows, right, np.ones(400), seed) for seed in range(3)]
+    wanted = np.mean([each.odds(rows) for each in some], axis=0)
+    assert mean_of(some).odds(rows) == pytest.approx(wanted, abs=0.1)
+    assert mean_of(some[:1]).odds(rows).tolist() == some[0].odds(rows).tolist()

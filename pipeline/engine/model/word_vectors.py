@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.engine.model.matrices import Floats, Ints, SparseRows, weighted_sums
 
-__all__ = ["BYTES", "COLUMNS", "WordVectors"]
+__all__ = ["BYTES", "COLUMNS", "ZERO", "WordVectors"]
 
 COLUMNS = 96
 """Columns of a vector; with 128, a third more bytes, one code in 200 more is accepted."""
@@ -51,9 +51,15 @@ class WordVectors:
         """
         own = words.where(words.columns < len(self.levels))
         own = own.scaled(self.scales[own.columns].astype(np.float32))
-        found = weighted_sums(own, self._rows, COLUMNS)
+        found = weighted_sums(own, self._levels, COLUMNS)
         found /= np.linalg.norm(found, axis=1, keepdims=True) + TINY
         return found
 
-    def _rows(self, which: Ints) -> Floats:
+    def rows(self) -> Floats:
+        """Return the vectors of all words."""
+        levels = self._levels(np.arange(len(self.levels)))
+        found: Floats = levels * self.scales.astype(np.float32)[:, None]
+        return found
+
+    def _levels(self, which: Ints) -> Floats:
         return DECODED[self.levels[which]].reshape(len(which), COLUMNS)
