@@ -10,7 +10,7 @@ from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load, titles_by_language
 from pipeline.engine.engine import ranker
 from pipeline.engine.evidence import SHORT
-from pipeline.engine.text.words import words as words_of
+from pipeline.engine.text.cleaning import words as words_of
 
 __all__ = ["searched"]
 

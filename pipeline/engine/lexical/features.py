@@ -12,9 +12,8 @@ from scipy import sparse
 
 from pipeline.engine.model.matrices import Ints
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import cleaned, meaning, readable
+from pipeline.engine.text.cleaning import cleaned, meaning, readable, split_words
 from pipeline.engine.text.ngrams import gram_hashes, word_hashes
-from pipeline.engine.text.words import split_words
 
 __all__ = ["FEATURES", "GRAM_LENGTHS", "HALF_AT_WORD", "Counted", "counted", "parts", "term_counts"]
 

@@ -17,7 +17,8 @@ from pipeline.engine.evidence import enough_known
 from pipeline.engine.lexical.features import parts, term_counts
 from pipeline.engine.lexical.index import Index, weighted
 from pipeline.engine.text.attribution import Reasons, named, strongest
-from pipeline.engine.text.words import BUYING_WORDS, words
+from pipeline.engine.text.boilerplate import BUYING_WORDS
+from pipeline.engine.text.cleaning import words
 
 __all__ = ["LexicalRanker"]
 

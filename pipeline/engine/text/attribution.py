@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.engine.text.boilerplate import STOP_WORDS
 from pipeline.engine.text.cleaning import MAX_CHARS
-from pipeline.engine.text.stop_words import says_nothing
 
-__all__ = ["Parts", "Reasons", "named", "strongest"]
+__all__ = ["Parts", "Reasons", "named", "says_nothing", "strongest"]
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -70,6 +70,14 @@ def strongest(
         for word in best
         if positive[word] >= LEAST * whole
     )
+
+
+def says_nothing(word: str) -> bool:
+    """Return whether a word cannot explain a code: a stop word, a number or a bare letter.
+
+    A NATO stock number can: it begins with the supply class.
+    """
+    return len(word) == 1 or word in STOP_WORDS or (word.isdigit() and len(word) <= 4)
 
 
 def named(reasons: Reasons) -> str:

@@ -9,14 +9,34 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from pipeline.engine.text.boilerplate import OPENING, POSTAL, REFERENCE, SUBJECT, formula
+from pipeline.engine.text.boilerplate import (
+    OPENING,
+    POSTAL,
+    PROCEDURE,
+    REFERENCE,
+    SUBJECT,
+    SUPPORT,
+    formula,
+)
 from pipeline.engine.text.ngrams import Words
-from pipeline.engine.text.stop_words import PROCEDURE, SUPPORT
 
-__all__ = ["KEPT", "MAX_CHARS", "cleaned", "meaning", "readable", "written_sentences"]
+__all__ = [
+    "KEPT",
+    "MAX_CHARS",
+    "MAX_WORDS",
+    "cleaned",
+    "meaning",
+    "readable",
+    "split_words",
+    "words",
+    "written_sentences",
+]
 
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""
+
+MAX_WORDS = 400
+"""Words of a text that are read: a long notice begins with what is bought, the rest is terms."""
 
 TITLE = 160
 """Characters: a single line up to this length is a title and has no boilerplate."""
@@ -114,7 +134,7 @@ def written_sentences(text: str) -> list[tuple[str, bool]]:
     ends = [*(match.end() for match in STOP.finditer(text)), len(text)]
     written = [text[start:end] for start, end in pairwise([0, *ends])]
     read = (readable(sentence).strip() for sentence in written)
-    dull = [not words or all(map(_is_boilerplate, _sentences(words))) for words in read]
+    dull = [not each or all(map(_is_boilerplate, _sentences(each))) for each in read]
     is_title = len(text) <= TITLE and "\n" not in text
     return [(text, False)] if is_title or all(dull) else list(zip(written, dull, strict=True))
 
@@ -150,10 +170,20 @@ def _is_boilerplate(sentence: str) -> bool:
     is_formula = formula().search(f" {sentence}") is not None
     if is_formula and len(sentence) <= BRIEF:
         return not SUBJECT.search(sentence)
-    words = WORD.findall(sentence)
-    bidding = sum(map(PROCEDURE.__contains__, words))
+    found = WORD.findall(sentence)
+    bidding = sum(map(PROCEDURE.__contains__, found))
     if bidding >= FEW:
-        own = len(words) - sum(map(SUPPORT.__contains__, words))
+        own = len(found) - sum(map(SUPPORT.__contains__, found))
         if bidding >= (HINTED if is_formula else HOLLOW) * own:
             return not SUBJECT.search(sentence)
     return POSTAL.match(sentence) is not None
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text: letters only, without case, accents, HTML and addresses."""
+    return split_words(readable(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text that `readable` or `cleaned` returned."""
+    return WORD.findall(text)[:MAX_WORDS]

@@ -12,7 +12,7 @@ from pipeline.engine.lexical.features import (
     parts,
     term_counts,
 )
-from pipeline.engine.text.words import BUYING_WORDS
+from pipeline.engine.text.boilerplate import BUYING_WORDS
 
 
 def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None:

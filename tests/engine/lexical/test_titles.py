@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.lexical.features import counted, term_counts
-from pipeline.engine.text.words import words
+from pipeline.engine.text.cleaning import words
 
 ODD = [
     "",

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.text.cleaning import MAX_CHARS
-from pipeline.engine.text.words import MAX_WORDS, words
+from pipeline.engine.text.cleaning import MAX_CHARS, MAX_WORDS, words
 
 
 @pytest.mark.parametrize(

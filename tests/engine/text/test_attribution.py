@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.features import parts, tokens
-from pipeline.engine.text.attribution import strongest
-from pipeline.engine.text.stop_words import says_nothing
+from pipeline.engine.text.attribution import says_nothing, strongest
 
 
 @pytest.mark.parametrize("word", ["and", "für", "pour", "oraz", "και", "12", "2024", "x", "mm"])
