@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from pipeline.answers import OK_FROM
 from pipeline.cli.app import app
@@ -49,6 +51,24 @@ def test_every_recipe_says_which_codes_a_person_checks() -> None:
         (arguments[arguments.index("--systems") + 1], float(stated)),
     ):
         assert least == max(OK_FROM[name] for name in parse_systems(systems))
+
+
+def test_the_settings_with_a_language_model_are_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (EXAMPLES / "tender-pipeline.toml").read_text("utf-8")
+    text, lines = re.subn(r"^# ([a-z-]+ = )", r"\1", text, flags=re.MULTILINE)
+    assert lines == 2
+    Path("night.toml").write_text(text, "utf-8")
+    Path("key").write_text("sk-1")
+    Path("t.csv").write_text("description\nRoad works\n")
+    here = ["--config", "night.toml", "--api-key-file", "key", "--ledger", "ledger.db", "--json"]
+    done = CliRunner().invoke(app, ["plan", "t.csv", *here], standalone_mode=False)
+    assert done.exception is None
+    assert json.loads(done.stdout)["calls_to_buy"] == len(
+        parse_systems(tomllib.loads(text)["systems"])
+    )
 
 
 def test_the_page_shows_every_file() -> None:
