@@ -123,13 +123,36 @@ def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: 
     assert "HTTP 404; only the first call shows" in found["service"]["found"]
 
 
+@pytest.mark.parametrize(
+    ("status", "verdict", "said"),
+    [
+        (500, "error", "fails by itself"),
+        (503, "error", "fails by itself"),
+        (501, "ok", "as expected: GET buys nothing"),
+        (401, "ok", "as expected: the request has no key"),
+        (403, "warning", "a firewall or a proxy"),
+        (407, "error", "the proxy"),
+        (429, "warning", "too many requests"),
+    ],
+)
+def test_what_a_service_answers_with_is_judged(
+    service: Service, status: int, verdict: str, said: str
+) -> None:
+    service.status = status
+    code, found = checked("--base-url", service.address)
+    assert code == (SettingsError.exit_code if verdict == "error" else 0)
+    assert found["service"]["verdict"] == verdict
+    assert said in found["service"]["found"] + found["service"]["remedy"]
+    assert bool(found["service"]["remedy"]) == (verdict != "ok")
+
+
 def test_a_wrong_clock_and_a_redirection_are_named(service: Service) -> None:
     ahead = datetime.now(UTC) + timedelta(hours=2)
     service.status = 301
     service.headers = {"Date": format_datetime(ahead, usegmt=True), "Location": "/elsewhere"}
     code, found = checked("--base-url", service.address)
     assert code == SettingsError.exit_code
-    assert "redirects" in found["service"]["found"]
+    assert "redirects" in found["service"]["remedy"]
     assert found["clock"]["verdict"] == "warning"
     assert "behind the service's" in found["clock"]["found"]
 

@@ -307,10 +307,30 @@ PATIENCE_S = 10.0
 MOST_READ = 1 << 20
 """Bytes of a response."""
 
-ABOUT_STATUS = {
+AS_EXPECTED = {
+    401: ", as expected: the request has no key",
     404: "; only the first call shows whether the address is right",
     405: ", as expected: GET buys nothing",
+    501: ", as expected: GET buys nothing",
 }
+
+REDIRECTED = "Use the address that it redirects to as --base-url."
+
+
+def _judged(status: int) -> tuple[Verdict, str]:
+    """Return what the status of an answer that nobody pays for says of a run, and what to do."""
+    match status:
+        case 301 | 302 | 307 | 308:
+            return "error", REDIRECTED
+        case 403:
+            return "warning", "Perhaps a firewall or a proxy refuses; only the first call shows it."
+        case 407:
+            return "error", "Give the proxy a user and a password: http://USER:PASSWORD@HOST."
+        case 429:
+            return "warning", "It refuses too many requests: run later, or with a lower --rate."
+        case _ if status >= 500 and status not in AS_EXPECTED:
+            return "error", "It fails by itself: try again later, or ask its operator."
+    return "ok", ""
 
 
 def _check_service(service: PaidService) -> Iterator[Finding]:
@@ -359,13 +379,10 @@ def _connection(service: PaidService) -> Iterator[Finding]:
         yield Finding("service", "error", found, hint)
         return
     status = answer.status or 0
-    about = f"HTTP {status}{ABOUT_STATUS.get(status, '')}"
+    about = f"HTTP {status}{AS_EXPECTED.get(status, '')}"
     found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
-    if status in (301, 302, 307, 308):
-        hint = "Use the address that it redirects to as --base-url."
-        yield Finding("service", "error", f"{found} and redirects", hint)
-    else:
-        yield Finding("service", "ok", found)
+    verdict, remedy = _judged(status)
+    yield Finding("service", verdict, found, remedy)
     yield from _clock(answer)
 
 
