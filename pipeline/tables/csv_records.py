@@ -15,7 +15,7 @@ from pipeline.tables.streams import described_encodings, is_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.wording import csv_option
 
-__all__ = ["Records", "read_lines", "read_records", "utf_16"]
+__all__ = ["FIX_THE_RECORD", "Records", "read_lines", "read_records", "utf_16"]
 
 CHUNK_BYTES = 1 << 20
 
@@ -28,6 +28,13 @@ SAMPLE_BYTES = 1000
 HINT_DAMAGED = (
     f"The characters before it are UTF-8, so another {csv_option('encoding')} would change them: "
     "correct this line, or export the table again."
+)
+
+
+FIX_THE_RECORD = (
+    f"Fix the record, or state what separates the fields: {csv_option('delimiter')}. If quotes are "
+    f"part of the text (with tabs or |), set {csv_option('quote_escape', 'none')}; if the lines "
+    f"do not end with a line feed, set {csv_option('line_end')}."
 )
 
 
@@ -219,9 +226,7 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise InputError(
             f"{path}: the record that begins on line {end + 1} is malformed: {reason}.",
-            f"Fix the record, or state the dialect: {csv_option('quote_escape')} (for tabs or |, "
-            f"none if quotes are part of the text), {csv_option('line_end')}, "
-            f"{csv_option('delimiter')}.",
+            FIX_THE_RECORD,
         ) from error
     batch.trailing = lines.take()
     if batch.raws or batch.trailing:

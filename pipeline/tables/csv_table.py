@@ -23,7 +23,7 @@ from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
-from pipeline.tables.csv_records import Records, read_records, utf_16
+from pipeline.tables.csv_records import FIX_THE_RECORD, Records, read_records, utf_16
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
@@ -59,10 +59,6 @@ NO_HEADER = (
 
 ONE_NAME = (
     f"If there are more columns, state what separates them: {csv_option('delimiter')}. {NO_HEADER}"
-)
-RAGGED = (
-    f"Fix the record, or state the dialect: {csv_option('delimiter')}, "
-    f"{csv_option('quote_escape')}."
 )
 ONE_COLUMN = (
     "If the table has one column, name a delimiter that no text has: "
@@ -230,7 +226,7 @@ class CsvReader(FileReader):
         raise InputError(
             f"{self._path}, line {line}: {how_many(fields, 'field')} where {width:,} "
             f"{'is' if width == 1 else 'are'} expected.",
-            ONE_COLUMN if width == 1 else RAGGED,
+            ONE_COLUMN if width == 1 else FIX_THE_RECORD,
         )
 
     def _check_unnamed(self, records: Records) -> None:

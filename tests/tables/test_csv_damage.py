@@ -82,9 +82,10 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
         f"{path}: the record that begins on line 4 is malformed: "
         "a quote is opened and never closed."
     )
-    assert (
-        "TENDER_PIPELINE_QUOTE_ESCAPE (for tabs or |, none if quotes are part of the text)"
-        in error.hint
+    assert error.hint == (
+        "Fix the record, or state what separates the fields: --delimiter. If quotes are part of "
+        "the text (with tabs or |), set TENDER_PIPELINE_QUOTE_ESCAPE=none; if the "
+        "lines do not end with a line feed, set TENDER_PIPELINE_LINE_END."
     )
 
 
