@@ -332,7 +332,7 @@ class ExcelOptions:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The formats of a job's files.
+    """The files of a job: their formats, and where they go beside the output.
 
     Attributes:
         input_format: the format of the input.
@@ -340,6 +340,7 @@ class Files:
         overwrite: whether a file that this tool did not write may be replaced.
         csv: the options of a CSV file; None in it means "detected".
         excel: the sheet and the header row of a workbook; None in it means "detected".
+        report: where the page about the run goes; None for nowhere.
     """
 
     input_format: Format
@@ -347,6 +348,7 @@ class Files:
     overwrite: bool
     csv: CsvOptions
     excel: ExcelOptions = field(default_factory=ExcelOptions)
+    report: str | None = None
 
     @property
     def to_read_output(self) -> tuple[CsvOptions, ExcelOptions]:

@@ -26,7 +26,6 @@ from pipeline.files.regular import open_regular, read_text
 from pipeline.quoting import how_many, readable
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables import format_of, has_table_suffix, open_reader
-from pipeline.wording import option
 
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable
@@ -49,7 +48,7 @@ CODE_COLUMN = re.compile(r"(.*?)(?:cpv|unspsc|psc|naics)_code", re.DOTALL)
 CONFIRMED = ("ok", "decided")
 """The statuses by which a person says that a code was checked."""
 
-HINT = "Give what tender-pipeline review has written, or an output of run with corrected codes"
+HINT = "Give what tender-pipeline review has written, or an output of run with corrected codes."
 
 
 def decisions_in(
@@ -163,7 +162,7 @@ def _prefix(path: Path) -> str:
     if not found:
         raise InputError(
             f"{path} has neither decisions nor columns of codes, such as cpv_code.",
-            f"{HINT}: {option('decisions', 'FILE')}.",
+            HINT,
         )
     return min(found, key=len)
 
@@ -225,7 +224,7 @@ class _Corrections:
                 disputed.add(key)
         decisions = [each for key, (_, each) in self.found.items() if key not in disputed]
         if self.wrong and not decisions:
-            raise InputError(f"No code in {table.path} is understood:{self._listed()}", f"{HINT}.")
+            raise InputError(f"No code in {table.path} is understood:{self._listed()}", HINT)
         counts = ", ".join(f"{cells:,} {kind}" for kind, cells in self.counts.items())
         beside = f" (compared with {self.compared})" if self.compared else ""
         log.info("%s: codes: %s%s", table.path, counts or "none", beside)

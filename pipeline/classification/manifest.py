@@ -135,13 +135,14 @@ def was_done(
     """Tell from the manifest of an output whether the same job has written it.
 
     It is the same job if the input's bytes, the settings, the formats, the service and the version
-    of this tool are the same, and if the output is complete. The number of processes changes
-    nothing in an output.
+    of this tool are the same, and if the output is complete. The number of processes and the report
+    change nothing in an output.
     """
+    any_files = {"overwrite": None, "report": None}
     wanted = {
         "input": fingerprint,
         "settings": {**asdict(settings), "jobs": None},
-        "files": {**asdict(files), "overwrite": None},
+        "files": {**asdict(files), **any_files},
         "service": base_url,
         "version": VERSIONS[TOOL],
     }
@@ -149,7 +150,7 @@ def was_done(
         done = {
             "input": found["input"]["sha256"],
             "settings": {**found["settings"], "jobs": None},
-            "files": {**found["files"], "overwrite": None},
+            "files": {**found["files"], **any_files},
             "service": found["service"],
             "version": found["versions"][TOOL],
         }

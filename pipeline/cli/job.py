@@ -300,7 +300,8 @@ def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
         reader = request.reader(path)
         input_format = format_of(path, options.input_format)
         sink, output_format = _sink(path, input_format, options, request)
-        files = request.files(input_format, output_format)
+        page = str(options.report) if options.report else None
+        files = replace(request.files(input_format, output_format), report=page)
         # Standard input to standard output has no paths that the ledger could know the job by.
         named = None if is_stream and sink.path is None else given
         yield Job(request, Source(reader, named, files, version=version), sink)

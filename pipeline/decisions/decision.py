@@ -302,7 +302,7 @@ def read_decisions(path: Path) -> DecisionFile:
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}.",
-            f"Give a file that tender-pipeline review has written: {option('decisions', 'FILE')}.",
+            "Give what tender-pipeline review has written.",
         ) from error
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)
 

@@ -39,7 +39,8 @@ def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
     said = record["files"]
     assert CsvOptions(**said.pop("csv")) == options
     assert ExcelOptions(**said.pop("excel")) == excel
-    assert said == {"input_format": "csv", "output_format": "parquet", "overwrite": True}
+    formats = {"input_format": "csv", "output_format": "parquet"}
+    assert said == {**formats, "overwrite": True, "report": None}
     assert Settings(**record["settings"]) == Settings()
 
 

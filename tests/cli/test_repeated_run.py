@@ -11,6 +11,7 @@ import pytest
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.output.report import repeated_run
 from tests.cli.conftest import Command
+from tests.decisions.samples import chose, write
 
 TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
 
@@ -25,20 +26,34 @@ TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
             "outputs/my tenders.classified.sample-1.csv",
         ),
         (("--output", "here.jsonl"), "here.jsonl"),
+        (("--output-format", "parquet"), "outputs/my tenders.classified.parquet"),
+        (
+            ("--input-format", "csv", "--output", "o.dat", "--output-format", "jsonl",
+             "--report", "my page.html", "--decisions", "b.jsonl", "--decisions", "a.jsonl"),
+            "o.dat",
+        ),
     ],
 )  # fmt: skip
 def test_it_repeats_the_run_with_its_settings(
     command: Command, tmp_path: Path, options: tuple[str, ...], written: str
 ) -> None:
     (tmp_path / "my tenders.csv").write_text(TABLE)
+    for name in "ab":
+        write(
+            tmp_path / f"{name}.jsonl",
+            [chose("roads. Road resurfacing works", "237310", system="naics")],
+        )
     columns = ("--text-column", "name", "--text-column", "about", "--systems", "naics")
     assert command("run", "my tenders.csv", *columns, *options) == 0
     output = Path(written)
     manifest, content = read_manifest(output), output.read_bytes()
     tool, *arguments = shlex.split(repeated_run(manifest, output))
     assert tool == "tender-pipeline"
-    assert ("--output" in arguments) == (written == "here.jsonl")
+    assert ("--output" in arguments) == (not written.endswith(".csv"))
+    page = Path("my page.html")
+    page.unlink(missing_ok=True)
     assert command(*arguments) == 0
+    assert page.exists() == ("--report" in options)
     assert output.read_bytes() == content
     for part in ("settings", "files"):
         assert read_manifest(output)[part] == manifest[part]
@@ -89,6 +104,22 @@ def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_
     assert repeated_run(manifest, Path("outputs/t.classified.csv")) == (
         "tender-pipeline run t.csv --systems cpv --base-url https://service.example"
     )
+
+
+def test_a_run_of_a_language_model_names_the_model() -> None:
+    service = "https://service.example/v1#small%20model"
+    assert repeated_run({"service": service}, Path("o.csv")) == (
+        "tender-pipeline run INPUT --base-url https://service.example/v1 "
+        "--language-model 'small model' --token-prices IN/OUT --output o.csv"
+    )
+
+
+def test_one_more_file_of_decisions_is_named_once() -> None:
+    manifest = {"settings": {"decisions": {"a.jsonl": "", "b.jsonl": ""}}}
+    for more in ("a.jsonl", "b.jsonl"):
+        assert repeated_run(manifest, Path("o.csv"), Path(more)).endswith(
+            "--output o.csv --decisions a.jsonl --decisions b.jsonl"
+        )
 
 
 @pytest.mark.parametrize(

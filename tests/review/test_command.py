@@ -78,6 +78,7 @@ def test_a_killed_review_has_every_decision_that_the_page_confirmed(tmp_path: Pa
         (["out.csv", "--reviewer", " "], "--reviewer NAME"),
         (["out.csv", "--reviewer", "a\nb"], "not one line"),
         (["out.csv", "--merge", "in.csv"], "in.csv has neither decisions nor columns of codes"),
+        (["out.csv", "--merge", "no.jsonl"], "no.jsonl cannot be read"),
         (["out.csv", "--decisions", "out.csv"], "are the same file, which would be lost"),
         (["in.csv"], "has no manifest that names its text columns"),
     ],
@@ -92,7 +93,9 @@ def test_a_wrong_argument_is_one_clear_error(
     output = enriched(tmp_path, ["road"], systems="psc")
     before = output.read_bytes()
     assert command("review", *arguments) == 2
-    assert said in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert said in err
+    assert "--decisions FILE" not in err  # where this review's own decisions go
     assert output.read_bytes() == before
 
 
@@ -126,5 +129,6 @@ def test_what_reviewers_disagree_about_is_counted_once_for_each_system(
     codes = {"psc": "Z2LB", "naics": "237310"}
     other = [chose("road", code, system=system, by="Ben") for system, code in codes.items()]
     write(tmp_path / "ben.jsonl", other)
-    assert command("review", "out.csv", "--no-browser", "--merge", "ben.jsonl") == 0
+    advised = ["--merge", "ben.jsonl", "--merge", "out.csv.decisions.jsonl"]  # by run; see `merged`
+    assert command("review", "out.csv", "--no-browser", *advised) == 0
     assert "Reviewers disagree about 2 codes, shown first" in capsys.readouterr().out

@@ -8,7 +8,6 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from shlex import quote
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -99,15 +98,20 @@ def review(
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
+    place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    merge = [each for each in merge if not _are_same(each, place)]  # its decisions are there
     others = [decision_file(path) for path in merge]
     table = open_enriched(output, text_columns, column_prefix)
-    place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
     check_apart({"--decisions": place}, kept, None)
     with closing(Queue(table)) as queue, DecisionLog(place) as log:
         _warn([log.before, *others])
         browser = None if no_browser else _with_window()
         return _serve(Review(table, queue, log, name, blind, others), port or 0, browser)
+
+
+def _are_same(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _name(reviewer: str | None) -> str:
@@ -178,8 +182,9 @@ def _closing(sitting: Review) -> Iterator[str]:
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
         return
-    again = repeated_run(read_manifest(sitting.table.path), sitting.table.path)
-    yield f"next, to write them into the table: {again} --decisions {quote(str(sitting.log.path))}"
+    place = sitting.table.path
+    again = repeated_run(read_manifest(place), place, sitting.log.path)
+    yield f"next, to write them into the table: {again}"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
+from urllib.parse import unquote
 
 from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import ExistingObject
@@ -25,7 +26,7 @@ from pipeline.errors import PipelineError
 from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import FORMATS, CsvOptions, Files, Settings
-from pipeline.tables import Batch, open_reader
+from pipeline.tables import Batch, has_table_suffix, open_reader
 from pipeline.wording import SETTINGS, option_name
 
 __all__ = ["RunReport", "repeated_run"]
@@ -40,10 +41,15 @@ DIALECT = ("delimiter", "encoding", "line_end", "quote_escape", "sheet", "header
 USUAL = (CsvOptions().quote_escape,)
 
 
-def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
+def repeated_run(manifest: Mapping[str, Any], output: Path, decisions: Path | None = None) -> str:
     """Return the command of the run that wrote an output, as its manifest describes it.
 
     Anybody may have changed the manifest. Options for buying and for speed are left out.
+
+    Args:
+        manifest: the manifest.
+        output: the output.
+        decisions: one more file of decisions.
     """
     given = str(part_of(manifest, "input").get("path") or "INPUT")
     source = path_from_here(manifest, given, output)
@@ -55,8 +61,11 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
     words = [word for name, value in dialect.items() for word in (option_name(name), value)]
     words += ["--no-header"] if part_of(files, "csv").get("header") is False else []
     words += _options(manifest, output)
-    if not _is_default(manifest, source, output):
-        words += ["--output", str(output)]
+    words += _places(manifest, source, output)
+    decided = part_of(part_of(manifest, "settings"), "decisions")
+    before = {path_from_here(manifest, each, output) for each in decided}
+    for file in sorted({*before, str(decisions)} if decisions else before):
+        words += ["--decisions", file]
     return " ".join([*variables, command("run", in_shell(source), *map(quote, words))])
 
 
@@ -86,7 +95,10 @@ def _options(manifest: Mapping[str, Any], output: Path) -> Iterator[str]:
     for folder in part_of(settings, "models"):
         yield from ("--model", path_from_here(manifest, folder, output))
     if service:
-        yield from ("--base-url", str(service))
+        address, _, model = str(service).partition("#")  # see `PaidService.endpoint`
+        yield from ("--base-url", address)
+        if model:
+            yield from ("--language-model", unquote(model), "--token-prices", "IN/OUT")
 
 
 def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -95,13 +107,22 @@ def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
     yield from map(str, found if isinstance(found, list) else getattr(Settings(), name))
 
 
-def _is_default(manifest: Mapping[str, Any], source: str, output: Path) -> bool:
+def _places(manifest: Mapping[str, Any], source: str, output: Path) -> Iterator[str]:
+    """Yield the options for the files of a run and their formats, where they are not usual."""
     files, limit = part_of(manifest, "files"), part_of(manifest, "settings").get("limit_rows")
-    formats: list[Any] = [files.get("input_format"), files.get("output_format")]
-    if not all(each in FORMATS for each in formats):
-        return False
-    usual = default_output(Path(source), formats[0], formats[1], limit)
-    return usual.resolve() == output.resolve()
+    of_input, of_output = (
+        each if each in FORMATS else None
+        for each in map(files.get, ("input_format", "output_format"))
+    )
+    if of_input and not has_table_suffix(Path(source), of_input):
+        yield from ("--input-format", of_input)
+    usual = of_input and default_output(Path(source), of_input, of_input, limit)
+    if not usual or usual.resolve() != output.resolve():
+        yield from ("--output", str(output))
+        if of_output and not has_table_suffix(output, of_output):
+            yield from ("--output-format", of_output)
+    if report := files.get("report"):
+        yield from ("--report", str(report))
 
 
 log = logging.getLogger("pipeline")
