@@ -17,8 +17,6 @@ from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 from pipeline.tables.arrow import is_text
 from pipeline.wording import option
 
-__all__ = ["SOURCE", "UNNAMED", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
-
 SOURCE = "source"
 """The column that names the source of a row, if the settings name no other."""
 

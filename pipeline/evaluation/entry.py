@@ -28,8 +28,6 @@ if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.purchase import PaidPurchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["evaluate"]
-
 Named: TypeAlias = "str | PathLike[str] | PaidService"
 """What can be evaluated: ``engine``, ``lexical``, the folder of a model, or a paid service."""
 

@@ -19,8 +19,6 @@ from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.public import public
 from pipeline.quoting import aligned, readable
 
-__all__ = ["Evaluation"]
-
 
 def _lines(found: Findings) -> Iterator[str]:
     """Yield the lines of the report; the conclusions come last, next to the prompt."""

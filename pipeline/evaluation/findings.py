@@ -39,8 +39,6 @@ from pipeline.money import plain
 from pipeline.purchases import Paid
 from pipeline.quoting import how_many
 
-__all__ = ["Cost", "Evaluated", "Findings", "Review"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cost:

@@ -32,8 +32,6 @@ from pipeline.evaluation.metrics import (
     is_bare,
 )
 
-__all__ = ["figures", "headline"]
-
 PAIRS = 20
 """Confused pairs that are kept at each level."""
 

@@ -18,32 +18,6 @@ from pipeline.codes.table import cut, levels_above, stem
 from pipeline.decisions import Decision, Verdict
 from pipeline.settings import MAX_TOP
 
-__all__ = [
-    "ACCEPTED",
-    "EXACT",
-    "FEW",
-    "SOURCE_ROWS",
-    "STATED",
-    "TOPS",
-    "Bin",
-    "Depth",
-    "DepthFigures",
-    "Figures",
-    "GroupFigures",
-    "Headline",
-    "Pair",
-    "Point",
-    "Scores",
-    "Share",
-    "Z",
-    "broad",
-    "depths",
-    "is_bare",
-    "measured_depth",
-    "shown_depths",
-    "shown_pairs",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Depth:

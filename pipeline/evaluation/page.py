@@ -29,9 +29,6 @@ from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.wording import option
 
-__all__ = ["page", "page_file"]
-
-
 QUARTERS = (25, 50, 75, 100)
 
 Named = Sequence[tuple[str, Evaluated]]

@@ -12,26 +12,6 @@ from pipeline.evaluation.significance import Comparison, Difference, Flips
 from pipeline.money import plain
 from pipeline.quoting import how_many, readable
 
-__all__ = [
-    "caveat",
-    "flips_sentence",
-    "group_name",
-    "headline_shares",
-    "left_out_lines",
-    "no_answers",
-    "only_stated",
-    "p_value",
-    "part",
-    "part_of",
-    "percent",
-    "points",
-    "right_word",
-    "rows",
-    "threshold_sentence",
-    "verdict",
-    "within",
-]
-
 
 def percent(share: float) -> str:
     """Write a share: ``41.3 %``."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.purchase import PaidPurchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["OpenPurchase", "Stopped", "evaluated"]
-
 OpenPurchase: TypeAlias = Callable[["PaidService", Settings, str], "PaidPurchase"]
 """Opens the purchase of an evaluation, given the service, the settings and the job's identity."""
 

@@ -35,8 +35,6 @@ from pipeline.evaluation.phrases import (
 )
 from pipeline.quoting import readable
 
-__all__ = ["LETTERS", "Section", "sections"]
-
 LETTERS = ("A", "B")
 """What two subjects are called in a table."""
 

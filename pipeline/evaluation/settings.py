@@ -13,8 +13,6 @@ from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
 from pipeline.wording import beside, option
 
-__all__ = ["OWN_COLUMNS", "EvaluationSettings", "check_given"]
-
 OWN_COLUMNS = (
     "row",
     "text",

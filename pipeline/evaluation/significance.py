@@ -12,8 +12,6 @@ import numpy as np
 
 from pipeline.evaluation.metrics import ACCEPTED, STATED, TOPS, Depth, Scores, Share, Z
 
-__all__ = ["Comparison", "Difference", "Flips", "compare"]
-
 SURE = 0.05
 """The significance level: a difference with a smaller p counts."""
 

@@ -18,8 +18,6 @@ from pipeline.wording import beside, both, option
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.service import PaidService
 
-__all__ = ["Embedded", "Paid", "Subject", "check_subjects", "is_address", "model", "offline"]
-
 A_SERVICE = both(
     "the address of a service, which begins with http:// or https://",
     'a service: pipeline.PaidService("https://service.example")',

@@ -22,8 +22,6 @@ from pipeline.evaluation.settings import OWN_COLUMNS
 from pipeline.tables import ArrowReader, NewColumn, output_format_of
 from pipeline.wording import AS_CSV, marked, option
 
-__all__ = ["Suspects", "check_suspects", "write_suspects"]
-
 NUMBERS = ("stated_confidence", "confidence")
 FIELDS = [
     pa.field(name, pa.float64() if name in NUMBERS else pa.string()) for name in OWN_COLUMNS[1:]

@@ -17,18 +17,6 @@ from pipeline.files.paths import is_seen
 from pipeline.files.regular import open_regular
 from pipeline.wording import OVERWRITE, option
 
-__all__ = [
-    "MarkedFile",
-    "check_place",
-    "new_file",
-    "only_writer",
-    "remove_draft",
-    "replace_text",
-    "sync",
-    "translated",
-]
-
-
 LONGEST_NAME = 255
 """The longest file name on common file systems, bytes."""
 

@@ -20,9 +20,6 @@ from pipeline.errors import InputChangedError, InputError, OutputError, Settings
 from pipeline.files.paths import CloudPath
 from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN
 
-__all__ = ["Storage", "explained", "opened"]
-
-
 S3_TIMES = {"connect_timeout": 10.0, "request_timeout": 30.0}
 """Seconds without a connection, and without any data; pyarrow then tries again, twice."""
 

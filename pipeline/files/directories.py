@@ -11,8 +11,6 @@ import platformdirs
 
 from pipeline.errors import SettingsError
 
-__all__ = ["cache_folder", "data_folder", "machine_folder", "state_folder"]
-
 APP = "tender-pipeline"
 
 USUAL_STATE = Path(".local", "state")

@@ -11,17 +11,6 @@ from typing import TypeAlias
 
 from pipeline.errors import SettingsError
 
-__all__ = [
-    "AnyPath",
-    "CloudPath",
-    "as_path",
-    "check_kept",
-    "is_file_at",
-    "is_seen",
-    "resolved",
-    "stamp",
-]
-
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
 
 OF_LEDGER = ("-wal", "-shm", "-journal", ".lock", ".locks")

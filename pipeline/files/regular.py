@@ -8,8 +8,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_regular", "open_regular", "read_text", "read_toml"]
-
 TEXT_BYTES = 16 * 2**20
 """The largest file to be read whole, bytes: a key, settings, a manifest."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["connect", "has_log", "transaction"]
-
 RETRY_S = 0.01
 
 

@@ -27,20 +27,6 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, load
 
 from pipeline.files.regular import open_regular
 
-__all__ = [
-    "CHARACTERS",
-    "COLUMNS",
-    "ROWS",
-    "UNREADABLE",
-    "CellError",
-    "Grid",
-    "RowXml",
-    "Sheet",
-    "Value",
-    "Workbook",
-    "column_letters",
-]
-
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
 """Limits of a sheet and of a cell's text, as in spreadsheet programs."""
 

@@ -26,8 +26,6 @@ from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.static_files import FOLDER
 
-__all__ = ["START", "Access", "LoopbackHosts", "create_app"]
-
 START = "/start"
 
 

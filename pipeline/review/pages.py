@@ -31,8 +31,6 @@ from pipeline.service.accounts import row_number
 from pipeline.service.web.forms import PageError
 from pipeline.service.web.static_files import StaticFiles
 
-__all__ = ["STATIC", "Candidates", "Pages"]
-
 MOST = 9
 """Candidates on the page: each has a key."""
 

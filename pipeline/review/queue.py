@@ -18,8 +18,6 @@ from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
 
-__all__ = ["ALL", "CONFLICT", "LOOK", "ORDERS", "Filters", "Item", "Order", "Progress", "Queue"]
-
 Order: TypeAlias = Literal["rows", "unsure", "sure", "table"]
 
 ORDERS: dict[Order, str] = {

@@ -24,8 +24,6 @@ from pipeline.decisions import (
 from pipeline.files.paths import stamp
 from pipeline.review.queue import Filters, Item, Queue
 
-__all__ = ["Review"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Action:

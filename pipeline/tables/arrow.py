@@ -17,23 +17,6 @@ from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
 
-__all__ = [
-    "ArrowBatch",
-    "ArrowReader",
-    "ArrowWriter",
-    "TextColumn",
-    "appended",
-    "bounded",
-    "check_fields",
-    "column_texts",
-    "find_text_columns",
-    "is_text",
-    "labels",
-    "same_columns",
-    "with_columns",
-    "with_metadata",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:

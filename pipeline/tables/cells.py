@@ -16,17 +16,6 @@ from pipeline.money import plain
 from pipeline.quoting import quoted
 from pipeline.wording import written_as
 
-__all__ = [
-    "ARROW_TYPES",
-    "Kind",
-    "arrow_cells",
-    "cell",
-    "common_kind",
-    "is_binary",
-    "leaves",
-    "without_encoding",
-]
-
 Kind: TypeAlias = Literal[
     "null", "bool", "int", "large int", "float", "date", "datetime", "text", "nested"
 ]

@@ -18,8 +18,6 @@ from pipeline.tables.streams import open_input
 from pipeline.tables.texts import has_all
 from pipeline.wording import csv_option
 
-__all__ = ["DELIMITERS", "Dialect", "detect"]
-
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_RECORDS = 200
 DELIMITERS = (",", ";", "\t", "|")

@@ -15,8 +15,6 @@ from pipeline.tables.streams import described_encodings, is_utf_8, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.wording import csv_option
 
-__all__ = ["FIX_THE_RECORD", "Records", "read_lines", "read_records", "utf_16"]
-
 CHUNK_BYTES = 1 << 20
 
 RECORD_CHARS = 1 << 28

@@ -38,15 +38,6 @@ from pipeline.tables.texts import (
 )
 from pipeline.wording import AS_CSV, csv_option, marked
 
-__all__ = [
-    "CsvBatch",
-    "CsvReader",
-    "CsvWriter",
-    "check",
-    "open_reader",
-    "open_writer",
-]
-
 log = logging.getLogger(__name__)
 
 NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")

@@ -20,24 +20,6 @@ from pipeline.settings import CsvOptions, ExcelOptions, Format
 from pipeline.tables.table import Batch, Reader, Writer
 from pipeline.wording import AS_CSV, OUTPUT, both, option, read_as
 
-__all__ = [
-    "SAMPLE_BYTES",
-    "TABLE_FORMATS",
-    "Compression",
-    "compression_of",
-    "contents_of",
-    "first_bytes",
-    "format_of",
-    "has_table_suffix",
-    "is_json_list",
-    "is_table_name",
-    "module_of",
-    "output_format_of",
-    "refuse_other_contents",
-    "refuse_uncompressed",
-    "split_suffixes",
-]
-
 SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
 

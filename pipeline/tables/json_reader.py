@@ -44,8 +44,6 @@ from pipeline.tables.texts import (
 )
 from pipeline.wording import marked, option, written_as
 
-__all__ = ["JsonBatch", "JsonReader", "JsonText", "Record", "open_json", "with_rows_within"]
-
 CHUNK_BYTES = 1 << 20
 
 RECORD_BYTES = 1 << 28

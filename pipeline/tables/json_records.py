@@ -16,25 +16,6 @@ from pipeline.tables.cells import Kind
 from pipeline.tables.texts import check_absent, encodable, find_columns, join_parts, own_name
 from pipeline.wording import option
 
-__all__ = [
-    "DECODER",
-    "NAN",
-    "NESTED_NAMES",
-    "CellText",
-    "Number",
-    "after_space",
-    "check_found",
-    "find_cell_texts",
-    "holders",
-    "json_error",
-    "kind_of",
-    "members_of",
-    "nested_names",
-    "parsed",
-    "spans",
-    "texts_at",
-]
-
 NESTED_NAMES = 1_000
 """How many nested names an error about a missing column may choose its suggestion from."""
 

@@ -20,8 +20,6 @@ from pipeline.tables.streams import FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.wording import written_as
 
-__all__ = ["JsonWriter", "check", "json_bytes", "open_reader", "open_writer"]
-
 SPACE = b" \t\r\n"
 
 NO_NUMBERS = ("nan", "inf", "-inf")

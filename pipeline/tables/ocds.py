@@ -29,8 +29,6 @@ from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
 from pipeline.tables.texts import check_absent, encodable, join_texts
 from pipeline.wording import option, written_as
 
-__all__ = ["OcdsReader", "OcdsWriter", "check", "elements", "open_reader", "open_writer"]
-
 
 def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> OcdsReader:
     """Open a file of OCDS; see `pipeline.tables.open_reader`."""

@@ -31,16 +31,6 @@ from pipeline.tables.streams import FileReader, FileWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.wording import AS_CSV, both
 
-__all__ = [
-    "ARROW_SCHEMA",
-    "ParquetReader",
-    "ParquetWriter",
-    "check",
-    "int96_columns",
-    "open_reader",
-    "open_writer",
-]
-
 
 def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> ParquetReader:
     """Open a Parquet file; see `pipeline.tables.open_reader`."""

@@ -31,22 +31,6 @@ from pipeline.tables.formats import (
     refuse_uncompressed,
 )
 
-__all__ = [
-    "FileReader",
-    "FileWriter",
-    "archived",
-    "described_encodings",
-    "is_archive",
-    "is_utf_8",
-    "local_table",
-    "not_utf_8",
-    "open_input",
-    "open_output",
-    "sha256_of",
-    "spooled",
-    "unpacked",
-]
-
 ENCODINGS = ("cp1252", "latin1", "cp1250", "cp1251")
 """Encodings of tables that are not UTF-8: those of Windows for Western, Central and Eastern Europe,
 and latin1, which reads everything."""

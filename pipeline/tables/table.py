@@ -12,18 +12,6 @@ from pipeline.errors import InputChangedError
 from pipeline.money import DECIMALS, DIGITS
 from pipeline.wording import RUN_AGAIN
 
-__all__ = [
-    "ARROW_USD",
-    "BATCH_CHARS",
-    "BATCH_ROWS",
-    "Batch",
-    "NewColumn",
-    "Reader",
-    "Writer",
-    "check_unchanged",
-    "in_batches",
-]
-
 ARROW_USD = pa.decimal128(DIGITS, DECIMALS)
 """The type of a column of US dollars."""
 

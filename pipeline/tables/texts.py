@@ -13,26 +13,6 @@ from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
 from pipeline.wording import csv_option, marked, option
 
-__all__ = [
-    "NO_GUESS",
-    "TEXT_COLUMN",
-    "MissingError",
-    "check_absent",
-    "check_names",
-    "collapsed",
-    "encodable",
-    "find_column",
-    "find_columns",
-    "guess",
-    "has_all",
-    "join_parts",
-    "join_texts",
-    "naming_all",
-    "one_line",
-    "own_name",
-    "surrogate_error",
-]
-
 log = logging.getLogger(__name__)
 
 TEXT_COLUMN, CODE_COLUMN = "text_columns", "code_column"

@@ -33,8 +33,6 @@ from pipeline.tables.table import in_batches
 from pipeline.tables.texts import encodable, has_all, join_texts
 from pipeline.wording import excel_option, marked
 
-__all__ = ["WHOLE", "XlsxBatch", "XlsxReader", "as_input_error"]
-
 HEADER_WITHIN = 100
 """Rows in which the column names are looked for."""
 

@@ -37,8 +37,6 @@ from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
 from pipeline.wording import AS_CSV
 
-__all__ = ["XlsxCopy", "XlsxWriter", "check", "open_reader", "open_writer"]
-
 log = logging.getLogger(__name__)
 
 HINT = f"Write CSV or Parquet: {AS_CSV}."

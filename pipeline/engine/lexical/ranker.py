@@ -16,14 +16,12 @@ from pipeline.codes import CodeTable
 from pipeline.engine.evidence import enough_known
 from pipeline.engine.lexical.features import parts, term_counts
 from pipeline.engine.lexical.index import Index, weighted
+from pipeline.engine.model.matrices import Floats, highest
 from pipeline.engine.text.attribution import Reasons, named, strongest
 from pipeline.engine.text.boilerplate import BUYING_WORDS
 from pipeline.engine.text.cleaning import words
 
 __all__ = ["LexicalRanker"]
-
-Places = np.ndarray[tuple[int, int], np.dtype[np.intp]]
-Scores = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 FROM_ABOVE = 0.2
 """Share of an ancestor's score that a code gets, multiplied for each level between them."""
@@ -34,9 +32,6 @@ divided by the root of its number of descendants: else a segment with thousands 
 
 SCORES_AT_ONCE = 4_000_000
 """Texts times codes scored in one matrix; bounds the memory."""
-
-BLOCK = 256
-"""Codes in a block of a large table; at first only the highest score of each block counts."""
 
 LEAST_KNOWN = 0.1
 """The least share of a text's words that titles must have; a text with less gets no match, because
@@ -89,13 +84,13 @@ class LexicalRanker:
     def _place(self) -> dict[str, int]:
         return {code: place for place, code in enumerate(self._codes)}
 
-    def _scores(self, queries: sparse.csr_matrix) -> Scores:
+    def _scores(self, queries: sparse.csr_matrix) -> Floats:
         """Return the score of each assignable code: texts x codes."""
         own = (queries @ self._index.titles).toarray()
         return np.ascontiguousarray((self._kinship @ own.T).T)
 
-    def _rank(self, scores: Scores, top: int) -> list[tuple[Match, ...]]:
-        order, best = _best(scores, max(top, 2))
+    def _rank(self, scores: Floats, top: int) -> list[tuple[Match, ...]]:
+        order, best = highest(scores, max(top, 2))
         return [
             self._matches(places, values, top)
             for places, values in zip(order.tolist(), best.tolist(), strict=True)
@@ -119,42 +114,6 @@ def _counts(texts: tuple[str, ...]) -> sparse.csr_matrix:
 
 def _confidence(score: float, lead: float) -> float:
     return 1 / (1 + exp(-(INTERCEPT + PER_SCORE * score + PER_LEAD * lead)))
-
-
-def _best(scores: Scores, count: int) -> tuple[Places, Scores]:
-    """Return (the columns of each row's highest scores, the scores), highest first.
-
-    Of equal scores, the first column comes first. A column past the last one has the score 0.
-    """
-    if scores.shape[1] > BLOCK * count:
-        return _best_of_blocks(scores, count)
-    places = _sorted_best(scores, count)
-    return places, np.take_along_axis(scores, places, axis=1)
-
-
-def _best_of_blocks(scores: Scores, count: int) -> tuple[Places, Scores]:
-    """Do the same as `_best`: the best codes are in the blocks with the highest peaks."""
-    texts, codes = scores.shape
-    blocks = -(-codes // BLOCK)
-    padded = np.zeros((texts, blocks * BLOCK), np.float32)
-    padded[:, :codes] = scores
-    peaks = padded.reshape(texts, blocks, BLOCK).max(axis=2)
-    chosen = np.sort(_sorted_best(peaks, count), axis=1)
-    places = (chosen[:, :, None] * BLOCK + np.arange(BLOCK)).reshape(texts, -1)
-    some = np.take_along_axis(padded, places, axis=1)
-    best = _sorted_best(some, count)
-    return np.take_along_axis(places, best, axis=1), np.take_along_axis(some, best, axis=1)
-
-
-def _sorted_best(scores: Scores, count: int) -> Places:
-    count = min(count, scores.shape[1])
-    # The bits of non-negative floats sort like the floats. The column in the low half makes every
-    # key distinct, so that ties are resolved in a fixed order.
-    keys = scores.view(np.uint32).astype(np.int64) << 32
-    keys -= np.arange(scores.shape[1])
-    some = np.argpartition(keys, -count, axis=1)[:, -count:]
-    order = np.argsort(-np.take_along_axis(keys, some, axis=1), axis=1)
-    return np.take_along_axis(some, order, axis=1)
 
 
 def _kinship(table: CodeTable) -> sparse.csr_matrix:

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from pipeline.engine.evidence import STOCK_NUMBER
-from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, distinct, summed
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, summed
 from pipeline.engine.text.attribution import Parts
 from pipeline.engine.text.cleaning import KEPT, cleaned
 from pipeline.engine.text.negation import clauses
@@ -81,7 +81,7 @@ class Counts:
     def select(self, texts: Ints) -> Counts:
         """Return the given texts, in the given order, and of the tokens only theirs."""
         tokens = self.tokens.select(texts)
-        halves, columns = distinct(tokens.columns)
+        halves, columns = np.unique(tokens.columns, return_inverse=True)
         return Counts(
             replace(tokens, columns=columns),
             self.pairs.select(texts),
@@ -93,8 +93,7 @@ class Counts:
         entries = self.spelt.select(self.tokens.columns)
         row = self.tokens.rows[entries.rows]
         spelt = summed(entries.values, row, entries.columns, len(self))
-        features, places = distinct(np.concatenate([spelt.columns, self.pairs.columns]))
-        return features, np.bincount(places)
+        return np.unique(np.concatenate([spelt.columns, self.pairs.columns]), return_counts=True)
 
 
 def tokens(text: str) -> list[str]:
@@ -344,7 +343,8 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
     """
     texts = sum(map(len, parts))
     seen = [part.frequencies() for part in parts]
-    features, places = distinct(np.concatenate([found for found, _ in seen]))
+    found = np.concatenate([found for found, _ in seen])
+    features, places = np.unique(found, return_inverse=True)
     times = _sums(np.concatenate([often for _, often in seen]), places, len(features))
     often = np.flatnonzero(times >= at_least)
     if len(often) > most:

@@ -20,7 +20,6 @@ __all__ = [
     "SparseRows",
     "Texts",
     "blocks",
-    "distinct",
     "highest",
     "largest",
     "lower_bound",
@@ -306,15 +305,6 @@ def _portions(lengths: Ints) -> Iterator[slice]:
         fits = int(np.count_nonzero(most * np.arange(1, len(most) + 1) <= TOGETHER))
         start, at = at, at + max(1, fits)
         yield slice(start, at)
-
-
-def distinct(numbers: Ints) -> tuple[Ints, Ints]:
-    """Return (the distinct numbers, ascending; the index in them of each number)."""
-    key, order = _sorted(numbers.astype(np.int64))
-    is_first = np.diff(key, prepend=-1) != 0
-    places = np.empty(len(numbers), np.intp)
-    places[order] = np.cumsum(is_first) - 1
-    return key[is_first].astype(numbers.dtype), places
 
 
 def _sorted(numbers: Ints) -> tuple[Ints, Ints]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,26 +72,6 @@ def test_of_equal_codes_the_first_is_given_however_few_are_asked_for() -> None:
     titles = {f"{number}000000": "Chairs" for number in range(10, 40)}
     for top in (1, 2, 3, 30):
         assert codes(small(titles), "chairs", top) == list(titles)[:top]
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(1, 50))
-def test_the_best_are_those_a_stable_sort_puts_first(scores: list[int], count: int) -> None:
-    row = np.array([scores], np.float32)
-    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
-    assert lexical._best(row, count)[0].tolist() == [expected]
-
-
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=60), st.integers(1, 4))
-def test_the_best_of_many_codes_are_those_too(scores: list[int], count: int) -> None:
-    """In blocks of four codes, of which the last may be short."""
-    row = np.array([scores], np.float32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical, "BLOCK", 4)
-        places, best = lexical._best(row, count)
-    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
-    assert best.tolist() == [[scores[place] for place in expected]]
-    speaking = [place for place in expected if scores[place]]
-    assert places[0][: len(speaking)].tolist() == speaking
 
 
 def test_a_table_may_have_fewer_codes_than_are_asked_for() -> None:
