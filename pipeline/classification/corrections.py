@@ -231,7 +231,10 @@ class _Corrections:
         taken = {text for system, text in self.found if system == self.kept}
         left = [each for text, each in self.unchanged.items() if text not in taken]
         sha256 = table.reader.opened_fingerprint
-        return DecisionFile(table.path, sha256, (*decisions, *left), notes=tuple(self._notes()))
+        notes = tuple(self._notes())
+        return DecisionFile(
+            table.path, sha256, (*decisions, *left), notes=notes, counts=dict(self.counts)
+        )
 
     def _cells(self) -> Iterator[tuple[int, _Cell]]:
         row = self.table.reader.first_row

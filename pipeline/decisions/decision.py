@@ -6,8 +6,8 @@ import fcntl
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -259,6 +259,7 @@ class DecisionFile:
         complete: how many bytes its complete lines have.
         torn: whether an incomplete line follows them.
         notes: what else to tell the user about the file.
+        counts: how many codes of a table a person changed, confirmed, ...; empty for a review.
     """
 
     path: Path
@@ -267,6 +268,7 @@ class DecisionFile:
     complete: int = 0
     torn: bool = False
     notes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def warning(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,6 +43,7 @@ class Decisions:
         conflicts: where files disagree; neither decision is in `by_key`.
         files: the SHA-256 of each file, by its path.
         warnings: what to tell the user about the files.
+        counts: how many codes of tables a person changed, confirmed, ...
     """
 
     by_key: Mapping[Key, Decision] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Decisions:
     conflicts: Sequence[Conflict] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.by_key)
@@ -104,6 +106,7 @@ def merged(files: Sequence[DecisionFile]) -> Decisions:
         conflicts=conflicts,
         files={str(file.path): file.sha256 for file in files},
         warnings=[*filter(None, (file.warning for file in files)), *_about(conflicts, files)],
+        counts=dict(sum((Counter(file.counts) for file in files), Counter[str]())),
     )
 
 

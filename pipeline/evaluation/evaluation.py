@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -89,6 +89,11 @@ class Evaluation(Findings):
         review: what people did with the codes that they were shown; None without decisions that
             say which code was shown.
     """
+
+    @property
+    def corrections(self) -> Mapping[str, int]:
+        """How many codes of corrected tables are ``changed``, ``confirmed``, ``unchanged``, ..."""
+        return self.settings.decisions.counts
 
     def to_html(self) -> str:
         """Return a self-contained page with the figures and their charts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,15 @@ class TrainedModel:
         systems: the figures of each system that it learned.
         skipped: a line for each reason why rows were skipped.
         figures: all figures, as ``tender-pipeline train --json`` prints them.
+        corrections: how many codes of corrected tables are ``changed``, ``confirmed``, ``emptied``,
+            ``unchanged``, ...
     """
 
     path: Path
     systems: Mapping[System, TrainedSystem]
     skipped: Sequence[str]
     figures: Mapping[str, Any]
+    corrections: Mapping[str, int] = field(default_factory=dict)
 
     def __fspath__(self) -> str:
         return fspath(self.path)
@@ -467,7 +470,8 @@ def from_history(
         (trained,) = train([task], recipe, advance, settings.jobs)
     about = about_model(dataset, task, trained, package)
     save([trained.model], settings.output, about, settings.overwrite)
-    return TrainedModel(settings.output, {system: TrainedSystem.of(about)}, skipped, about)
+    systems = {system: TrainedSystem.of(about)}
+    return TrainedModel(settings.output, systems, skipped, about, decisions.counts)
 
 
 def _dataset(

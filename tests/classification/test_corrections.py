@@ -113,6 +113,11 @@ def test_what_a_person_changed_is_a_decision(outputs: Path, suffix: str, is_move
     made = {(each.system, each.text): each.code for each in found.by_key.values()}
     assert made == MADE | {("psc", "Hens"): psc}
     assert said == []
+    assert {name: n for name, n in found.counts.items() if name != "unchanged"} == {
+        "changed": 2,
+        "emptied": 1,
+        "confirmed": 1,
+    }
     kept = outcomes(path, kept="cpv")
     assert set(kept) - set(made) == {
         ("cpv", "Road marking"),

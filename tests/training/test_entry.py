@@ -182,3 +182,18 @@ def test_a_folder_without_a_model_is_refused_before_any_work(tmp_path: Path) -> 
     (tmp_path / "mine" / "mine.txt").touch()
     with pytest.raises(pipeline.OutputError, match="is not a model of this tool"):
         pipeline.train(tmp_path / "not there.csv", output=tmp_path / "mine", system="cpv")
+
+
+def test_the_codes_that_a_person_changed_in_a_table_are_counted(tmp_path: Path) -> None:
+    source, path = tmp_path / "in.csv", tmp_path / "out.csv"
+    frame()[["description"]].to_csv(source, index=False)
+    pipeline.classify(source, output=path, systems="cpv")
+    table = pd.read_csv(path, dtype=str)
+    table.assign(cpv_code=frame()["cpv_code"].to_numpy()).to_csv(path, index=False)
+    model = pipeline.train(decisions=path, output=tmp_path / "model", system="cpv")
+    counts = model.corrections
+    assert counts["changed"] > 20
+    assert sum(counts.values()) == 40
+    with pytest.warns(UserWarning, match="count as kept"):
+        found = pipeline.evaluate(decisions=path, system="cpv")
+    assert found.corrections == counts
