@@ -26,6 +26,7 @@ from pipeline.files.regular import open_regular, read_text
 from pipeline.quoting import how_many, readable
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables import format_of, has_table_suffix, open_reader
+from pipeline.tables.csv_table import numbered_batches
 
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable
@@ -237,15 +238,13 @@ class _Corrections:
         )
 
     def _cells(self) -> Iterator[tuple[int, _Cell]]:
-        row = self.table.reader.first_row
-        for batch in self.table.reader.batches():
+        for numbers, batch in numbered_batches(self.table.reader):
             columns = batch.to_arrow()
             for system in self.table.systems:
                 parts = [self._values(columns, system, part) for part in _Cell._fields[2:]]
-                for at, (text, *cells) in enumerate(zip(batch.texts, *parts, strict=True), row):
+                for row, text, *cells in zip(numbers, batch.texts, *parts, strict=True):
                     if text:
-                        yield at, _Cell(system, text, *cells)
-            row += len(batch.texts)
+                        yield row, _Cell(system, text, *cells)
 
     def _values(self, columns: pa.RecordBatch, system: System, part: str) -> Sequence[str]:
         name = f"{self.table.prefix}{system}_{part}"

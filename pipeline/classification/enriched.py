@@ -23,6 +23,7 @@ from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import ENGINES, LANGUAGES, CsvOptions, EngineName, ExcelOptions, Settings
 from pipeline.tables import Reader, format_of, open_reader
+from pipeline.tables.csv_table import numbered_batches
 from pipeline.wording import TEXT_COLUMN, option
 
 __all__ = ["EnrichedTable", "RowCells", "open_enriched"]
@@ -59,15 +60,16 @@ class EnrichedTable:
     models: Mapping[System, ModelFolder]
     text_columns: Sequence[str]
 
-    def rows(self) -> Iterator[tuple[str, Mapping[System, RowCells], Mapping[str, str]]]:
-        """Yield the text of each row, its cells by system, and what other columns have."""
+    def rows(self) -> Iterator[tuple[int, str, Mapping[System, RowCells], Mapping[str, str]]]:
+        """Yield the number of each row, its text, its cells by system, and its other columns."""
         asked = Settings(self.systems, tuple(self.text_columns), column_prefix=self.prefix)
-        for batch in self.reader.batches():
+        for numbers, batch in numbered_batches(self.reader):
             columns = batch.to_arrow()
             others = other_columns(columns.rename_columns([*self.names]), asked)
             by_system = [self._cells(columns, system) for system in self.systems]
-            for text, other, *cells in zip(batch.texts, others, *by_system, strict=True):
-                yield text, dict(zip(self.systems, cells, strict=True)), other
+            rows = zip(numbers, batch.texts, others, *by_system, strict=True)
+            for number, text, other, *cells in rows:
+                yield number, text, dict(zip(self.systems, cells, strict=True)), other
 
     def _cells(self, columns: pa.RecordBatch, system: System) -> Iterator[RowCells]:
         names = [f"{self.prefix}{system}_{part}" for part in RowCells._fields]

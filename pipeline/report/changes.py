@@ -36,7 +36,7 @@ Codes = Mapping[System, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A row, numbered from 1, whose text had another code in the run before.
+    """A row, numbered as in a spreadsheet, whose text had another code in the run before.
 
     Each system in which they differ has the code before and the code now.
     """
@@ -72,7 +72,6 @@ class Changes:
 
     def __init__(self, before: Reader, settings: Settings) -> None:
         self._compared = Compared()
-        self._row = 0
         names = before.schema.names
         columns = {system: f"{settings.column_prefix}{system}_code" for system in settings.systems}
         self._columns = {system: name for system, name in columns.items() if name in names}
@@ -84,11 +83,10 @@ class Changes:
         for batch in before.batches():
             self._remember(batch.texts, batch.to_arrow())
 
-    def add(self, texts: Sequence[str], answers: BatchAnswers) -> None:
-        """Compare a batch of rows of this run."""
+    def add(self, numbers: Sequence[int], texts: Sequence[str], answers: BatchAnswers) -> None:
+        """Compare a batch of rows of this run, which have these numbers."""
         seen = []
         for place, text in enumerate(texts):
-            self._row += 1
             if not text:
                 continue
             digest = _digest(text)
@@ -99,7 +97,8 @@ class Changes:
                 self._compared.new += 1
                 continue
             seen.append((digest,))
-            self._compare(text, json.loads(known[0]), _codes(answers, place, self._columns))
+            codes = _codes(answers, place, self._columns)
+            self._compare(numbers[place], text, json.loads(known[0]), codes)
         self._database.executemany("UPDATE text SET seen = 1 WHERE digest = ?", seen)
 
     def end(self) -> Compared:
@@ -123,7 +122,7 @@ class Changes:
             ),
         )
 
-    def _compare(self, text: str, before: Mapping[System, Any], now: Codes) -> None:
+    def _compare(self, row: int, text: str, before: Mapping[System, Any], now: Codes) -> None:
         codes = {
             system: (before.get(system) or None, code)
             for system, code in now.items()
@@ -131,7 +130,7 @@ class Changes:
         }
         self._compared.changed.update(codes.keys())
         if codes and len(self._compared.rows) < SHOWN:
-            self._compared.rows.append(Changed(self._row, text[:READ], codes))
+            self._compared.rows.append(Changed(row, text[:READ], codes))
 
 
 def _codes(answers: BatchAnswers, place: int, systems: Iterable[System]) -> Codes:

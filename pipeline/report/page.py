@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -40,6 +40,7 @@ from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
 from pipeline.tables import Batch
+from pipeline.tables.csv_table import row_numbers
 from pipeline.wording import option
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
@@ -110,6 +111,7 @@ class Collected:
         models: the learned models that replace the package's.
         above: the rows above the first row of data, as a spreadsheet counts.
         excerpts: makes excerpts of the table's texts.
+        numbers: the numbers of the rows that were added last, as a spreadsheet counts.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Collected:
         self.settings, self.models, self.above = settings, models, above
         self.excerpts = Excerpts()
         self.rows = 0
+        self.numbers: Sequence[int] = (above,)
         self.systems = {system: SystemFigures() for system in settings.systems}
         self._doubtful: list[Doubtful] = []
         self._listed: dict[bytes, Doubtful] = {}
@@ -133,10 +136,11 @@ class Collected:
     def add(self, batch: Batch, answers: BatchAnswers) -> None:
         """Count a batch of rows."""
         self.excerpts.count(batch.texts)
+        self.rows += len(batch.texts)
+        self.numbers = row_numbers(batch, self.numbers[-1]) or self.numbers
         columns = cache(lambda: other_columns(batch.to_arrow(), self.settings))
         under = {system: review_under(self.settings, system) for system in self.systems}
         for place, text in enumerate(batch.texts):
-            self.rows += 1
             row = {system: _judge(answers[system][place], under[system]) for system in self.systems}
             for system, judged in row.items():
                 _count(self.systems[system], system, judged)
@@ -154,7 +158,7 @@ class Collected:
         if digest in self._listed:
             self._listed[digest].rows += 1
             return
-        new = Doubtful(_doubt(row), self.rows, text[:READ], row, digest)
+        new = Doubtful(_doubt(row), self.numbers[place], text[:READ], row, digest)
         if len(self._doubtful) == SHOWN:
             if new < self._doubtful[0]:
                 return

@@ -205,8 +205,7 @@ class Queue:
         self._database.executescript(SCHEMA)
         self._database.execute("BEGIN")
         self.excerpts = Excerpts()
-        numbered = enumerate(table.rows(), table.reader.first_row)
-        for row, (text, systems, columns) in numbered:
+        for row, text, systems, columns in table.rows():
             if text:
                 self.excerpts.count([text])
                 self._add(row, text, systems, columns)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,35 @@ class CsvBatch:
         return CsvBatch(self.schema, self.texts[:rows], self.fields[:rows], self.raw[:rows])
 
 
+def numbered_batches(reader: Reader) -> Iterator[tuple[Sequence[int], Batch]]:
+    """Yield the batches of a table of any format, each with the numbers of its rows."""
+    before = reader.first_row - 1
+    for batch in reader.batches():
+        numbers = row_numbers(batch, before)
+        before = numbers[-1] if numbers else before
+        yield numbers, batch
+
+
+def row_numbers(batch: Batch, before: int) -> Sequence[int]:
+    """Return the numbers of the rows of a batch as a spreadsheet counts, also blank lines of CSV.
+
+    ``before`` is the number of the row before the batch; see `Reader.first_row`.
+    """
+    if not isinstance(batch, CsvBatch):
+        return range(before + 1, before + 1 + len(batch.texts))
+    steps = (1 + _blank_lines(raw) for raw in batch.raw)
+    return [*accumulate(steps, initial=before)][1:]
+
+
+def _blank_lines(raw: str) -> int:
+    """Count the blank lines before a record."""
+    if not raw[:1].isspace():
+        return 0
+    record = raw.rstrip("\r\n")
+    before = record[: len(record) - len(record.lstrip())]
+    return before.count("\n") or before.count("\r")
+
+
 class CsvReader(FileReader):
     """A CSV file.
 
@@ -120,7 +149,8 @@ class CsvReader(FileReader):
         if is_title_above:
             self.dialect = detect(path, options, text_columns, line - 1)
             names = self._read_header()
-        self.first_row = 1 + self.dialect.lines_before + self.dialect.header
+        above = self.dialect.lines_before + self.dialect.header + _blank_lines(self.header)
+        self.first_row = 1 + above
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         try:

@@ -44,10 +44,12 @@ def test_rows_are_numbered_below_titles_and_past_line_breaks(tmp_path: Path, suf
     ]
     frame = pd.DataFrame(rows)
     (frame.to_csv if suffix == "csv" else frame.to_excel)(source, index=False, header=False)
+    if suffix == "csv":
+        source.write_text(source.read_text().replace("2,Fuel", "\n2,Fuel"))
     pipeline.classify(source, output=output, systems="cpv", text_columns="text", min_confidence=1)
     queue = Queue(open_enriched(output))
     found = {item.text: item.first_row for item in queue.acceptable(Filters())}
-    assert found == {"Road salt": 4, "Fuel": 5}
+    assert found == {"Road salt": 4, "Fuel": 6 if suffix == "csv" else 5}
     queue.close()
 
 
@@ -58,9 +60,9 @@ def test_a_table_without_a_header_can_be_reviewed(tmp_path: Path) -> None:
     made = {"systems": "psc,cpv", "text_columns": "2", "top": 2, "explain": True}
     pipeline.classify(source, output=output, csv=csv, **made)  # type: ignore[arg-type]
     rows = [*open_enriched(output).rows()]
-    assert [text for text, *_ in rows] == ["Road marking", ""]
-    assert [each["psc"].status for _, each, _ in rows][1] == "empty"
-    assert rows[0][1]["cpv"].title == "Road-marking equipment"
+    assert [text for _, text, *_ in rows] == ["Road marking", ""]
+    assert [each["psc"].status for *_, each, _ in rows][1] == "empty"
+    assert rows[0][2]["cpv"].title == "Road-marking equipment"
 
 
 def test_a_table_of_ocds_releases_has_their_texts_in_one_column(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_table_of_ocds_releases_has_their_texts_in_one_column(tmp_path: Path) 
     source.write_text(json.dumps({"releases": [{"ocid": "o", "id": "1", "tender": tender}]}))
     pipeline.classify(source, output=output, systems="cpv")
     (row,) = open_enriched(output).rows()
-    assert row[0] == "Road marking. paint"
+    assert row[1] == "Road marking. paint"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
@@ -84,7 +86,7 @@ def test_the_texts_of_fields_are_in_every_format(tmp_path: Path, kind: str, suff
         frame.to_parquet(source)
     columns = ["tender.title", "tender.lots.title"]
     pipeline.classify(source, output=output, systems="cpv", text_columns=columns)
-    found = [text for text, *_ in open_enriched(output).rows()]
+    found = [text for _, text, *_ in open_enriched(output).rows()]
     assert found == ['Road marking. A "big" one. another lot', ""]
 
 

@@ -24,8 +24,8 @@ def compared(
     texts, codes = zip(*before, strict=True)
     table: dict[str, Any] = {"description": texts, "x_cpv_code": pa.array(codes, pa.string())}
     changes = Changes(ArrowReader(pa.table(table), ("description",)), SETTINGS)
-    for text, answer in now:
-        changes.add([text], {"cpv": [answer], "psc": [matched("J065")]})
+    for row, (text, answer) in enumerate(now, 1):
+        changes.add([row], [text], {"cpv": [answer], "psc": [matched("J065")]})
     return changes.end()
 
 

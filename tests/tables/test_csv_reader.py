@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
-from pipeline.tables.csv_table import CsvReader
+from pipeline.tables.csv_table import CsvReader, numbered_batches
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import collapsed
 from tests.tables.csv_files import CsvFile, csv_files, opened
@@ -52,6 +53,28 @@ def test_values_stay_text_whatever_they_look_like(path: Path) -> None:
 def test_the_text_columns_are_joined_in_the_order_asked(path: Path) -> None:
     reader = opened(path, b"a,b,c\n 1  2 ,x,y\n,x,\n", "c", "a")
     assert [batch.texts for batch in reader.batches()] == [["y. 1 2", ""]]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "numbers"),
+    [
+        (b"a,b\n1,2\n3,4\n", {}, [2, 3]),
+        (b"a,b\n\n1,2\n\n \n3,4\n\n", {}, [3, 6]),
+        (b"\r\n\r\na,b\r\n\r\n1,2\r\n3,4", {}, [5, 6]),
+        (b'a,b\n1,"x\n\ny"\n\n"\n",4\n', {}, [2, 4]),
+        (b"a\tb\n\t\n\n\t\n\t4\n", {"delimiter": "tab"}, [2, 4, 5]),
+        (b"a,b\r\r1,2\r3,4\r", {"line_end": "cr"}, [3, 4]),
+        (b"\n1,2\n\n3,4\n", {"header": False}, [2, 4]),
+        (b"A title\n\na,b\n\n1,2\n", {"header_row": 3}, [5]),
+    ],
+)
+def test_rows_have_the_numbers_that_a_spreadsheet_shows(
+    path: Path, data: bytes, options: dict[str, Any], numbers: list[int]
+) -> None:
+    for batch_rows in (1, 2, BATCH_ROWS):
+        with small_steps(1 << 20, batch_rows, 9**9):
+            found = numbered_batches(opened(path, data, **options))
+            assert [number for each, _ in found for number in each] == numbers
 
 
 def test_without_a_header_columns_are_called_by_their_number(path: Path) -> None:

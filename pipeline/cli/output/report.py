@@ -159,7 +159,7 @@ class RunReport:
             self._changes = self._open_changes()
         self._collected.add(batch, answers)
         if self._changes is not None:
-            self._changes.add(batch.texts, answers)
+            self._changes.add(self._collected.numbers, batch.texts, answers)
 
     def record(self, manifest: Mapping[str, Any]) -> None:
         """Receive the record of the run."""
