@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Thread
 from typing import Any, Final, Protocol, TypeAlias, cast
 
@@ -235,35 +236,40 @@ class DirectTransport:
             connection.close()
 
     async def _connect(self) -> _Connection:
-        loop = asyncio.get_running_loop()
-        if self._secure and self._tls is None:
-            self._tls = httpx.create_ssl_context()
-        connected = await self._connected_socket()
-        try:
-            _, connection = await loop.create_connection(
-                _Connection,
-                sock=connected,
-                ssl=self._tls,
-                server_hostname=self._host.rstrip(".") if self._secure else None,
-            )
-        except BaseException:
-            connected.close()
-            raise
-        return connection
-
-    async def _connected_socket(self) -> socket.socket:
         """Connect to one of the host's addresses."""
         now = asyncio.get_running_loop().time()
+        if self._secure and self._tls is None:
+            self._tls = httpx.create_ssl_context()
         if not self._addresses or now > self._looked_up_at + ADDRESSES_KEPT_S:
             self._addresses = await _look_up(self._host, self._port)
             self._looked_up_at = now
         try:
-            return await aiohappyeyeballs.start_connection(
-                self._addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
-            )
+            return await self._open()
         except OSError:
             self._addresses = ()  # the host may have moved
             raise
+
+    async def _open(self) -> _Connection:
+        connection = _Connection()
+        connect = partial(
+            asyncio.get_running_loop().create_connection,
+            lambda: connection,
+            ssl=self._tls,
+            server_hostname=self._host.rstrip(".") if self._secure else None,
+        )
+        if len(self._addresses) == 1:  # there is no other to try, and this takes half the time
+            ((*_, (host, port, *_)),) = self._addresses
+            await connect(host, port)
+            return connection
+        connected = await aiohappyeyeballs.start_connection(
+            self._addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
+        )
+        try:
+            await connect(sock=connected)
+        except BaseException:
+            connected.close()
+            raise
+        return connection
 
 
 async def _look_up(host: str, port: int) -> Sequence[AddrInfoType]:
