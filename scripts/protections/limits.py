@@ -181,8 +181,9 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that contradicts its parts is not believed",
-        "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
-        "    if False:\n",
+        "if final is not None and not (_can_be(final, parts, base) or "
+        "_are_rounded(final, base, markup)):",
+        "if False:",
         "tests/paid/client/test_prices.py::"
         "test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
     ),

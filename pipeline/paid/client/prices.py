@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pipeline.money import ZERO, is_storable, times, total
@@ -28,13 +29,13 @@ __all__ = [
 NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NOT_A_NUMBER: Final = Decimal("NaN")
 
+_to_decimal: Final = partial(Decimal, context=Context(traps=[]))
+"""Returns what a number says, exactly; NaN if it is too large for a `Decimal`."""
+
 
 def number(text: str) -> Decimal:
     """Read a number; what is none, or too large for a `Decimal`, is NaN."""
-    try:
-        return Decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
-    except InvalidOperation:
-        return NOT_A_NUMBER
+    return _to_decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
 
 
 class Repetitive(dict[str, Any]):
@@ -60,8 +61,8 @@ def _note_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 JSON = json.JSONDecoder(
     object_pairs_hook=_note_repeats,
-    parse_float=number,
-    parse_int=number,
+    parse_float=_to_decimal,
+    parse_int=_to_decimal,
     parse_constant=number,
     strict=False,
 )
@@ -195,8 +196,7 @@ def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | 
     final, base = _amount(detailed, "finalCost"), _amount(detailed, "apiCost")
     markup, paid = _amount(detailed, "markupAmount"), _amount(compact, "apiCost")
     parts = None if base is None or markup is None else _sum(base, markup)
-    rounded = final and base and markup is not None and _are_rounded(final, base, markup)
-    if final is not None and not rounded and not _can_be(final, parts, base):
+    if final is not None and not (_can_be(final, parts, base) or _are_rounded(final, base, markup)):
         raise _WrongError(
             f"finalCost is {_quote(final)} beside apiCost {_quote(base)} and markupAmount "
             f"{_quote(markup)}"
@@ -243,8 +243,10 @@ def _sum(base: Decimal, markup: Decimal) -> Decimal:
         raise _WrongError(f"apiCost is {_quote(base)} and markupAmount {_quote(markup)}") from error
 
 
-def _are_rounded(final: Decimal, base: Decimal, markup: Decimal) -> bool:
+def _are_rounded(final: Decimal, base: Decimal | None, markup: Decimal | None) -> bool:
     """Return whether a price is the sum of its parts, if each was rounded to the digits it has."""
+    if not final or not base or markup is None:
+        return False
     apart = ROUGHLY.subtract(final, ROUGHLY.add(base, markup)).copy_abs()
     return apart <= ROUGHLY.add(ROUGHLY.add(_rounding(final), _rounding(base)), _rounding(markup))
 
