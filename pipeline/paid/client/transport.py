@@ -32,10 +32,7 @@ LARGEST_HEAD: Final = 1 << 16
 MOST_HEADS: Final = 10
 """The most heads of one response: the final one, and the informational ones (1xx) before it."""
 
-ANY_REQUEST: Final[tuple[h11.Event, ...]] = (
-    h11.Request(method="POST", target="/", headers=[("Host", "any")]),
-    h11.EndOfMessage(),
-)
+ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("Host", "any")])
 """What the parser is told of a request, which is sent without it: that a response may follow."""
 
 PORTION: Final = 1 << 14
@@ -151,8 +148,7 @@ class _Connection(asyncio.Protocol):
 
     async def send(self, exchange: Exchange, most: int) -> None:
         """Send a request, and read its response; see `Transport.send`."""
-        for event in ANY_REQUEST:
-            self._parser.send(event)
+        self._parser.send(ANY_REQUEST)
         lines = b"".join([b"%b: %b\r\n" % header for header in exchange.headers])
         target = exchange.url.raw_path
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (exchange.method.encode(), target, lines)
