@@ -26,7 +26,7 @@ from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, Match
 from pipeline.paid.ledger.database import Database
 from pipeline.service.http.messages import failure, success
-from pipeline.service.matching.pricing import price
+from pipeline.service.pricing import price
 
 ENDPOINTS = ("https://service.example", "http://localhost:8000")
 JOBS, DAYS = 10, 90

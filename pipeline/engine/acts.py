@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.engine.text.boilerplate import factored
-from pipeline.engine.text.cleaning import KEPT, cleaned, readable
-from pipeline.engine.text.negation import clauses
+from pipeline.engine.text.cleaning import KEPT, clauses, cleaned, readable
 from pipeline.files.regular import read_toml
 
 __all__ = ["Act", "act_of_code", "acts_of_text"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -15,6 +17,7 @@ from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
+from pipeline.service.calls import Calls
 from pipeline.service.errors import INTERNAL_ERROR
 from pipeline.service.http.exception_handlers import answer_failures, envelope
 from pipeline.service.http.logs import AccessLog
@@ -28,12 +31,14 @@ from pipeline.service.http.messages import (
     success,
 )
 from pipeline.service.http.security_headers import SecurityHeaders
-from pipeline.service.matching.calls import Calls
-from pipeline.service.matching.pricing import MAX_MATCHES
+from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
-from pipeline.service.web.rendering import error_page
-from pipeline.service.web.router import routes
+from pipeline.service.web import authentication, dashboard, docs, trial
+from pipeline.service.web.forms import Form, PageError, read_form
+from pipeline.service.web.rendering import error_page, page_of
+from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
+from pipeline.service.web.static_files import FOLDER, serve_static
 
 log = logging.getLogger("pipeline.service")
 
@@ -54,7 +59,7 @@ def create_app(
     """Build the service; the caller closes the accounts. See `Terms` for the other arguments."""
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
-    description = describe_api(terms)
+    site, description = Site(accounts, calls, terms), describe_api(terms)
 
     def check_health(_: Request) -> Response:  # for monitoring: without a key and a limit
         try:
@@ -76,7 +81,8 @@ def create_app(
             Route("/health", check_health),
             Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
-            *routes(accounts, calls, terms),
+            *(_route(site, *described) for described in ROUTES),
+            Route(FOLDER + "/{name}", serve_static),
         ]
     )
     app.router.redirect_slashes = False
@@ -102,3 +108,48 @@ def _endpoint(
         return Response(body, media_type=JSON)
 
     return match
+
+
+Page: TypeAlias = Callable[[Site, Visitor], Response]
+Action: TypeAlias = Callable[[Site, Visitor, Form], Response | Awaitable[Response]]
+"""An action that is not a coroutine runs in a thread, as a page does."""
+
+ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
+    ("/", False, docs.show_home, None),
+    ("/docs", False, docs.show_docs, None),
+    ("/login", False, authentication.show_log_in, authentication.log_in),
+    ("/signup", False, authentication.show_sign_up, authentication.sign_up),
+    ("/try", False, trial.show, trial.ask),
+    ("/account", True, authentication.show_account, authentication.change_password),
+    ("/dashboard", True, dashboard.show, None),
+    ("/keys", True, None, dashboard.make_key),
+    ("/keys/{key_id}/revoke", True, dashboard.ask_key, dashboard.revoke_key),
+    ("/keys/{key_id}/rotate", True, dashboard.ask_key, dashboard.rotate_key),
+    ("/logout", True, None, authentication.log_out),
+    ("/statement", True, dashboard.show_statement, None),
+    ("/statement.csv", True, dashboard.download_statement, None),
+)
+"""Each path, whether it is for members only, its page, and what its form does.
+
+Without a session, the paths for members redirect to the login.
+"""
+
+
+def _route(site: Site, path: str, members: bool, page: Page | None, action: Action | None) -> Route:
+    async def endpoint(request: Request) -> Response:
+        visitor = Visitor.of(request)
+        try:
+            form = await read_form(request) if request.method == "POST" else None
+            await run_in_threadpool(site.recognise, visitor)
+            if members and visitor.account_id is None:  # logged out in another window, say
+                return redirect_to_log_in(visitor)
+            if page is not None and form is None:
+                return await run_in_threadpool(page, site, visitor)
+            assert action is not None and form is not None  # noqa: S101 - the methods say so
+            answer = await run_in_threadpool(action, site, visitor, form)
+            return await answer if isinstance(answer, Awaitable) else answer
+        except PageError as error:
+            return page_of(error, visitor)
+
+    methods = ["GET"] * (page is not None) + ["POST"] * (action is not None)
+    return Route(path, endpoint, methods=methods)

@@ -32,7 +32,7 @@ from pipeline.service.http.messages import (
     write_json,
 )
 from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
-from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES, price
+from pipeline.service.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES, price
 from pipeline.versions import VERSIONS
 
 Form: TypeAlias = Literal["detailed", "compact"]

@@ -27,7 +27,7 @@ from pipeline.service.accounts import LIFETIME
 from pipeline.service.accounts.keys import LONGEST, MOST_KEYS, SHORTEST
 from pipeline.service.chaos.faults import COMMON, FORMS, KINDS
 from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, METADATA
-from pipeline.service.matching.pricing import (
+from pipeline.service.pricing import (
     HIGHEST,
     LOWEST,
     MARKUP_PERCENTAGE,

@@ -26,7 +26,7 @@ from pipeline.service.http.messages import (
     success,
     write_json,
 )
-from pipeline.service.matching.pricing import price
+from pipeline.service.pricing import price
 from pipeline.service.spec import CODES, FAILURES, MATCHES, NOT_BLANK, Form
 
 

@@ -14,8 +14,7 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.engine.evidence import enough_known
-from pipeline.engine.lexical.features import parts, term_counts
-from pipeline.engine.lexical.index import Index, weighted
+from pipeline.engine.lexical.index import Index, parts, term_counts, weighted
 from pipeline.engine.model.matrices import Floats, highest
 from pipeline.engine.text.attribution import Reasons, named, strongest
 from pipeline.engine.text.boilerplate import BUYING_WORDS

@@ -14,8 +14,7 @@ import numpy as np
 from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, summed
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import KEPT, cleaned
-from pipeline.engine.text.negation import clauses
+from pipeline.engine.text.cleaning import KEPT, clauses, cleaned
 from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
 
 __all__ = [

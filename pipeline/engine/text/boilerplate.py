@@ -15,6 +15,7 @@ from pipeline.files.regular import read_toml
 
 __all__ = [
     "BUYING_WORDS",
+    "EXCLUDING",
     "OPENING",
     "POSTAL",
     "PROCEDURE",
@@ -36,6 +37,9 @@ PROCEDURE, SUPPORT, _MORE, BUYING_WORDS = (
 """Bidding words, function words, more of these, and words about buying."""
 
 STOP_WORDS = SUPPORT - {"it"} | _MORE
+
+EXCLUDING = _DATA["excluding"]
+"""What begins an exclusion; see `pipeline.engine.text.cleaning.clauses`."""
 
 QUANTIFIERS = tuple("?*+{")
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from pipeline.engine.text.boilerplate import (
+    EXCLUDING,
     OPENING,
     POSTAL,
     PROCEDURE,
@@ -24,6 +25,7 @@ __all__ = [
     "KEPT",
     "MAX_CHARS",
     "MAX_WORDS",
+    "clauses",
     "cleaned",
     "meaning",
     "readable",
@@ -69,6 +71,17 @@ DIGITS = re.compile(r"\d\d")
 ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
 OTHER_SCRIPT = re.compile("[^\0-\u0482\u2000-\u20cf]")
 """Matches where characters may combine that are not in ACCENTS: not in Latin, Greek, Cyrillic."""
+
+REACH = 60
+REACH_IN_BRACKETS = 200
+"""Characters that an exclusion has at most, in a clause and in a bracket."""
+
+EXCEPTION = re.compile(
+    rf"(?<=\()\s*(?:{'|'.join([*EXCLUDING['words'], *EXCLUDING['in_brackets']])})\b"
+    rf"([^()]{{0,{REACH_IN_BRACKETS}}}(?:\([^()]*\)[^()]{{0,{REACH_IN_BRACKETS}}})*)"
+    rf"|\b(?:{'|'.join(EXCLUDING['words'])})\b([^.;:()]{{0,{REACH}}}(?:(?<=\w)\w+)?)"
+)
+"""At the start of a bracket, the whole bracket; elsewhere, the rest of the clause."""
 
 KEPT = 512
 """Texts whose cleaned form is cached: more than are scored at once, for several systems."""
@@ -187,3 +200,23 @@ def words(text: str) -> list[str]:
 def split_words(text: str) -> list[str]:
     """Return the words of a text that `readable` or `cleaned` returned."""
     return WORD.findall(text)[:MAX_WORDS]
+
+
+def clauses(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text in their order, each with whether it is excluded.
+
+    Args:
+        text: in lower case, without accents.
+
+    >>> list(clauses("stores (except food) and markets"))
+    [('stores (', False), (' food', True), (') and markets', False)]
+    """
+    if not any(map(text.__contains__, EXCLUDING["stems"])):
+        yield text, False
+        return
+    at = 0
+    for exception in EXCEPTION.finditer(text):
+        yield text[at : exception.start()], False
+        yield exception[1] or exception[2] or "", True
+        at = exception.end()
+    yield text[at:], False

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.service.errors import ValidationError
-from pipeline.service.matching.pricing import MARKUP_PERCENTAGE, Price
+from pipeline.service.pricing import MARKUP_PERCENTAGE, Price
 
 JSON = "application/json"
 

@@ -25,9 +25,9 @@ from pipeline.answers import SYSTEMS, Match, System
 from pipeline.charts import environment
 from pipeline.money import total
 from pipeline.service.accounts import Holder
+from pipeline.service.calls import Calls
 from pipeline.service.errors import RateLimitError, ValidationError
 from pipeline.service.http.messages import JSON, RECONCILE, check_description, form_of, key_of
-from pipeline.service.matching.calls import Calls
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
 from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
 from pipeline.service.spec import SYSTEM_NAMES, Terms

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.messages import parse_json
-from pipeline.service.matching.pricing import MAX_MATCHES
+from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.catalogue import Catalogue
 
 MORE_TEXT = {"id": "text", "name": "more text"}

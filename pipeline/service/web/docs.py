@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, failure
-from pipeline.service.matching.pricing import (
+from pipeline.service.pricing import (
     HIGHEST,
     LOWEST,
     MARKUP_PERCENTAGE,

@@ -18,9 +18,9 @@ from starlette.responses import RedirectResponse, Response
 
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, canonical_email
+from pipeline.service.calls import Calls
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
-from pipeline.service.matching.calls import Calls
 from pipeline.service.spec import Terms
 
 PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)

@@ -17,11 +17,11 @@ from pipeline.codes.table import stem
 from pipeline.json_log import FIELDS
 from pipeline.money import total
 from pipeline.service.accounts import Holder
+from pipeline.service.calls import Answered
 from pipeline.service.errors import RefusedError, ValidationError
 from pipeline.service.http.exception_handlers import FAILED
 from pipeline.service.http.messages import MAX_CHARACTERS, check_description
-from pipeline.service.matching.calls import Answered
-from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
+from pipeline.service.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render

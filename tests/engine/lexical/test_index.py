@@ -8,8 +8,14 @@ import pytest
 
 from pipeline.codes import CodeTable
 from pipeline.engine.lexical import index
-from pipeline.engine.lexical.features import FEATURES, term_counts
-from pipeline.engine.lexical.index import Index, build_index, kept_index, weighted
+from pipeline.engine.lexical.index import (
+    FEATURES,
+    Index,
+    build_index,
+    kept_index,
+    term_counts,
+    weighted,
+)
 from pipeline.errors import SettingsError
 
 TITLES = {"10000000": "Live animals", "11000000": "Minerals", "12000000": "Animal feed"}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.engine.text.boilerplate import factored, split
-from pipeline.engine.text.cleaning import readable
-from pipeline.engine.text.negation import IN_BRACKETS, STEMS, WORDS, clauses
+from pipeline.engine.text.boilerplate import EXCLUDING, factored, split
+from pipeline.engine.text.cleaning import clauses, readable
 from pipeline.engine.text.ngrams import Words
 
 FOLDED = st.text(st.sampled_from("abcz01_-. \n\u00df\u0142\u0434\u2019"), max_size=30)
@@ -39,8 +38,9 @@ def test_factored_alternatives_match_where_one_of_them_does(text: str) -> None:
 
 
 def test_each_word_that_begins_an_exclusion_is_looked_for() -> None:
-    assert [word for word in WORDS + IN_BRACKETS if not any(stem in word for stem in STEMS)] == []
-    for word in WORDS:
+    words = [*EXCLUDING["words"], *EXCLUDING["in_brackets"]]
+    assert [word for word in words if not any(stem in word for stem in EXCLUDING["stems"])] == []
+    for word in EXCLUDING["words"]:
         text = f"stores {word.replace(chr(92) + 'W', ' ')} food"
         assert any(excluded for _, excluded in clauses(text)), word
 

@@ -12,7 +12,7 @@ import pytest
 from pipeline.paid.client.outcomes import RateLimited
 from pipeline.paid.client.responses import read_response
 from pipeline.service.chaos.faults import Fault
-from pipeline.service.chaos.garbage import ABSURD_USD, HUGE
+from pipeline.service.chaos.server import ABSURD_USD, HUGE
 from tests.service.chaos.nights import match, night
 
 

@@ -18,7 +18,7 @@ from pipeline.service.http.messages import (
     success,
     write_json,
 )
-from pipeline.service.matching.pricing import price
+from pipeline.service.pricing import price
 
 MATCHES = (
     Match("45233140", "Roadworks", 0.9),

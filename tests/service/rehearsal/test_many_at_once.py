@@ -14,7 +14,7 @@ from benchmarks.texts import made_texts
 from pipeline.answers import Matched, System
 from pipeline.engine import Engine
 from pipeline.money import ZERO
-from pipeline.service.matching.pricing import price
+from pipeline.service.pricing import price
 from tests.money_trail import agree, statement_adds_up
 from tests.service.processes import Serving
 from tests.service.rehearsal.conftest import NewCustomer

@@ -10,9 +10,9 @@ from pipeline.answers import Match
 from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
 from pipeline.service.chaos.faults import FORMS, Form
-from pipeline.service.chaos.garbage import ABSURD_USD, HUGE, Response, spoil
+from pipeline.service.chaos.server import ABSURD_USD, HUGE, Response, spoil
 from pipeline.service.http.messages import METADATA, Metadata, success
-from pipeline.service.matching.pricing import price
+from pipeline.service.pricing import price
 
 MATCHES = (Match("45233140", "Roadworks", 0.9), Match("45233000", "Roads", 0.4))
 PRICE = price(MATCHES)

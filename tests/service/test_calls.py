@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.service.matching.calls import Question, answer_questions
+from pipeline.service.calls import Question, answer_questions
 
 
 class Echo:

@@ -20,7 +20,7 @@ from pipeline.service.errors import (
     UnauthorizedError,
 )
 from pipeline.service.limits import SlidingWindow, network_of
-from pipeline.service.matching.pricing import Price, free, price
+from pipeline.service.pricing import Price, free, price
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

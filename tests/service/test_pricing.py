@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipeline.answers import Match
 from pipeline.money import total
 from pipeline.service.http.messages import success
-from pipeline.service.matching.pricing import HIGHEST, LOWEST, price
+from pipeline.service.pricing import HIGHEST, LOWEST, price
 
 titles = st.lists(st.text(max_size=120), max_size=10)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.service.matching.calls import Batches
+from pipeline.service.calls import Batches
 from tests.paid.client.virtual_time import MovedLoop
 
 pytestmark = pytest.mark.anyio

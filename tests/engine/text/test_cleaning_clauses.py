@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.engine.text.negation import REACH, REACH_IN_BRACKETS, clauses
+from pipeline.engine.text.cleaning import REACH, REACH_IN_BRACKETS, clauses
 
 
 @pytest.mark.parametrize(

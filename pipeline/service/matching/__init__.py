@@ -1,1 +1,0 @@
-"""Answers calls, in batches, and charges for each."""
