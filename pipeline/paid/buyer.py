@@ -25,8 +25,6 @@ from pipeline.progress import Display, silent
 from pipeline.purchases import Estimate
 from pipeline.settings import Settings
 
-__all__ = ["PaidBuyer"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaidBuyer:

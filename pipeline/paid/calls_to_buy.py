@@ -14,8 +14,6 @@ from pipeline.paid.ledger.calls import Call, text_digest, text_digests
 from pipeline.paid.ledger.job import CallCount, Job
 from pipeline.tables import Batch
 
-__all__ = ["CallIndex", "CallToBuy", "CallsToBuy"]
-
 
 class CallToBuy(msgspec.Struct, frozen=True):
     """A call to buy at its first row, from 0.

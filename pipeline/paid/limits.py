@@ -11,17 +11,6 @@ from pipeline.money import ZERO, difference, total
 from pipeline.purchases import Period
 from pipeline.wording import option
 
-__all__ = [
-    "MAX_PRICE",
-    "TYPICAL_HIGH",
-    "TYPICAL_LOW",
-    "Allowance",
-    "Budget",
-    "dearest",
-    "over",
-]
-
-
 OPTIONS: Mapping[Period, str] = {
     "day": option("max_cost_per_day"),
     "month": option("max_cost_per_month"),

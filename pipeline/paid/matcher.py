@@ -23,8 +23,6 @@ from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger.calls import INTERRUPTED, Cost, Owned, text_digests
 from pipeline.paid.ledger.job import Job
 
-__all__ = ["LedgerMatcher"]
-
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
 """Errors that say nothing about the text: the run stopped before its call."""
 

@@ -20,21 +20,6 @@ from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN, Words, beside, marked, o
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.throttle import Throttle
 
-__all__ = [
-    "DECLINED",
-    "asked_to_wait",
-    "cost_limit_reached",
-    "demo_limit_used_up",
-    "failed",
-    "left_out",
-    "not_understood",
-    "price_too_high",
-    "refused_without_end",
-    "service_down",
-    "time_is_up",
-    "what_the_account_lacks",
-]
-
 KEY, MONEY, SERVICE, LATER = 4, 5, 6, 7
 """The exit codes of runs that parked: see the table in docs/reference/exit-codes.md."""
 

@@ -32,8 +32,6 @@ from pipeline.paid.client.outcomes import (
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger.calls import AttemptEnd, CallEnded, CallOpen, PassingState
 
-__all__ = ["Judgement", "Next", "judge"]
-
 Next: TypeAlias = Literal[
     "answered",  # the call is answered
     "ended",  # the call has failed permanently

@@ -30,9 +30,6 @@ from pipeline.purchases import Parked
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["FAILURES_IN_A_ROW", "BackOffs", "Pool", "RunProgress"]
-
-
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 """Seconds after the first failure; doubled after each further one, up to the longest."""
 

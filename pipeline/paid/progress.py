@@ -14,8 +14,6 @@ from pipeline.paid.pool import Pool
 from pipeline.quoting import how_many
 from pipeline.rate import duration
 
-__all__ = ["show_progress"]
-
 SECONDS_BETWEEN_NOTES = 1.0
 """Not after each attempt: to compute the time left would slow down many short attempts."""
 

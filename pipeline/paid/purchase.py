@@ -43,8 +43,6 @@ from pipeline.purchases import Estimate, Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
-__all__ = ["PaidPurchase"]
-
 log = logging.getLogger(__name__)
 
 

@@ -19,8 +19,6 @@ from pipeline.purchases import Limited
 from pipeline.rate import AUTHENTICATED, Rate, duration
 from pipeline.wording import Words, option
 
-__all__ = ["EarlierRuns"]
-
 log = logging.getLogger(__name__)
 
 

@@ -16,8 +16,6 @@ from pipeline.paid.pool import Pool
 from pipeline.purchases import Parked
 from pipeline.wording import RUN_AGAIN
 
-__all__ = ["StopRequest", "buy_in_thread"]
-
 INTERRUPTED = 130
 SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
 """The exit code of a process that a signal ended, and what the signal means."""

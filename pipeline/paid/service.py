@@ -33,8 +33,6 @@ from pipeline.wording import beside, option, warn_in_python
 if TYPE_CHECKING:  # pandas is slow to import, and buying does not need it
     import pandas as pd
 
-__all__ = ["PaidService"]
-
 ONE_BUYER = (
     "Several processes would buy the same answers, each with a ledger and a rate limit. Buy in one "
     "process; in Spark, buy in the driver, with pipeline.spark.classify(frame, service=...)."

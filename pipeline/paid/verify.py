@@ -24,8 +24,6 @@ from pipeline.paid.ledger.totals import amount
 from pipeline.paid.policy import judge
 from pipeline.processes import in_processes
 
-__all__ = ["Extent", "extent", "problems"]
-
 COUNTS = f"""
     SELECT count(*), total(state IN {LASTING}),
         total(state = 'pruned'), total(state = 'sent') FROM attempts

@@ -28,8 +28,6 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.prices import NUMBER, TokenPrices, parse_json_exact, printable, read_usage
 
-__all__ = ["LETTERS", "NONE", "Asked", "is_record", "read_chat", "read_record"]
-
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRST"
 """What the candidates are called: one token each, and none is the beginning of another."""
 

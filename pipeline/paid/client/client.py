@@ -26,9 +26,6 @@ from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.client.transport import BrokenResponseError, Exchange, Field, Transport
 from pipeline.paid.client.urls import BaseUrl, valid_key
 
-__all__ = ["Client", "Redaction", "cause", "decompress", "time_limit"]
-
-
 GRACE_S: Final = 0.2
 """Seconds after the time limit in which a block may still read what has arrived."""
 

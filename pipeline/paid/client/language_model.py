@@ -14,8 +14,6 @@ from pipeline.money import plain, usd
 from pipeline.paid.client.prices import TokenPrices
 from pipeline.wording import beside, option
 
-__all__ = ["LanguageModel"]
-
 USUAL_INPUT, MOST_INPUT = 800, 2_500
 """Tokens of a question: of a short one, and more than one has, because texts are cut; see
 `prompt.LONGEST`."""

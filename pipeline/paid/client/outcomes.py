@@ -10,29 +10,6 @@ import msgspec
 
 from pipeline.answers import Match
 
-__all__ = [
-    "Answered",
-    "Charged",
-    "Ended",
-    "Failure",
-    "InsufficientBalance",
-    "Lost",
-    "NotSent",
-    "Outcome",
-    "Passing",
-    "RateLimited",
-    "Received",
-    "Refused",
-    "Reply",
-    "Stray",
-    "Unauthorized",
-    "Unconfirmed",
-    "Unreadable",
-    "WrongCurrency",
-    "WrongPrice",
-]
-
-
 Failure: TypeAlias = Literal["TIMEOUT", "CONNECTION_ERROR"]
 
 

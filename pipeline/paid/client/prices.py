@@ -13,19 +13,6 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.money import ZERO, is_storable, times, total
 
-__all__ = [
-    "NUMBER",
-    "Price",
-    "Repetitive",
-    "TokenPrices",
-    "number",
-    "parse_json_exact",
-    "printable",
-    "read_price",
-    "read_usage",
-]
-
-
 NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NOT_A_NUMBER: Final = Decimal("NaN")
 

@@ -19,8 +19,6 @@ from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.urls import BaseUrl, match_url
 from pipeline.versions import VERSIONS
 
-__all__ = ["SYSTEM", "Chat", "Interface", "Question", "user_message"]
-
 PROMPT: Final = 1
 """The version of the prompt, which is kept with every answer."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a se
     import aiohttp
     from yarl import URL
 
-__all__ = ["ProxyError", "proxy_of", "transport_to"]
-
 
 class ProxyError(ConnectionError):
     """An exchange through a proxy failed; its cause says how.

@@ -30,13 +30,6 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.prices import Price, number, printable, read_price
 
-__all__ = [
-    "is_surely_free",
-    "is_whole",
-    "read_response",
-]
-
-
 KNOWN_ERRORS = {
     "VALIDATION_ERROR",
     "UNAUTHORIZED",

@@ -20,16 +20,6 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.prices import NUMBER, parse_json_exact, printable
 
-__all__ = [
-    "LONGEST_WAIT",
-    "MAX_BODY",
-    "WITHOUT_ANSWER",
-    "by_status",
-    "json_object",
-    "stated_wait",
-    "stray",
-]
-
 MAX_BODY: Final = 1 << 20
 """The largest body that is read, bytes; ten matches take about two thousand."""
 

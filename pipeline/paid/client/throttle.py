@@ -13,8 +13,6 @@ from typing import Literal
 
 from pipeline.rate import AUTHENTICATED, Rate
 
-__all__ = ["Slot", "Throttle"]
-
 LOWERED = 0.75
 """The fraction of the slots in use that remains after a refusal."""
 

@@ -17,15 +17,6 @@ import h11
 import httpx
 from aiohappyeyeballs import AddrInfoType
 
-__all__ = [
-    "BrokenResponseError",
-    "DirectTransport",
-    "DisconnectedError",
-    "Exchange",
-    "Field",
-    "Transport",
-]
-
 LARGEST_HEAD: Final = 1 << 16
 """Bytes: a longer list of headers is an error."""
 

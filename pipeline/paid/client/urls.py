@@ -10,16 +10,6 @@ from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.wording import option
 
-__all__ = [
-    "BaseUrl",
-    "canonical",
-    "in_the_clear",
-    "is_this_machine",
-    "key_fingerprint",
-    "match_url",
-    "valid_key",
-]
-
 BaseUrl = NewType("BaseUrl", str)
 """A base URL as `canonical` writes it: no ``/api`` and no slash at its end."""
 

@@ -16,29 +16,6 @@ from pipeline.errors import LedgerError
 from pipeline.quoting import command
 from pipeline.wording import LEDGER
 
-__all__ = [
-    "EVERY_STATE",
-    "INTERRUPTED",
-    "KEEP",
-    "LASTING",
-    "UNDER_WAY",
-    "AttemptEnd",
-    "Call",
-    "CallEnded",
-    "CallOpen",
-    "Cost",
-    "LastingState",
-    "Owned",
-    "PassingState",
-    "PastAttempt",
-    "RateRefusal",
-    "State",
-    "pack",
-    "text_digest",
-    "text_digests",
-    "unpack",
-]
-
 LastingState: TypeAlias = Literal["answered", "refused", "unreadable"]
 """The call has ended: with matches, with an error for its text, or with an unreadable body."""
 

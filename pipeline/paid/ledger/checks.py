@@ -16,16 +16,6 @@ from pipeline.paid.ledger.totals import amount
 from pipeline.quoting import command, how_many, readable
 from pipeline.wording import LEDGER
 
-__all__ = [
-    "check_usable",
-    "contradictions",
-    "damage",
-    "odd_times",
-    "usable",
-    "wrong_amounts",
-    "wrong_values",
-]
-
 END_OF_TIME = 253_402_300_799
 """The last second of the year 9999, the last year of Python's dates."""
 

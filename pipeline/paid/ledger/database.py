@@ -19,20 +19,6 @@ from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 from pipeline.wording import LEDGER, RUN_AGAIN, THEN_RUN_AGAIN
 
-__all__ = [
-    "ADVICE",
-    "ANOTHER",
-    "CACHE_KIB",
-    "PATIENCE_S",
-    "Database",
-    "Place",
-    "check_not_gone",
-    "check_writable",
-    "folder_of_locks",
-    "translate_errors",
-]
-
-
 LOG = ("-wal", "-shm")
 """What SQLite appends to a file's name for its write-ahead log, and for the index of that."""
 

@@ -24,8 +24,6 @@ from pipeline.tables.cells import cell
 from pipeline.tables.table import ARROW_USD
 from pipeline.wording import OVERWRITE
 
-__all__ = ["export"]
-
 ATTEMPTS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 16 << 20
 """Bytes of unpacked bodies held at once: a single body may have a megabyte."""

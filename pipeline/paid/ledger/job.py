@@ -15,9 +15,6 @@ from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, unpack
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
-__all__ = ["COUNTS", "LOST", "CallCount", "Counting", "Job", "count_calls"]
-
-
 COUNTS = f"""
     endpoint = ? AND state IN {LASTING} AND (
         attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)

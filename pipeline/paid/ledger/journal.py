@@ -35,9 +35,6 @@ from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.quoting import how_many
 from pipeline.wording import RUN_AGAIN, marked, option
 
-__all__ = ["Journal"]
-
-
 PATIENCE_S, PAUSE_S = 10.0, 1.0
 """For how long ends that cannot be written are tried again, and how long after the last time."""
 

@@ -19,8 +19,6 @@ from pipeline.paid.ledger.schema import AT_ADDRESS, PLAN, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
 
-__all__ = ["Ledger", "Prices"]
-
 EVERYTHING = Counting()
 
 OPEN = """

@@ -19,8 +19,6 @@ from pipeline.paid.ledger.schema import address_of
 from pipeline.rate import duration
 from pipeline.wording import LEDGER, option
 
-__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
-
 WAIT = f"Wait for it with {option('wait', True)}, or "
 LATER = "run this again when the other has ended."
 

@@ -20,21 +20,6 @@ from pipeline.paid.ledger.schema import OPEN_JOB, PLAN, address_of
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 
-__all__ = [
-    "Old",
-    "Prunable",
-    "Pruned",
-    "Verdict",
-    "close_by_hand",
-    "forget_plans",
-    "prunable",
-    "prune",
-    "prune_by_hand",
-    "settle",
-    "settle_by_hand",
-]
-
-
 Verdict: TypeAlias = Decimal | Literal["free"]
 """What an attempt was billed, US dollars, or ``free`` if it was not."""
 

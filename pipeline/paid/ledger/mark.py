@@ -23,8 +23,6 @@ from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import how_many, readable
 from pipeline.wording import LEDGER, beside
 
-__all__ = ["HighWaterMark", "LedgerReference", "Missing", "OutputReference"]
-
 LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""
 

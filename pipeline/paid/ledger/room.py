@@ -21,15 +21,6 @@ from pipeline.paid.ledger.database import ANOTHER, Database
 from pipeline.paid.ledger.schema import address_of
 from pipeline.wording import beside
 
-__all__ = [
-    "UnwrittenEnd",
-    "append_durably",
-    "check_room",
-    "place_of_spare",
-    "spare_file",
-    "take_in",
-]
-
 PER_ATTEMPT = 1024
 """Bytes that an attempt takes, including the indexes and without its response."""
 

@@ -8,18 +8,6 @@ from pathlib import Path
 from pipeline.errors import LedgerError
 from pipeline.wording import LEDGER
 
-__all__ = [
-    "AT_ADDRESS",
-    "OPEN_JOB",
-    "PLAN",
-    "VERSION",
-    "address_of",
-    "at_address",
-    "create_tables",
-    "migrate",
-    "version_of",
-]
-
 VERSION = 3
 
 APPLICATION = 0x74656E64

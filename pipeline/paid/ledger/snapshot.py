@@ -20,8 +20,6 @@ from pipeline.paid.ledger.database import (
 from pipeline.paid.ledger.schema import version_of
 from pipeline.wording import LEDGER
 
-__all__ = ["Snapshot"]
-
 _ADVICE = ADVICE | {
     sqlite3.SQLITE_BUSY: "Try again when the program that holds it has ended.",
     sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {ANOTHER}",

@@ -19,26 +19,6 @@ from pipeline.paid.ledger.schema import OPEN_JOB
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 
-__all__ = [
-    "STATES",
-    "Attempt",
-    "Books",
-    "JobNote",
-    "OpenJob",
-    "Picked",
-    "PriceRange",
-    "Spent",
-    "Tally",
-    "Wanted",
-    "amount",
-    "attempts",
-    "job_tally",
-    "open_jobs",
-    "read_books",
-    "tally_of",
-]
-
-
 K = TypeVar("K", bound=Hashable)
 
 ATTEMPTS = """
