@@ -18,8 +18,8 @@ from pipeline.paid.ledger.checks import (
     wrong_amounts,
     wrong_values,
 )
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.mark import HighWaterMark
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import amount
 from pipeline.paid.policy import judge
 from pipeline.processes import in_processes

@@ -16,7 +16,7 @@ from pipeline.answers import Matched
 from pipeline.classification.summary import Summary
 from pipeline.engine import Engine
 from pipeline.errors import SettingsError
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.verify import problems
 from tests.forking import Process
 from tests.paid.chat_server import DISTINCT, TEXTS, ChatServer, chatting

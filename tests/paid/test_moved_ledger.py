@@ -13,8 +13,8 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import PaidPurchase
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving

@@ -19,7 +19,7 @@ from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
 from pipeline.money import plain
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.paid.purchase import PaidPurchase

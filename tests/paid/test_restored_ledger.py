@@ -16,7 +16,7 @@ import pipeline
 from pipeline.cli.commands import doctor as checks
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.service import PaidService
 from pipeline.paid.verify import problems
 from tests.paid.serving import Buyer, Gate, Service, buyer, serving, started

@@ -16,9 +16,9 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.checks import odd_times
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.verify import Extent, extent, problems
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app

@@ -388,8 +388,7 @@ def _connection(service: PaidService) -> Iterator[Finding]:
 
 async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
     """Send a GET request without the key: the service sells answers to POST requests only."""
-    from pipeline.paid.client.proxy import transport_to
-    from pipeline.paid.client.transport import Exchange
+    from pipeline.paid.client.transport import Exchange, transport_to
 
     exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
     started = time.perf_counter()

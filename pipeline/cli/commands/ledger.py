@@ -42,6 +42,7 @@ from pipeline.cli.output.ledger import (
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.checks import odd_times, usable
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
@@ -51,7 +52,6 @@ from pipeline.paid.ledger.maintenance import (
     prune_by_hand,
     settle_by_hand,
 )
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import STATES, Picked, Wanted, open_jobs, read_books
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems

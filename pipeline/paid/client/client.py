@@ -20,10 +20,16 @@ from pipeline.answers import SYSTEMS, Match, System
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.protocols import Chat, Interface, Question
-from pipeline.paid.client.proxy import ProxyError, transport_to
 from pipeline.paid.client.responses import is_surely_free, is_whole
 from pipeline.paid.client.statuses import MAX_BODY
-from pipeline.paid.client.transport import BrokenResponseError, Exchange, Field, Transport
+from pipeline.paid.client.transport import (
+    BrokenResponseError,
+    Exchange,
+    Field,
+    ProxyError,
+    Transport,
+    transport_to,
+)
 from pipeline.paid.client.urls import BaseUrl, valid_key
 
 GRACE_S: Final = 0.2

@@ -10,8 +10,7 @@ from pathlib import Path
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
-from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.totals import amount
 from pipeline.quoting import command, how_many, readable
 from pipeline.wording import LEDGER

@@ -1,4 +1,4 @@
-"""The ledger's file: a connection that writes, one that reads; SQLite's errors are translated."""
+"""The ledger's file: open for a run that reads and writes, or as it is at one moment."""
 
 from __future__ import annotations
 
@@ -158,22 +158,26 @@ OTHER_PARAMETERS = 20
 
 ANOTHER = f"or name another ledger: {LEDGER}."
 _SAME_COMMAND = f"then {THEN_RUN_AGAIN}: it continues."
+_WRITABLE = f"Make the file and its folder writable, {ANOTHER}"
+_READABLE = f"Make the file readable and its folder writable, {ANOTHER}"
 
-ADVICE = {
+_ADVICE = {
     sqlite3.SQLITE_NOTADB: f"Check the path, {ANOTHER}",
     sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {ANOTHER}",
-}
-"""What to do about SQLite's errors, by primary result code, whoever meets them."""
-
-_ADVICE = ADVICE | {
     sqlite3.SQLITE_BUSY: f"End the program that holds it, {_SAME_COMMAND}",
     sqlite3.SQLITE_LOCKED: f"End the program that holds it, {_SAME_COMMAND}",
     sqlite3.SQLITE_FULL: f"Free some space on the disk, {_SAME_COMMAND}",
-    sqlite3.SQLITE_READONLY: f"Make the file and its folder writable, {ANOTHER}",
-    sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {ANOTHER}",
-    sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {ANOTHER}",
+    sqlite3.SQLITE_READONLY: _WRITABLE,
+    sqlite3.SQLITE_PERM: _WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _WRITABLE,
 }
+"""What to do about SQLite's errors, by primary result code, for a run."""
 
+_ADVICE_TO_READERS = _ADVICE | {
+    sqlite3.SQLITE_BUSY: "Try again when the program that holds it has ended.",
+    sqlite3.SQLITE_CANTOPEN: _READABLE,
+    sqlite3.SQLITE_PERM: _READABLE,
+}
 
 log = logging.getLogger(__name__)
 
@@ -344,3 +348,117 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
                 create_tables(connection)
             else:
                 migrate(connection, version)
+
+
+class Snapshot:
+    """A ledger file as it is when this is opened; a context manager that changes nothing.
+
+    The file may be of an older version of the tool. Close the snapshot soon: while it is open, the
+    write-ahead log of a run that is buying grows.
+
+    Args:
+        path: the file.
+
+    Attributes:
+        path: as above.
+        version: the version of its tables.
+
+    Raises:
+        LedgerError: the file does not exist, is damaged, of another kind, or cannot be read. Every
+            method may raise it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.resolve()  # SQLite keeps its other files beside this one
+        try:
+            exists = path.exists()
+        except PermissionError as error:
+            raise LedgerError(
+                f"The ledger {path} cannot be read: {error.strerror}.",
+                f"Check the permissions of the folders above it, or name another: {LEDGER}.",
+            ) from error
+        check_not_gone(path)
+        if not exists:
+            raise LedgerError(
+                f"There is no ledger {path}.",
+                f"The first paid run creates it; name the right one with {LEDGER}.",
+            )
+        if not path.is_file():
+            raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
+        with self._translate_errors():
+            self._connection = _connect_to_read(self._file)
+            try:
+                self.version = version_of(self._connection, path)
+            except BaseException:
+                self._connection.close()
+                raise
+        if self.version == 0:
+            self._connection.close()
+            raise LedgerError(
+                f"{path} is empty: it is not a ledger yet.",
+                f"The first paid run makes it one; name the right one with {LEDGER}.",
+            )
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk, including the write-ahead log."""
+        files = (self._file, _log_of(self._file))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query."""
+        with self._translate_errors():
+            yield from self._connection.execute(query, values)
+
+    def one(self, query: str, *values: Any) -> tuple[Any, ...]:
+        """Return the only row of a query."""
+        (row,) = self.rows(query, *values)
+        return row
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        with translate_errors(f"The ledger {self.path} cannot be read", _ADVICE_TO_READERS):
+            yield
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open the file and read once, which fixes the moment.
+
+    Readers and writers share an index of the write-ahead log beside the file. If this user cannot
+    create that and there is no log, then nobody is writing.
+    """
+    try:
+        return _begin_to_read(path, "mode=ro")
+    except sqlite3.OperationalError:
+        if _log_of(path).exists():
+            raise
+        return _begin_to_read(path, "mode=ro&immutable=1")
+
+
+def _begin_to_read(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?{how}", timeout=PATIENCE_S, isolation_level=None, uri=True
+    )
+    try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")

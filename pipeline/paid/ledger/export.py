@@ -18,7 +18,7 @@ from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.files.atomic import new_file
 from pipeline.money import plain
 from pipeline.paid.ledger.calls import unpack
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.quoting import command
 from pipeline.tables.cells import cell
 from pipeline.tables.table import ARROW_USD

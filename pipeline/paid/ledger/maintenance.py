@@ -13,11 +13,10 @@ from typing import Any, Literal, TypeAlias
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import is_storable, plain
-from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import OPEN_JOB, PLAN, address_of
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 
 Verdict: TypeAlias = Decimal | Literal["free"]

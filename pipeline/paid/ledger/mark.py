@@ -18,8 +18,7 @@ from pipeline.errors import LedgerError, SettingsError
 from pipeline.files.directories import machine_folder
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, times
-from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.quoting import how_many, readable
 from pipeline.wording import LEDGER, beside
 

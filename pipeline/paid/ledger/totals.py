@@ -13,10 +13,9 @@ from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, times, total
 from pipeline.paid.ledger.calls import LASTING, State
-from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.locks import is_worked_on
 from pipeline.paid.ledger.schema import OPEN_JOB
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.quoting import command
 
 K = TypeVar("K", bound=Hashable)

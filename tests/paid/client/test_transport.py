@@ -10,8 +10,7 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client import transport as transports
-from pipeline.paid.client.proxy import proxy_of, transport_to
-from pipeline.paid.client.transport import Transport
+from pipeline.paid.client.transport import Transport, proxy_of, transport_to
 from tests.paid.client.scripted_server import Exchange, answers, serving
 
 pytestmark = pytest.mark.anyio

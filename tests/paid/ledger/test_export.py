@@ -16,10 +16,10 @@ import pytest
 from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.paid.ledger import export as exporting
 from pipeline.paid.ledger.calls import CallEnded
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.tables.table import ARROW_USD
 from tests.paid.ledger.buying import (
     BASE_URL,

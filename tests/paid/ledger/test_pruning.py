@@ -9,7 +9,7 @@ import pytest
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.ledger import maintenance
 from pipeline.paid.ledger.calls import Call, Cost
-from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -21,7 +21,6 @@ from pipeline.paid.ledger.maintenance import (
     prune,
     prune_by_hand,
 )
-from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,

@@ -7,10 +7,10 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import AttemptEnd, Call, CallEnded
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, read_books
 from tests.paid.ledger.buying import (
     ANSWERED,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid.ledger.calls import AttemptEnd, Call
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import STATES, Attempt, Picked, Wanted, attempts
 from tests.paid.ledger.buying import (
     ANSWERED,

@@ -7,11 +7,11 @@ from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import JobNote, open_jobs
 from tests.paid.ledger.buying import BASE_URL, PRICE, Clock, buy, note
 

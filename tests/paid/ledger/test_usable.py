@@ -19,9 +19,9 @@ from pipeline.cli import main
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.checks import check_usable
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.verify import problems
 from tests.paid.ledger.buying import FINGERPRINT, LOST, PRICE, Clock, buy, note

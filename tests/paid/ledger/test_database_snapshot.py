@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import schema
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import buy, send
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
