@@ -280,7 +280,9 @@ def _check_kept(path: AnyPath | None, output: AnyPath, asked: Request) -> None:
     kept: list[tuple[str, AnyPath | None]] = [("data", path)]
     kept += [("the file of decisions", Path(each)) for each in asked.settings.decisions]
     kept += [("the model", Path(each)) for each in asked.settings.models]
-    check_kept(files_of(output, "output"), kept, asked.buyer.ledger if asked.buyer else None)
+    check_kept(
+        files_of(output, "output"), kept, asked.buyer.service.ledger if asked.buyer else None
+    )
 
 
 def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
@@ -318,7 +320,7 @@ def _asked(
 
 
 def _buyer(service: Any, interruption: Interruption, display: Display | None) -> Buyer:
-    from pipeline.paid.buyer import PaidBuyer
+    from pipeline.paid.purchase import PaidBuyer
     from pipeline.paid.service import PaidService
 
     if not isinstance(service, PaidService):

@@ -36,6 +36,7 @@ __all__ = [
     "Parked",
     "Period",
     "Purchase",
+    "Terms",
     "identity_of_contents",
     "identity_of_files",
 ]
@@ -363,8 +364,8 @@ class Purchase(Protocol):
         """Note that the job's output is in place."""
 
 
-class Buyer(Protocol):
-    """Opens the purchases of jobs, all from one paid service on the same terms."""
+class Terms(Protocol):
+    """What a job knows of the paid service, and of the terms of buying from it."""
 
     @property
     def endpoint(self) -> str:
@@ -385,6 +386,14 @@ class Buyer(Protocol):
     @property
     def retry_failed(self) -> bool:
         """Whether calls that failed for good are bought again."""
+
+
+class Buyer(Protocol):
+    """Opens the purchases of jobs, all from one paid service on the same terms."""
+
+    @property
+    def service(self) -> Terms:
+        """The paid service, with the terms of buying from it."""
 
     def open(
         self,

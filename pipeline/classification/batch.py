@@ -168,9 +168,11 @@ def left_of_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal |
     Raises:
         LedgerError: the ledger cannot be used.
     """
-    if request.buyer is None or request.buyer.max_cost is None:
+    if request.buyer is None or request.buyer.service.max_cost is None:
         return None
-    return max(ZERO, difference(request.buyer.max_cost, *(each.cost_usd for each in earlier)))
+    return max(
+        ZERO, difference(request.buyer.service.max_cost, *(each.cost_usd for each in earlier))
+    )
 
 
 def _in_turn(files: Sequence[InputFile], request: Request, run: Run) -> Iterator[FileOutcome]:
@@ -243,7 +245,7 @@ def _with_what_is_left(request: Request, spent: Decimal, seconds: float) -> Requ
     buyer = request.buyer
     if buyer is None:
         return request
-    cost, duration = buyer.max_cost, buyer.max_duration
+    cost, duration = buyer.service.max_cost, buyer.service.max_duration
     left = buyer.with_limits(
         cost and max(ZERO, difference(cost, spent)),
         duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
@@ -254,14 +256,15 @@ def _with_what_is_left(request: Request, spent: Decimal, seconds: float) -> Requ
 def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -> FileOutcome:
     """Let a stop at the cost limit state that of all files: the job knew what was left of it."""
     buyer, summary = request.buyer, outcome.summary
-    if buyer is None or buyer.max_cost is None or summary is None:
+    if buyer is None or buyer.service.max_cost is None or summary is None:
         return outcome
     stopped = summary.parked
     if not isinstance(stopped, CostLimitReached):
         return outcome
     hint = (
         f"{option('max_cost')} is for all files together: {plain(spent)} USD of "
-        f"{plain(buyer.max_cost)} USD are used. Raise it and {THEN_RUN_AGAIN}: it continues."
+        f"{plain(buyer.service.max_cost)} USD are used. Raise it and {THEN_RUN_AGAIN}: it "
+        "continues."
     )
     parked = replace(stopped, message=f"{outcome.file.path}: {stopped.message}", hint=hint)
     return replace(outcome, summary=replace(summary, parked=parked))
@@ -332,7 +335,7 @@ class EarlierRuns:
     @property
     def cost_usd(self) -> Decimal:
         """What they paid, if that counts towards a limit."""
-        if self.request.buyer is None or self.request.buyer.max_cost is None:
+        if self.request.buyer is None or self.request.buyer.service.max_cost is None:
             return ZERO
         with suppress(PipelineError):  # reported when it is the file's turn
             if done := self.done:
@@ -364,7 +367,7 @@ class EarlierRuns:
 
     def _done(self) -> Manifest | None:
         request, buyer = self.request, self.request.buyer
-        if buyer is not None and buyer.retry_failed:
+        if buyer is not None and buyer.service.retry_failed:
             return None
         output = existing(self.file.output, request.storage)
         found = output.manifest
@@ -374,7 +377,7 @@ class EarlierRuns:
         fingerprint, input_format = known
         output_format = output_format_of(self.file.output, request.output_format, input_format)
         files = request.files(input_format, output_format)
-        endpoint = None if buyer is None else buyer.endpoint
+        endpoint = None if buyer is None else buyer.service.endpoint
         same = was_done(found, fingerprint, request.settings, files, endpoint)
         return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
 

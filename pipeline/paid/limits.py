@@ -103,16 +103,6 @@ MAX_PRICE = Decimal("0.01")
 """A higher price of one call is taken for a mistake, US dollars."""
 
 
-def dearest(highest: Decimal | None, typical: Decimal) -> Decimal:
-    """Return the highest expected cost of a call, in US dollars, for plans and reservations.
-
-    Args:
-        highest: the highest price of the service so far, if any.
-        typical: what its dearest calls usually cost.
-    """
-    return max(highest or ZERO, typical)
-
-
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
     """Return by how much the confirmed costs exceed a cost limit, in US dollars."""
     return ZERO if max_cost is None else max(ZERO, difference(confirmed, max_cost))
@@ -121,9 +111,9 @@ def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
 class Budget:
     """What may still be spent.
 
-    Every attempt reserves `dearest` before it is sent, and keeps the reservation if its price
-    remains unknown. After an attempt costs more than it reserved, no other gets a reservation
-    until all attempts under way have ended.
+    Before it is sent, every attempt reserves the highest price so far, or the typical one if that
+    is higher. It keeps the reservation if its price remains unknown. After an attempt costs more
+    than it reserved, no other gets a reservation until all attempts under way have ended.
 
     Args:
         confirmed: what the job has paid so far.
@@ -153,7 +143,7 @@ class Budget:
         self.at_risk = at_risk
         self.allowances = allowances
         self._max_cost = max_cost
-        self.highest = dearest(highest, typical)
+        self.highest = max(highest or ZERO, typical)
         self._reserved = ZERO
         self._in_flight = 0
         self._overrun = False

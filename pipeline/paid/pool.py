@@ -34,41 +34,6 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 """Seconds after the first failure; doubled after each further one, up to the longest."""
 
 
-class BackOffs:
-    """The waits of a pool's workers."""
-
-    def __init__(self) -> None:
-        self._ends: list[float] = []
-
-    async def wait(self, stopping: asyncio.Event, tries: int, asked: float | None = None) -> None:
-        """Wait after a number of failed tries, with jitter.
-
-        Args:
-            stopping: ends the wait early.
-            tries: how many have failed.
-            asked: the least seconds to wait, if the service says.
-        """
-        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
-        jittered = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-        pause = max(jittered, asked or 0.0)
-        end = asyncio.get_running_loop().time() + pause
-        self._ends.append(end)
-        try:
-            async with asyncio.timeout_at(end):
-                await stopping.wait()
-        except TimeoutError:
-            return
-        finally:
-            self._ends.remove(end)
-
-    @property
-    def next_try(self) -> float | None:
-        """How many seconds remain of the wait that ends first; None if no worker waits."""
-        if not self._ends:
-            return None
-        return max(0.0, min(self._ends) - asyncio.get_running_loop().time())
-
-
 @dataclass(slots=True)
 class RunProgress:
     """What a run has done so far.
@@ -170,8 +135,7 @@ class Pool:
 
     Attributes:
         throttle, journal, budget: as above.
-        back_offs: the waits between tries.
-        bought: what the run has done so far.
+        progress: what the run has done so far.
         down: the systems that are left out of the rest of this run, with the error of each.
         parked: why the run is stopping; None while it is not.
     """
@@ -204,7 +168,7 @@ class Pool:
         self._stopping = {system: asyncio.Event() for system in systems}
         self._slot_waits: set[asyncio.Timeout] = set()
         self._unreached = 0  # how many of the latest attempts in a row were not sent
-        self.back_offs = BackOffs()
+        self._back_off_ends: list[float] = []
         self.down: dict[System, str] = {}
         self._untold: list[str] = []
         self.progress = RunProgress(is_address_right=answered_before)
@@ -229,6 +193,13 @@ class Pool:
     def to_send(self) -> int:
         """How many open calls are not under way."""
         return self._remaining - self._under_way
+
+    @property
+    def next_try(self) -> float | None:
+        """How many seconds remain of the back-off that ends first; None if no worker waits."""
+        if not self._back_off_ends:
+            return None
+        return max(0.0, min(self._back_off_ends) - asyncio.get_running_loop().time())
 
     def interrupt(self, why: Parked) -> None:
         """Stop at once, without waiting for a ledger that cannot be written."""
@@ -308,9 +279,9 @@ class Pool:
                     refused, since = refused + 1, since or datetime.now().astimezone()
                     await self._wait_after_refusals(stopping, refused, since)
                 case "again" if (again := again + 1) < TRIES:
-                    await self.back_offs.wait(stopping, again, judgement.wait)
+                    await self._back_off(stopping, again, judgement.wait)
                 case "lost":
-                    await self.back_offs.wait(stopping, lost, judgement.wait)
+                    await self._back_off(stopping, lost, judgement.wait)
                 case "credentials" | "money":
                     continue
                 case _:
@@ -319,7 +290,8 @@ class Pool:
             if self.parked:
                 return
             await asyncio.sleep(0)  # thousands of calls to a system that is down may follow
-        self._end(order)
+        self._remaining -= 1
+        self.progress.end(order)
 
     async def _wait_after_refusals(
         self, stopping: asyncio.Event, refused: int, since: datetime
@@ -327,11 +299,26 @@ class Pool:
         if refused == MOST_REFUSALS:
             self.park(parking.refused_without_end(refused, since))
         elif refused > 1:  # the service may not have said how long to wait
-            await self.back_offs.wait(stopping, refused - 1)
+            await self._back_off(stopping, refused - 1)
 
-    def _end(self, order: CallToBuy) -> None:
-        self._remaining -= 1
-        self.progress.end(order)
+    async def _back_off(
+        self, stopping: asyncio.Event, tries: int, asked: float | None = None
+    ) -> None:
+        """Wait after a number of failed tries, with jitter, and at least as long as asked.
+
+        The event ends the wait early.
+        """
+        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
+        jittered = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        end = asyncio.get_running_loop().time() + max(jittered, asked or 0.0)
+        self._back_off_ends.append(end)
+        try:
+            async with asyncio.timeout_at(end):
+                await stopping.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._back_off_ends.remove(end)
 
     async def _attempt(self, order: CallToBuy) -> Judgement | None:
         """Send a call once and judge it; None if the run stops."""

@@ -113,7 +113,7 @@ def _note(pool: Pool, per_minute: float) -> str:
 
 def _down(pool: Pool) -> str:
     """Return why the service counts as down, and when the next attempt is sent."""
-    bought, seconds = pool.progress, pool.back_offs.next_try
+    bought, seconds = pool.progress, pool.next_try
     waiting = "" if pool.parked or seconds is None else f", next try in {_time(seconds)}"
     return f"{bought.failures} failures in a row{waiting}: {bought.detail}"
 
@@ -128,7 +128,7 @@ def _under_way(pool: Pool) -> list[str]:
     throttle = pool.throttle
     if throttle.longest_under_way >= SLOW_S:
         return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
-    seconds, parts = pool.back_offs.next_try, list[str]()
+    seconds, parts = pool.next_try, list[str]()
     if seconds is not None and not throttle.under_way:
         cause = f": {pool.progress.detail}" if pool.progress.detail else ""
         return [f"next try in {_time(seconds)}{cause}"]

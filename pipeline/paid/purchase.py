@@ -1,26 +1,30 @@
-"""The purchase of one job: joins the ledger, the throttle, the budget, the client and the pool."""
+"""The purchases of jobs from one service: each joins ledger, throttle, budget, client and pool."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import asdict
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
 
 from pipeline.answers import Matched, System
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
-from pipeline.money import ZERO, times
+from pipeline.money import ZERO, plain, times, total
 from pipeline.paid.calls_to_buy import CallIndex, CallsToBuy, CallToBuy
 from pipeline.paid.client.chat_responses import LETTERS
 from pipeline.paid.ledger.checks import check_usable
@@ -30,7 +34,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerReference, OutputReference
 from pipeline.paid.ledger.room import check_room, spare_file
-from pipeline.paid.limits import dearest, over
+from pipeline.paid.limits import over
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
@@ -131,12 +135,11 @@ class PaidPurchase:
         self._orders.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
-        prices = self._ledger.prices(self._service.max_price)
-        usual, most = self._service.typical_prices
-        low = prices.low if prices else usual
+        usual = self._service.typical_prices
+        low, high = self._ledger.prices(self._service.max_price) or usual
         if self._service.is_demo:  # a demo call may be free
             low = ZERO
-        high = dearest(prices.high if prices else None, most)
+        high = max(high, usual[1])
         if to_buy:
             self._ledger.check_marks(self._marks, high)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
@@ -315,4 +318,105 @@ def _with_candidates(
         }
         for order in some:
             key = order.call.system, order.call.text
-            yield replace(order, candidates=matches.get(key, ()))
+            yield msgspec.structs.replace(order, candidates=matches.get(key, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class PaidBuyer:
+    """Buys the answers of jobs; see `pipeline.purchases.Buyer`.
+
+    Attributes:
+        service: the paid service, with the terms of buying from it.
+        progress: opens the display of the progress.
+        confirm: called before anything is bought; False declines.
+        interruption: stops a purchase from another thread.
+    """
+
+    service: PaidService
+    progress: Display = silent
+    confirm: Callable[[Estimate], bool] = lambda _: True
+    interruption: Interruption | None = None
+
+    def open(
+        self,
+        settings: Settings,
+        identity: str,
+        decisions: Decisions = NO_DECISIONS,
+        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
+        plan_only: bool = False,
+    ) -> PaidPurchase:
+        """Open the purchase of a job; see `PaidPurchase`."""
+        return PaidPurchase(
+            self.service,
+            settings,
+            identity,
+            self.progress,
+            self.confirm,
+            self.interruption,
+            plan_only,
+            decisions,
+            earlier,
+        )
+
+    def with_limits(self, max_cost: Decimal | None, max_duration: timedelta | None) -> PaidBuyer:
+        """Return a buyer that may spend as much money, US dollars, and time."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the user knows them already
+            left = dataclasses.replace(self.service, max_cost=max_cost, max_duration=max_duration)
+        return dataclasses.replace(self, service=left)
+
+    def spent_on(self, identity: str) -> Decimal:
+        """Return what an open job has cost and may have cost, US dollars.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        with self._open_job(identity) as job:
+            if job is None:
+                return ZERO
+            money = job.money()
+            return total([money.confirmed, money.at_risk])
+
+    def close_finished(self, identity: str, paid: Mapping[str, Any]) -> bool:
+        """Close a job whose complete output was found; return whether it was open.
+
+        A run that is killed just after it put its output in place leaves its job open. A job that
+        has sent more than the output accounts for stays open: it belongs to a later run that
+        stopped, such as one with ``--retry-failed``. So does a job that another run works on.
+
+        Args:
+            identity: identifies the job.
+            paid: what the job paid, according to the output's manifest.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        with self._open_job(identity) as job, ExitStack() as locked:
+            if job is None or not _accounts_for(paid, job):
+                return False
+            lock = job_lock(self.service.ledger, self.service.endpoint, identity, wait=False)
+            try:
+                locked.enter_context(lock)
+            except LedgerError:  # another run works on it
+                return False
+            job.close()
+            return True
+
+    @contextmanager
+    def _open_job(self, identity: str) -> Iterator[Job | None]:
+        if not self.service.ledger.exists():
+            yield None
+            return
+        with closing(Ledger(self.service.ledger, self.service.endpoint)) as ledger:
+            yield ledger.find_job(identity)
+
+
+def _accounts_for(paid: Mapping[str, Any], job: Job) -> bool:
+    money = job.money()
+    sent = {
+        "attempts": money.attempts,
+        "confirmed_usd": plain(money.confirmed),
+        "unconfirmed": money.unconfirmed,
+        "unknown": money.unknown,
+    }
+    return all(paid.get(name) == figure for name, figure in sent.items())

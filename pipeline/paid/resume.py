@@ -56,7 +56,7 @@ class EarlierRuns:
         return Budget(
             money.confirmed,
             service.max_cost,
-            prices.high if prices else None,
+            prices[1] if prices else None,
             money.at_risk,
             self._allowances(),
             service.typical_prices[1],

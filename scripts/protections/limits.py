@@ -65,8 +65,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a plan's highest cost is what its calls reserve",
-        "high = dearest(prices.high if prices else None, most)",
-        "high = prices.high if prices else dearest(None, most)",
+        "high = max(high, usual[1])",
+        "pass",
         "tests/paid/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
     ),
     Protection(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.money import plain, total
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW, dearest
+from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.paid.pool import TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import BASE_URL
@@ -64,7 +64,7 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
     rate: Rate | None,
 ) -> None:
     """Prices are within the plan's range and no answer is lost; what fails for free fails."""
-    low, high = (seen[0], dearest(seen[1], TYPICAL_HIGH)) if seen else (TYPICAL_LOW, TYPICAL_HIGH)
+    low, high = (seen[0], max(seen[1], TYPICAL_HIGH)) if seen else (TYPICAL_LOW, TYPICAL_HIGH)
     script = [f"price {low + (high - low) * share}" for share in shares]
     prices = [Decimal(price.removeprefix("price ")) for price in script]
     for place, trouble in troubles:

@@ -8,7 +8,7 @@ from itertools import accumulate
 import click
 
 from pipeline.cli.output.console import notice, on_terminal, progress_display
-from pipeline.paid.buyer import PaidBuyer
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
 from pipeline.quoting import how_many

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from pipeline.answers import Match, System
 from pipeline.money import ZERO
-from pipeline.paid.client import statuses
 from pipeline.paid.client.outcomes import (
+    LONGEST_WAIT,
+    WITHOUT_ANSWER,
     Answered,
     InsufficientBalance,
     Outcome,
@@ -25,6 +26,10 @@ from pipeline.paid.client.outcomes import (
     Unconfirmed,
     Unreadable,
     WrongPrice,
+    by_status,
+    json_object,
+    stated_wait,
+    stray,
 )
 from pipeline.paid.client.prices import NUMBER, TokenPrices, parse_json_exact, printable, read_usage
 
@@ -112,11 +117,11 @@ def read_chat(status: int, headers: Mapping[str, str], asked: Asked, response: b
     """
     if status == 204 and not asked.candidates:
         return Answered((), ZERO)
-    content = statuses.json_object(response)
+    content = json_object(response)
     if 200 <= status <= 299:
         if isinstance(content, dict) and content.get("error") and not content.get("choices"):
             return _error_of_a_success(status, headers, content, asked)
-        if status not in statuses.WITHOUT_ANSWER:
+        if status not in WITHOUT_ANSWER:
             return _success(content, asked)
     return _failure(status, headers, content, asked)
 
@@ -158,12 +163,12 @@ def _failure(
             return Refused(min(of_text).upper(), message, None)
         case 400 | 422 if asked.changed:
             return Passing("REQUEST_CHANGED", None, _quote(status, message))
-    if outcome := statuses.by_status(status, headers, message):
+    if outcome := by_status(status, headers, message):
         return outcome
     if status == 404 or (is_json and 400 <= status <= 499):
         hint = WRONG_ADDRESS if status == 404 else WRONG_FIELDS
         return Stray(status, f"{_quote(status, message)} ({hint})")
-    return statuses.stray(status, headers)
+    return stray(status, headers)
 
 
 def _error(content: dict[str, Any] | str) -> Mapping[str, Any]:
@@ -302,5 +307,5 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds a refusal asks to wait; None if it does not say."""
     exact = headers.get("retry-after-ms", "").strip()
     if NUMBER.fullmatch(exact) and not exact.startswith("-"):
-        return min(float(exact) / 1000, statuses.LONGEST_WAIT)
-    return statuses.stated_wait(headers)
+        return min(float(exact) / 1000, LONGEST_WAIT)
+    return stated_wait(headers)

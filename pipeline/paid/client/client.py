@@ -18,10 +18,9 @@ import httpx
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.paid.client.language_model import LanguageModel
-from pipeline.paid.client.outcomes import Failure, Lost, NotSent, Received, Reply
+from pipeline.paid.client.outcomes import MAX_BODY, Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.protocols import Chat, Interface, Question
 from pipeline.paid.client.responses import is_surely_free, is_whole
-from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.client.transport import (
     BrokenResponseError,
     Exchange,

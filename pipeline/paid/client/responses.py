@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from pipeline.answers import Match
-from pipeline.paid.client import statuses
 from pipeline.paid.client.chat_responses import read_chat, read_record
 from pipeline.paid.client.outcomes import (
+    WITHOUT_ANSWER,
     Answered,
     Charged,
     Ended,
@@ -27,6 +27,10 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongCurrency,
     WrongPrice,
+    by_status,
+    json_object,
+    stated_wait,
+    stray,
 )
 from pipeline.paid.client.prices import Price, number, printable, read_price
 
@@ -56,26 +60,24 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
     Args:
         status: the HTTP status.
         headers: the headers; only a refusal's matter.
-        body: the bytes; more than `MAX_BODY` of `statuses` are unreadable.
+        body: the bytes; more than `MAX_BODY` are unreadable.
     """
     named = {name.lower(): value for name, value in headers.items()}
     if (record := read_record(body)) is not None:
         return read_chat(status, named, *record)
-    content = statuses.json_object(body)
+    content = json_object(body)
     if isinstance(content, dict) and _is_failure(content):
         return _with_charge(_failure(status, named, content), content)
     if 200 <= status <= 299:
         outcome = _success(content)
-        if status not in statuses.WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
+        if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
-    return _with_charge(
-        statuses.by_status(status, named, "") or statuses.stray(status, named), content
-    )
+    return _with_charge(by_status(status, named, "") or stray(status, named), content)
 
 
 def is_whole(body: bytes) -> bool:
     """Return whether a body is a JSON object to its end; a part of one never is."""
-    return not isinstance(statuses.json_object(body), str)
+    return not isinstance(json_object(body), str)
 
 
 def is_surely_free(status: int, body: bytes) -> bool:
@@ -103,15 +105,15 @@ def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]
         case "INSUFFICIENT_BALANCE":
             return InsufficientBalance(message)
         case "RATE_LIMIT_EXCEEDED":
-            return RateLimited(statuses.stated_wait(headers))
+            return RateLimited(stated_wait(headers))
         case "INTERNAL_ERROR":
-            return Passing(error, statuses.stated_wait(headers))
+            return Passing(error, stated_wait(headers))
     if status == 403:
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
-        return Passing(error, statuses.stated_wait(headers))
+        return Passing(error, stated_wait(headers))
     refused = Refused(error, message, None)
-    return statuses.by_status(status, headers, message) or _with_price(content, refused)
+    return by_status(status, headers, message) or _with_price(content, refused)
 
 
 def _with_charge(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:

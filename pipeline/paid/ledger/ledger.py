@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from uuid import uuid4
@@ -67,14 +66,6 @@ RECOVER = f"""
     WHERE account = ? AND settled_at IS NULL
     AND job_id IN (SELECT job_id FROM jobs WHERE {AT_ADDRESS})
 """  # noqa: S608 - a constant
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """The lowest and highest price of a call so far, US dollars."""
-
-    low: Decimal
-    high: Decimal
 
 
 class Ledger:
@@ -150,11 +141,11 @@ class Ledger:
         number, opened_at = row or (plan, now)
         return self._job(number, opened_at, counting, rows_of=plan)
 
-    def prices(self, most: Decimal | None = None) -> Prices | None:
+    def prices(self, most: Decimal | None = None) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
         every = (amount(cost) for (cost,) in self.database.rows(PRICES, self.base_url))
         seen = [cost for cost in every if most is None or cost <= most]
-        return Prices(min(seen), max(seen)) if seen else None
+        return (min(seen), max(seen)) if seen else None
 
     def attempts_since(self, key_fingerprint: str, since: float) -> list[PastAttempt]:
         """Return the attempts with a key that were under way at a time or later.

@@ -15,6 +15,7 @@ from pipeline.answers import Match
 from pipeline.money import ZERO
 from pipeline.paid.client.chat_responses import MAGIC, read_record
 from pipeline.paid.client.outcomes import (
+    MAX_BODY,
     Answered,
     InsufficientBalance,
     Outcome,
@@ -29,7 +30,6 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.statuses import MAX_BODY
 from pipeline.paid.policy import judge
 from tests.paid.client.chats import (
     ASKED,

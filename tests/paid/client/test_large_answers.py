@@ -13,9 +13,8 @@ from contextlib import contextmanager
 import pytest
 
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.outcomes import Lost, Received, Unreadable
+from pipeline.paid.client.outcomes import MAX_BODY, Lost, Received, Unreadable
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.statuses import MAX_BODY
 from tests.paid.client.scripted_server import KEY, OK, Exchange, Script, answers, attempt, serving
 from tests.paid.client.virtual_time import pass_time
 

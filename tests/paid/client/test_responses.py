@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import (
+    MAX_BODY,
     Answered,
     Charged,
     InsufficientBalance,
@@ -25,7 +26,6 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.statuses import MAX_BODY
 from tests.paid.client.bodies import COMPACT, DETAILED, NO_LIST, SEEDS, failure, priced, with_items
 
 NOT_JSON = "the body is not JSON, or not all of it arrived"

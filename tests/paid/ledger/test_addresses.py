@@ -12,7 +12,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import maintenance
 from pipeline.paid.ledger.calls import RateRefusal
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger, Prices
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.ledger.schema import address_of, at_address
@@ -68,7 +68,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
             assert stranger.last_refusal(FINGERPRINT) is None
     with closing(Ledger(path, small, clock)) as again:
         assert again.open_job("tenders").responses("cpv", [ROAD_DIGEST])
-        assert again.prices() == Prices(PRICE, PRICE)
+        assert again.prices() == (PRICE, PRICE)
 
 
 def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
@@ -128,4 +128,4 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
     for endpoint in (SMALL, LARGE):
         with closing(Ledger(path, endpoint, clock)) as ledger:
             assert ledger.open_job("next").responses("cpv", [ROAD_DIGEST]) == {}
-            assert ledger.prices() == Prices(Decimal(PRICE), PRICE)
+            assert ledger.prices() == (Decimal(PRICE), PRICE)

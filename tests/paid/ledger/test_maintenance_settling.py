@@ -10,7 +10,7 @@ from pipeline.errors import SettingsError
 from pipeline.paid.ledger.calls import Call, CallOpen, Cost, PastAttempt
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger, Prices
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import Verdict
 from pipeline.paid.ledger.totals import Tally
 from tests.paid.ledger.buying import (
@@ -132,4 +132,4 @@ def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled
     buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, BILLED))
     settle(path, {lost: BILLED * 2})
     assert job.highest_price() == BILLED
-    assert ledger.prices() == Prices(BILLED, BILLED)
+    assert ledger.prices() == (BILLED, BILLED)

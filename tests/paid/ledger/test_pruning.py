@@ -75,7 +75,7 @@ def test_a_pruned_answer_is_bought_again_and_what_it_cost_stays(
     assert again.calls() == {"cpv": CallCount(2, 2)}
     prices = ledger.prices()
     assert prices is not None
-    assert prices.low == PRICE
+    assert prices[0] == PRICE
 
 
 def test_failures_and_doubts_stay_as_they_are(path: Path, job: Job, journal: Journal) -> None:
