@@ -10,7 +10,6 @@ import socket
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
@@ -59,30 +58,20 @@ ESCAPED_BY_SOME: Final = re.compile("[\"&'+<>`]")
 """Characters that some JSON encoders escape, as ``\\u003c``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """Replaces a key by asterisks.
+def forms_of(api_key: str | None) -> tuple[bytes, ...]:
+    """Return a key as it is, and as JSON and URLs may write it; nothing without a key."""
+    if api_key is None or len(api_key) < SHORTEST_SECRET:
+        return ()
+    forms = {*_in_json(api_key), api_key, quote(api_key), quote(api_key, safe="")}
+    # The longest first: an escaped form may contain the plain one.
+    return tuple(form.encode() for form in sorted(forms, key=len, reverse=True))
 
-    Attributes:
-        forms: the key as it is, and as JSON and URLs may write it.
-    """
 
-    forms: tuple[bytes, ...]
-
-    @classmethod
-    def of(cls, api_key: str | None) -> Redaction:
-        """Return the redaction of a key; without a key it replaces nothing."""
-        if api_key is None or len(api_key) < SHORTEST_SECRET:
-            return cls(())
-        forms = {*_in_json(api_key), api_key, quote(api_key), quote(api_key, safe="")}
-        # The longest first: an escaped form may contain the plain one.
-        return cls(tuple(form.encode() for form in sorted(forms, key=len, reverse=True)))
-
-    def __call__(self, content: bytes) -> bytes:
-        """Return the content without the key, at the same length."""
-        for form in self.forms:
-            content = content.replace(form, b"*" * len(form))
-        return content
+def redact(content: bytes, forms: Sequence[bytes]) -> bytes:
+    """Return content without the forms of a key, which asterisks replace at the same length."""
+    for form in forms:
+        content = content.replace(form, b"*" * len(form))
+    return content
 
 
 def _in_json(key: str) -> set[str]:
@@ -184,7 +173,7 @@ class Client:
         self._base_url = base_url
         self._protocol = Chat(language_model) if language_model else Interface()
         self._headers = _headers(base_url, api_key, self._protocol).raw
-        self._redacted = Redaction.of(api_key)
+        self._key_forms = forms_of(api_key)
         self._timeout = timeout
         self._max_body = max_body
         self._transport = transport or transport_to(httpx.URL(base_url))
@@ -258,7 +247,7 @@ class Client:
         content = bytes(exchange.body)
         if is_compressed(exchange.fields) and len(content) <= self._max_body:
             content = decompress(content, self._max_body + 1)
-        content = self._redacted(content)[: self._max_body + 1]
+        content = redact(content, self._key_forms)[: self._max_body + 1]
         return Received(status, self._kept_headers(exchange.fields), content)
 
     def _kept_headers(self, headers: Sequence[Field]) -> dict[str, str]:
@@ -269,7 +258,8 @@ class Client:
         kept: dict[str, str] = {}
         for name, value in headers:
             if (lower := name.lower()) in KEPT_HEADERS:
-                key, text = lower.decode("latin-1"), self._redacted(value).decode("latin-1")
+                key = lower.decode("latin-1")
+                text = redact(value, self._key_forms).decode("latin-1")
                 several = key == "retry-after" and key in kept
                 kept[key] = f"{kept[key]}, {text}" if several else text
         return kept

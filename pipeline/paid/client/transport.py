@@ -46,10 +46,6 @@ Field: TypeAlias = tuple[bytes, bytes]
 """The name and the value of a header."""
 
 
-class DisconnectedError(ConnectionError):
-    """The server closed the connection before the end of its response."""
-
-
 class BrokenResponseError(ConnectionError):
     """The response is not HTTP."""
 
@@ -168,7 +164,7 @@ class _Connection(asyncio.Protocol):
             while (event := self._parser.next_event()) is h11.NEED_DATA:
                 self._parser.receive_data(await self._read())
         except h11.RemoteProtocolError as error:
-            raise (DisconnectedError if self._ended else BrokenResponseError) from error
+            raise (ConnectionError if self._ended else BrokenResponseError) from error
         return event
 
     async def _read(self) -> bytes:
