@@ -58,8 +58,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",
-        "    return max(highest or ZERO, typical)\n",
-        "    return highest or typical\n",
+        "self.highest = max(highest or ZERO, typical)",
+        "self.highest = highest or typical",
         "tests/paid/test_limits.py::"
         "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
     ),

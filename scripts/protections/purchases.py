@@ -13,7 +13,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a success that a proxy spoilt counts as paid, whatever its status",
-        "if status not in statuses.WITHOUT_ANSWER or not isinstance(outcome, Unreadable):",
+        "if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):",
         "if status == 200 or not isinstance(outcome, Unreadable):",
         "tests/paid/client/test_responses.py::test_a_response_means",
     ),
