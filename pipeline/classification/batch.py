@@ -35,8 +35,6 @@ from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
 
-__all__ = ["STATES", "FileOutcome", "Run", "left_of_limit", "outcomes", "plans", "severity"]
-
 Run: TypeAlias = Callable[[Job, Progress | None], Summary]
 """Runs a job; the progress is that to show, if it is not the caller's own."""
 

@@ -33,8 +33,6 @@ from pipeline.tables.arrow import (
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
 
-__all__ = ["Classifier", "text_batches", "text_columns_of", "with_models"]
-
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
 NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])

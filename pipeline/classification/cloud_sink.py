@@ -33,8 +33,6 @@ from pipeline.settings import Format
 from pipeline.tables import Reader, sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN, option
 
-__all__ = ["CloudSink", "ExistingObject", "existing", "manifests_at", "sink_at"]
-
 log = logging.getLogger(__name__)
 
 EMPTY = hashlib.sha256().hexdigest()

@@ -32,21 +32,6 @@ from pipeline.tables import NewColumn
 from pipeline.tables.table import ARROW_USD
 from pipeline.wording import option
 
-__all__ = [
-    "CONFIDENCE",
-    "COST",
-    "MATCHES",
-    "STATUS",
-    "check_free",
-    "cost",
-    "never_ok",
-    "new_columns",
-    "new_fields",
-    "review_under",
-    "status",
-]
-
-
 CONFIDENCE, STATUS, COST = 2, 3, 4
 """The positions of what is counted among the columns of a system: see `new_fields`."""
 

@@ -31,7 +31,6 @@ from pipeline.tables.csv_table import numbered_batches
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable
 
-__all__ = ["decision_file", "decisions_in"]
 
 log = logging.getLogger("pipeline")
 

@@ -26,8 +26,6 @@ from pipeline.tables import Reader, format_of, open_reader
 from pipeline.tables.csv_table import numbered_batches
 from pipeline.wording import TEXT_COLUMN, option
 
-__all__ = ["EnrichedTable", "RowCells", "open_enriched"]
-
 NEEDED = ("code", "title", "confidence", "status")
 """The columns of a system that a review needs."""
 

@@ -22,16 +22,6 @@ from pipeline.settings import EngineName, Settings
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
 
-__all__ = [
-    "LENGTH",
-    "NO_MODELS",
-    "READ",
-    "Excerpts",
-    "models_there",
-    "named_words",
-    "other_columns",
-    "spoken_words",
-]
 
 NO_MODELS: Mapping[System, ModelFolder] = MappingProxyType({})
 

@@ -30,8 +30,6 @@ from pipeline.settings import Format
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN
 
-__all__ = ["FileSink", "FileWriter", "temporary_writer"]
-
 
 @dataclass(slots=True)
 class FileWriter:

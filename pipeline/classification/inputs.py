@@ -21,15 +21,6 @@ from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
 from pipeline.wording import option
 
-__all__ = [
-    "InputFile",
-    "are_several",
-    "default_folder",
-    "files_and_folder",
-    "find_files",
-    "is_file",
-]
-
 WILDCARDS = ("*", "?", "[")
 
 log = logging.getLogger("pipeline")

@@ -25,9 +25,6 @@ from pipeline.purchases import IN_MEMORY, Estimate, Parked, Purchase
 from pipeline.settings import Settings
 from pipeline.tables import Batch, check_unchanged, checked
 
-__all__ = ["SILENT", "Reporter", "Stages", "ignore", "plan", "run"]
-
-
 log = logging.getLogger(__name__)
 
 CHANGED = "The input changed while it was being read; no output was written."

@@ -20,8 +20,6 @@ from pipeline.tables.json_records import holders
 from pipeline.tables.texts import find_columns
 from pipeline.wording import warn_in_python
 
-__all__ = ["open_labelled"]
-
 
 @contextmanager
 def open_labelled(

@@ -25,8 +25,6 @@ from pipeline.settings import Files, Settings
 from pipeline.tables import NewColumn
 from pipeline.versions import VERSIONS
 
-__all__ = ["CellMarks", "manifest", "was_done"]
-
 MOST_ROWS = 1_048_576
 """The rows of a table with marks: as many as a sheet has. Others are not corrected by hand."""
 

@@ -22,8 +22,6 @@ from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["PandasFrame", "frame_of", "frame_reader", "new_columns_of", "restored"]
-
 NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
 """Whether rows of a frame change with it: since pandas 3, they are copied when one of them does."""
 

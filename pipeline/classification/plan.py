@@ -12,8 +12,6 @@ from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
 from pipeline.tables import Batch
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:

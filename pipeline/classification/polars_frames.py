@@ -22,8 +22,6 @@ from pipeline.tables.texts import find_columns
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PolarsFrame", "arrow_if_polars", "is_polars", "polars_of", "to_polars"]
-
 
 @dataclass(frozen=True, slots=True)
 class PolarsFrame:

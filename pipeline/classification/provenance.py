@@ -14,26 +14,6 @@ from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, beside
 
-__all__ = [
-    "MANIFEST",
-    "STARTED",
-    "TOOL",
-    "ExistingFile",
-    "PathType",
-    "check_replaceable",
-    "has_manifest",
-    "is_full_table",
-    "manifest_path",
-    "other_input",
-    "parsed_manifest",
-    "part_of",
-    "path_from_here",
-    "read_manifest",
-    "texts_of_output",
-    "with_note",
-    "written_by_us",
-]
-
 TOOL = "tender-pipeline"
 """The name of the tool in its manifests."""
 

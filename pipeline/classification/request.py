@@ -28,8 +28,6 @@ from pipeline.tables import Reader, format_of, local_table, output_format_of
 if TYPE_CHECKING:  # a purchase needs no engine
     from pipeline.engine.model import ModelFolder
 
-__all__ = ["Job", "Request"]
-
 
 @dataclass(frozen=True)
 class Request:

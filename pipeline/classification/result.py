@@ -38,8 +38,6 @@ if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
 
     from pipeline.classification.views import View
 
-__all__ = ["InFile", "InMemory", "Result", "result_of"]
-
 
 PARTS = ("code", "title", "confidence")
 

@@ -15,9 +15,6 @@ from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
 from pipeline.tables import TABLE_FORMATS, ArrowWriter, Reader, Writer, split_suffixes
 
-__all__ = ["Draft", "Manifest", "MemorySink", "Sink", "default_output", "files_of", "partial_path"]
-
-
 Manifest = Mapping[str, Any]
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     from pipeline.classification.pandas_frames import PandasFrame
     from pipeline.classification.polars_frames import PolarsFrame
 
-__all__ = ["AnySink", "Data", "Frame", "Source", "listed_texts", "open_table", "streamed"]
 
 MAY_BE = (
     "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of texts or the "

@@ -17,8 +17,6 @@ from pipeline.purchases import Paid, Parked
 from pipeline.quoting import command, how_many
 from pipeline.wording import RETRY, RUN_AGAIN, THEN_RUN_AGAIN, Words, both, option
 
-__all__ = ["NOT_FAILED", "SETTLED", "Summary", "SystemSummary", "combined", "remedy"]
-
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
 

@@ -19,16 +19,6 @@ from pipeline.tables.json_records import holders
 from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, one_line
 from pipeline.wording import Words, marked, option
 
-__all__ = [
-    "few_words",
-    "first_rows",
-    "have_words",
-    "likeliest",
-    "open_suggesting",
-    "suggesting",
-    "warn_of_few_words",
-]
-
 log = logging.getLogger(__name__)
 
 SHORT_WORDS = r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"

@@ -18,8 +18,6 @@ from pipeline.quoting import aligned, readable
 from pipeline.settings import EngineName, Settings
 from pipeline.wording import in_python
 
-__all__ = ["View", "codes_view", "result_html"]
-
 SHOWN = 10
 """Rows of a table that a notebook shows."""
 

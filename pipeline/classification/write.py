@@ -34,17 +34,6 @@ from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
 
-__all__ = [
-    "Observe",
-    "RollUp",
-    "Tally",
-    "classified",
-    "roll_ups",
-    "translations",
-    "write",
-]
-
-
 LINES_KEPT = 100_000
 """Codes whose ancestors are cached; an answer names twenty codes."""
 

@@ -12,8 +12,6 @@ from contextlib import suppress
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, listen
 from pipeline.cli.streams import open_streams
 
-__all__ = ["main", "program"]
-
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
 ALLOCATIONS = 100_000

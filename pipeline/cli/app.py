@@ -10,8 +10,6 @@ import click
 from pipeline.cli.signals import leaving_at_once
 from pipeline.quoting import command
 
-__all__ = ["COMMANDS", "MODULES", "app"]
-
 COMMANDS = {
     "accounts": "Open, top up and check accounts of the service.",
     "codes": "Show, search and add code tables.",

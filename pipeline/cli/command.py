@@ -16,9 +16,6 @@ from pipeline.cli.options import GONE, DeclaredOption, origin_of, parameters
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
-__all__ = ["JsonErrors", "OptionGroups"]
-
-
 AGAIN = "Run the same command again."
 
 

@@ -52,17 +52,6 @@ if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine
     from pipeline.cli.output.report import RunReport
     from pipeline.paid.service import PaidService
 
-__all__ = [
-    "StandardOutput",
-    "from_standard_input",
-    "open_job",
-    "plan_job",
-    "request_of",
-    "run_announced",
-    "run_job",
-    "who_answers",
-]
-
 
 log = logging.getLogger("pipeline")
 

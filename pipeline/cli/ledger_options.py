@@ -22,17 +22,6 @@ from pipeline.progress import Count, silent
 from pipeline.rate import seconds
 from pipeline.settings import LEDGER_VARIABLE
 
-__all__ = [
-    "check_apart",
-    "confirm_pruning",
-    "ledger_place",
-    "moment",
-    "of_systems",
-    "on_ledger",
-    "progress",
-    "waiting",
-]
-
 on_ledger = click.option(
     "--ledger",
     "path",

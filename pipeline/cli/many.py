@@ -40,8 +40,6 @@ if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService
     from pipeline.purchases import Estimate
 
-__all__ = ["jobs", "plan_all", "run_all"]
-
 
 def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     """Run the job, or one for each file if there are several; return the worst exit code.

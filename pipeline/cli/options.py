@@ -19,26 +19,6 @@ from pipeline.processes import Jobs
 from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
 from pipeline.wording import SETTINGS, flag_name, variable_name
 
-__all__ = [
-    "BUYING",
-    "GONE",
-    "SETTINGS_FILE",
-    "TABLE",
-    "AddressPath",
-    "DeclaredOption",
-    "DialectOptions",
-    "JobsType",
-    "LabelledOptions",
-    "LocalPath",
-    "Names",
-    "argument",
-    "in_json",
-    "of_fields",
-    "option",
-    "origin_of",
-    "parameters",
-]
-
 SETTINGS_FILE = f"{__name__}.settings_file"
 """The key in a command's context for the path of the settings file that was read."""
 

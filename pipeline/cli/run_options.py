@@ -42,8 +42,6 @@ if TYPE_CHECKING:  # imported if there is a service
     from pipeline.engine.model import ModelFolder
     from pipeline.paid.service import PaidService
 
-__all__ = ["CONFIG", "PaidOptions", "RunOptions", "check_no_terms"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PaidOptions:

@@ -19,8 +19,6 @@ from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.quoting import command
 
-__all__ = ["accounts_command", "is_there", "on_data", "service_extra", "service_folder"]
-
 # The variable is the same for `serve` and `accounts`, whose prefixes differ.
 on_data = click.option(
     "--data",

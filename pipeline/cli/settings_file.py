@@ -18,15 +18,6 @@ from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
 from pipeline.wording import variable_name
 
-__all__ = [
-    "DEFAULT_FILE",
-    "FOUND",
-    "confirm_found_file",
-    "note_found_file",
-    "settings_file",
-    "unknown_variables",
-]
-
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
 SHOWN = 60

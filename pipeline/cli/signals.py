@@ -11,18 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = [
-    "ENDED",
-    "HUNG_UP",
-    "INTERRUPTED",
-    "TERMINATED",
-    "Ended",
-    "after",
-    "ended",
-    "leaving_at_once",
-    "listen",
-]
-
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 
 IMPORTLIB = "<frozen importlib._bootstrap>"

@@ -14,8 +14,6 @@ from typing import Any
 
 from pipeline.errors import OutputError
 
-__all__ = ["open_streams", "print_no_more"]
-
 
 def open_streams() -> None:
     """Open the null device in place of a closed standard stream, and guard the two that we write.

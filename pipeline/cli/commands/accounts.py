@@ -41,18 +41,6 @@ from pipeline.money import plain
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, Accounts, ApiKey
 
-__all__ = [
-    "Text",
-    "accounts",
-    "amount",
-    "key_in_use",
-    "known",
-    "new_password",
-    "of_account",
-    "of_key",
-    "on_accounts",
-]
-
 
 Rest = ParamSpec("Rest")
 

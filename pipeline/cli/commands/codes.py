@@ -25,8 +25,6 @@ from pipeline.errors import CodeTableError, SettingsError
 from pipeline.quoting import quoted
 from pipeline.settings import checked_language, parse_systems
 
-__all__ = ["codes"]
-
 ALIKE = 0.3
 """The lowest confidence of a code that is shown, as a share of the best one's. Others share only
 some letters with the words."""

@@ -7,8 +7,6 @@ from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from pipeline.cli.output.console import say
 
-__all__ = ["completion"]
-
 NAME = "tender-pipeline"
 
 VARIABLE = "_TENDER_PIPELINE_COMPLETE"

@@ -50,8 +50,6 @@ if TYPE_CHECKING:  # imported only if they are needed
     from pipeline.paid.ledger.totals import OpenJob
     from pipeline.paid.service import PaidService
 
-__all__ = ["Finding", "check_files", "check_installation", "check_ledger", "doctor"]
-
 
 Verdict = Literal["ok", "warning", "error"]
 

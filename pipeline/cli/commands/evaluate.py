@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.purchase import PaidPurchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["evaluate"]
 
 log = logging.getLogger("pipeline")
 

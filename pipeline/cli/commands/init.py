@@ -16,8 +16,6 @@ from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.paths import check_kept
 
-__all__ = ["init"]
-
 WIDTH = 88
 
 HEAD = """\

@@ -57,8 +57,6 @@ from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.quoting import command, how_many
 
-__all__ = ["ledger"]
-
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
 
 JOB_INDENT = 11

@@ -29,7 +29,6 @@ from pipeline.quoting import how_many
 if TYPE_CHECKING:  # needs the packages of an extra
     from pipeline.review.session import Review
 
-__all__ = ["review"]
 
 HOST = "127.0.0.1"
 

@@ -20,8 +20,6 @@ from pipeline.errors import PipelineError
 if TYPE_CHECKING:  # --help needs no figures
     from pipeline.files.paths import AnyPath
 
-__all__ = ["check_files_apart", "plan", "run"]
-
 
 class _JobCommand(OptionGroups):
     """A command that describes a job by its options; ``plan`` writes no table."""

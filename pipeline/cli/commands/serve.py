@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # its packages are an extra
 
     from pipeline.service.accounts import Accounts
 
-__all__ = ["serve"]
 
 METADATA = ("detailed", "compact", "mixed")
 

@@ -27,8 +27,6 @@ from pipeline.training.run import (
     model_summary,
 )
 
-__all__ = ["train"]
-
 log = logging.getLogger("pipeline")
 
 

@@ -12,7 +12,6 @@ from pipeline.money import plain, total
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, ApiKey, DailyUse, Entry
 
-__all__ = ["DAYS", "Standing", "account_figures", "account_lines", "list_figures", "list_lines"]
 
 DAYS = 30
 """Days up to today (UTC) that are counted."""

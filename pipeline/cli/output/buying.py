@@ -13,8 +13,6 @@ from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
 
-__all__ = ["buyer_of", "described", "described_files"]
-
 
 def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
     """Return a buyer that prints the estimate before it buys.

@@ -24,26 +24,6 @@ from pipeline.purchases import Parked
 from pipeline.quoting import quoted, visible
 from pipeline.wording import Words, option_name
 
-__all__ = [
-    "Output",
-    "columns",
-    "exit_code_of",
-    "log_to_stderr",
-    "name_table",
-    "notice",
-    "on_terminal",
-    "print_end",
-    "print_error",
-    "print_usage_error",
-    "progress_display",
-    "say",
-    "unexpected_error",
-    "warn",
-    "with_origin",
-    "wrapped",
-]
-
-
 Form = Literal["text", "log", "json"]
 
 

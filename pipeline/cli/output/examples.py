@@ -10,8 +10,6 @@ from pipeline.classification.excerpts import Excerpts, spoken_words
 from pipeline.quoting import visible
 from pipeline.tables import Batch
 
-__all__ = ["Examples"]
-
 MOST = 5
 """How many rows are shown."""
 

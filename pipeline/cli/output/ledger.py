@@ -14,25 +14,6 @@ from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spe
 from pipeline.purchases import IN_MEMORY
 from pipeline.quoting import aligned, how_many
 
-__all__ = [
-    "attempt_figures",
-    "attempt_lines",
-    "book_figures",
-    "book_lines",
-    "counted",
-    "is_in_memory",
-    "iso",
-    "job_figures",
-    "job_lines",
-    "megabytes",
-    "open_job_figures",
-    "open_job_lines",
-    "print_problems",
-    "table",
-    "utc",
-]
-
-
 DIGEST = 12
 """Digits of the SHA-256 that stand for a text."""
 

@@ -20,9 +20,6 @@ from pipeline.files.regular import read_text
 from pipeline.money import plain
 from pipeline.versions import VERSIONS
 
-__all__ = ["METRICS", "Finished", "MetricsFile", "figures"]
-
-
 METRICS = {
     "info": "The version of tender-pipeline.",
     "last_run_timestamp_seconds": "When the last run ended, in seconds since 1970.",

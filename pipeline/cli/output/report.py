@@ -29,9 +29,6 @@ from pipeline.settings import FORMATS, CsvOptions, Files, Settings
 from pipeline.tables import Batch, has_table_suffix, open_reader
 from pipeline.wording import SETTINGS, option_name
 
-__all__ = ["RunReport", "repeated_run"]
-
-
 SINGLE = ("top", "min_confidence", "roll_up", "column_prefix", "limit_rows", "engine", "language")
 """The settings whose options take one value."""
 

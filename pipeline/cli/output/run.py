@@ -18,15 +18,6 @@ from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import LANGUAGES, Settings
 
-__all__ = [
-    "COMPLETE",
-    "WITH_FAILED_ROWS",
-    "exit_code",
-    "print_summary",
-    "title_languages",
-    "words_of",
-]
-
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
 COMMAND = "next: tender-pipeline"
