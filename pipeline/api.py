@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
@@ -23,7 +23,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
-from pipeline.classification.source import AnySink, Data, open_table
+from pipeline.classification.source import Data
 from pipeline.classification.summary import Summary
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
@@ -38,8 +38,7 @@ from pipeline.settings import (
     EngineName,
     ExcelOptions,
     Settings,
-    checked_csv,
-    checked_excel,
+    file_options,
 )
 from pipeline.wording import warn_in_python
 
@@ -202,7 +201,7 @@ def classify_files(
     arguments = all_arguments(classify, named, output=output, **options)
     for name in ("data", "output", "progress"):
         del arguments[name]
-    asked = _asked(Interruption(), silent, **arguments)
+    asked = _asked(Interruption(), silent, "", **arguments)
     folder = None if output is None else as_path(output)
     _, files = files_and_folder([as_path(path) for path in named], folder, None, asked.storage)
     for file in files if asked.overwrite else ():  # no other is written that is not of this tool
@@ -249,7 +248,7 @@ def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> R
             advice = "To get the table so far: partial=True."
             raise parked.in_python().as_exception(summary.cost_usd, advice)
         summary = replace(summary, parked=parked.in_python())
-    result = result_of(this.source, cast("AnySink", this.sink), settings, summary)
+    result = result_of(this.source, this.sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result
         raise too_few
@@ -263,17 +262,21 @@ def _opened(
     *,
     data: Data,
     output: Any,
-    csv: Any,
-    excel: Any,
     **options: Any,
 ) -> Iterator[Job]:
     """Check the arguments of a call, and open what they name; without a display, it only plans."""
-    asked = _asked(interruption, display, csv=csv, excel=excel, **options)
-    settings, overwrite, partial = asked.settings, asked.overwrite, asked.partial
-    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
-        if sink.path is not None:
-            _check_kept(source.path, sink.path, asked)
-        yield Job(asked, source, sink)
+    asked = _asked(interruption, display, data, **options)
+    if output is not None and not isinstance(output, str | PathLike):
+        raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
+    if output is not None and not isinstance(data, str | PathLike):
+        raise SettingsError(
+            "output is for files, and this table is in memory.",
+            "Write the result yourself: result.table or result.to_pandas().",
+        )
+    with asked.open(data, None if output is None else as_path(output)) as this:
+        if this.sink.path is not None:
+            _check_kept(this.source.path, this.sink.path, asked)
+        yield this
 
 
 def _check_kept(path: AnyPath | None, output: AnyPath, asked: Request) -> None:
@@ -295,6 +298,7 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
 def _asked(
     interruption: Interruption,
     display: Display | None,
+    data: object,
     *,
     service: Any,
     models: Any,
@@ -315,7 +319,7 @@ def _asked(
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):
         warn_in_python(line)
-    files = checked_csv(csv), checked_excel(excel)
+    files = file_options(data, csv, excel)
     return Request(settings, folders, reviewed, buyer, *files, None, None, overwrite, partial)
 
 

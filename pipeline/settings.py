@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
@@ -31,10 +32,8 @@ __all__ = [
     "LineEnd",
     "QuoteEscape",
     "Settings",
-    "check_no_file",
-    "checked_csv",
-    "checked_excel",
     "checked_language",
+    "file_options",
     "parse_system",
     "parse_systems",
 ]
@@ -358,44 +357,27 @@ class Files:
         return self.csv, self.excel
 
 
-def check_no_file(csv: Any, excel: Any) -> None:
-    """Refuse options that describe a file for a table in memory.
+def file_options(data: object, csv: Any, excel: Any) -> tuple[CsvOptions, ExcelOptions]:
+    """Return the options that describe the file of a table; None stands for what is detected.
 
     Raises:
-        SettingsError: there are some.
+        SettingsError: one is something else, or the data is in memory, and no path.
     """
-    if csv is not None or excel is not None:
+    if not isinstance(data, str | PathLike) and (csv is not None or excel is not None):
         raise SettingsError(
             "csv and excel describe a file, and this table is in memory.",
             "Leave them out, or give the path of the file.",
         )
-
-
-def checked_csv(csv: Any) -> CsvOptions:
-    """Return the dialect of a CSV file; None stands for the detected one.
-
-    Raises:
-        SettingsError: it is something else.
-    """
     if csv is not None and not isinstance(csv, CsvOptions):
         raise SettingsError(
             f"csv is {csv!r}.", "csv must be a CsvOptions: pipeline.CsvOptions(delimiter=';')."
         )
-    return csv or CsvOptions()
-
-
-def checked_excel(excel: Any) -> ExcelOptions:
-    """Return the options of a workbook; None stands for the usual ones.
-
-    Raises:
-        SettingsError: it is something else.
-    """
     if excel is not None and not isinstance(excel, ExcelOptions):
         raise SettingsError(
             f"excel is {excel!r}.",
             "excel must be an ExcelOptions: pipeline.ExcelOptions(sheet='Tenders').",
         )
-    return excel or ExcelOptions()
+    return csv or CsvOptions(), excel or ExcelOptions()
 
 
 def _check_delimiter(delimiter: object) -> None:

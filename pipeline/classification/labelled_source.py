@@ -12,9 +12,10 @@ from pandas.api.types import infer_dtype
 from pipeline.answers import System
 from pipeline.classification.pandas_frames import PandasFrame, frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
-from pipeline.classification.source import Data, open_table
+from pipeline.classification.request import Request
+from pipeline.classification.source import Data
 from pipeline.classification.text_columns import warn_of_few_words
-from pipeline.settings import Settings, check_no_file
+from pipeline.settings import Settings, file_options
 from pipeline.tables import Reader, find_column, naming_all
 from pipeline.tables.json_records import holders
 from pipeline.tables.texts import find_columns
@@ -41,13 +42,13 @@ def open_labelled(
         InputError: the table cannot be read, or lacks a column.
     """
     data = arrow_if_polars(data, asked.text_columns[0])
+    csv, excel = file_options(data, csv, excel)
     with naming_all(needed, system):
         if not isinstance(data, pd.DataFrame):
-            with open_table(data, asked, csv=csv, excel=excel) as (source, _):
-                warn_of_few_words(source.reader, asked.text_columns, warn_in_python)
-                yield source.reader
+            with Request(asked, csv=csv, excel=excel).open(data) as job:
+                warn_of_few_words(job.source.reader, asked.text_columns, warn_in_python)
+                yield job.source.reader
             return
-        check_no_file(csv, excel)
         names = [str(label) for label in data.columns]
         find_columns(names, holders(names, asked.text_columns), "The frame")
         for argument, name in needed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,9 @@ from pipeline.classification.cloud_sink import CloudSink, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.job import Reporter, ignore
 from pipeline.classification.plan import Plan
-from pipeline.classification.sink import Sink
-from pipeline.classification.source import Source
+from pipeline.classification.sink import MemorySink, Sink
+from pipeline.classification.source import Data, Source, given_path
+from pipeline.classification.source import in_memory as table_in_memory
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.decisions import NO_DECISIONS, Decisions
@@ -85,14 +87,23 @@ class Request:
         )
 
     @contextmanager
-    def open(self, given: AnyPath, output: AnyPath) -> Iterator[Job]:
-        """Open the job from one file or object to another.
+    def open(self, data: Data, output: AnyPath | None = None) -> Iterator[Job]:
+        """Open the job of a table: in memory, or in a file or object; without an output, to memory.
 
         Raises:
-            PipelineError: the input cannot be read, or the output cannot be written.
+            PipelineError: the data is not a table, or it cannot be read.
         """
+        in_memory = MemorySink(keeps_partial=self.partial)
+        if not isinstance(data, str | PathLike):
+            yield Job(self, table_in_memory(data, self.settings), in_memory)
+            return
+        given = given_path(data)
         with local_table(given, self.storage) as (path, version):
-            reader, input_format = self.reader(path), format_of(path, self.input_format)
+            reader = self.reader(path)
+            if output is None:
+                yield Job(self, Source(reader, given, version=version), in_memory)
+                return
+            input_format = format_of(path, self.input_format)
             output_format = output_format_of(output, self.output_format, input_format)
             files = self.files(input_format, output_format)
             sink = self.sink(output, output_format, given)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,8 @@ from pipeline.classification.columns import MATCHES, new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
-from pipeline.classification.sink import MemorySink
-from pipeline.classification.source import AnySink, Frame, Source
+from pipeline.classification.sink import MemorySink, Sink
+from pipeline.classification.source import Frame, Source
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.engine.model import opened
 from pipeline.errors import SettingsError
@@ -376,13 +376,13 @@ def _lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(lists, MATCHES)])
 
 
-def result_of(source: Source, sink: AnySink, settings: Settings, summary: Summary) -> Result:
+def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.rows(0, summary.rows)
         return Result(summary, settings, InMemory(sink.table), frame)
     options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
-    path = summary.output or sink.path
+    path = cast("AnyPath", summary.output or sink.path)
     if isinstance(path, Path):
         path = path.absolute()  # a notebook may change its folder
     known = new_fields(settings)[0].name

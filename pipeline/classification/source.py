@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -12,17 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import pyarrow as pa
 
-from pipeline.classification.cloud_sink import CloudSink, sink_at
-from pipeline.classification.file_sink import FileSink
-from pipeline.classification.sink import MemorySink
-from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
+from pipeline.classification.text_columns import first_rows, suggesting
 from pipeline.errors import InputError, SettingsError
-from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, readable
-from pipeline.settings import Files, Settings, check_no_file, checked_csv, checked_excel
-from pipeline.tables import ArrowReader, Batch, Reader, format_of, local_table, output_format_of
+from pipeline.settings import Files, Settings
+from pipeline.tables import ArrowReader, Batch, Reader
 from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import encodable
 from pipeline.wording import warn_in_python
@@ -71,8 +66,6 @@ def streamed(data: Any) -> pa.Table:
         )
     return table
 
-
-AnySink: TypeAlias = FileSink | CloudSink | MemorySink
 
 Frame: TypeAlias = Union["PandasFrame", "PolarsFrame"]
 """A data frame whose own columns stay in its library; only its text columns go to Arrow."""
@@ -156,50 +149,13 @@ class Source:
         return identity_of_files(settings, self.path, output)
 
 
-@contextmanager
-def open_table(
-    data: Data,
-    settings: Settings,
-    output: Any = None,
-    overwrite: bool = False,
-    csv: Any = None,
-    partial: bool = False,
-    excel: Any = None,
-) -> Iterator[tuple[Source, AnySink]]:
-    """Open the table passed to a public function, and the sink for the enriched table.
-
-    The arguments are those of `pipeline.classify`, of any type.
+def given_path(data: str | PathLike[str]) -> AnyPath:
+    """Return the path of a table.
 
     Raises:
-        SettingsError: the data is not a table, or an argument is invalid.
-        InputError: the table cannot be read, or lacks a text column.
+        InputError: it looks like a text to classify.
+        SettingsError: see `as_path`.
     """
-    in_memory = MemorySink(keeps_partial=partial)
-    if not isinstance(data, str | PathLike):
-        check_no_file(csv, excel)
-        if output is not None:
-            raise SettingsError(
-                "output is for files, and this table is in memory.",
-                "Write the result yourself: result.table or result.to_pandas().",
-            )
-        yield _in_memory(data, settings), in_memory
-        return
-    csv, excel, output = checked_csv(csv), checked_excel(excel), _checked_path(output)
-    given, storage = _checked_input(data), Storage()
-    with local_table(given, storage) as (path, version):
-        reader = open_suggesting(path, settings.text_columns, csv, None, excel)
-        if output is None:
-            yield Source(reader, given, version=version), in_memory
-            return
-        input_format = format_of(path)
-        output_format = output_format_of(output, input_format=input_format)
-        files = Files(input_format, output_format, overwrite, csv, excel)
-        sample = settings.limit_rows is not None
-        sink = sink_at(output, output_format, overwrite, given, sample, partial, storage)
-        yield Source(reader, given, files, version=version), sink
-
-
-def _checked_input(data: str | PathLike[str]) -> AnyPath:
     if isinstance(data, str) and _is_no_path(data):
         raise InputError(
             f"{cut(data)} is not the path of a table, and a string must be one.",
@@ -220,13 +176,13 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _checked_path(output: Any) -> AnyPath | None:
-    if output is not None and not isinstance(output, str | PathLike):
-        raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
-    return None if output is None else as_path(output)
+def in_memory(data: Any, settings: Settings) -> Source:
+    """Return the table of a frame, of texts, or of anything that speaks to Arrow.
 
-
-def _in_memory(data: Any, settings: Settings) -> Source:
+    Raises:
+        SettingsError: the data is not a table.
+        InputError: it lacks a text column.
+    """
     frame = _frame(data, settings)
     if frame is None:
         table = _table(data, settings)

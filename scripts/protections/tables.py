@@ -116,7 +116,7 @@ PROTECTIONS = (
     ),
     Protection(
         "no output of a Python call replaces the ledger or what it reads",
-        "            _check_kept(source.path, sink.path, asked)\n",
+        "            _check_kept(this.source.path, this.sink.path, asked)\n",
         "            pass\n",
         "tests/cli/test_apart.py::test_what_a_python_call_keeps_is_not_written_over",
     ),
