@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from pipeline.cli.options import GONE, DeclaredOption, origin_of, parameters
+from pipeline.cli.options import GONE, DeclaredOption, origin_of
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
@@ -129,18 +129,7 @@ GROUPS = ("Table", "Answer", "Embedded engine", "Paid service", "Output")
 
 
 class OptionGroups(JsonErrors):
-    """A command whose help lists its options in groups.
-
-    Args:
-        args: see `click.Command`.
-        options: the dataclass whose fields declare its options; see `pipeline.cli.options`.
-        attributes: see `click.Command`.
-    """
-
-    def __init__(self, *args: Any, options: type | None = None, **attributes: Any) -> None:
-        if options is not None:
-            attributes["params"] = parameters(options)
-        super().__init__(*args, **attributes)
+    """A command whose help lists its options in groups."""
 
     @property
     def groups(self) -> dict[str, list[DeclaredOption]]:

@@ -19,13 +19,12 @@ from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.quoting import command
 
-# The variable is the same for `serve` and `accounts`, whose prefixes differ.
-on_data = click.option(
-    "--data",
-    envvar="TENDER_PIPELINE_SERVE_DATA",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the accounts.  [default: in the user's data folder]",
-)
+DATA_HELP = "The folder of the accounts.  [default: in the user's data folder]"
+DATA: dict[str, Any] = {
+    "type": click.Path(path_type=Path, file_okay=False),
+    "envvar": "TENDER_PIPELINE_SERVE_DATA",
+}
+"""The option --data of `serve` and `accounts`; its variable is the same for both."""
 
 
 def service_folder(given: Path | None) -> Path:

@@ -18,7 +18,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli.commands.serve import METADATA, serve
+from pipeline.cli.commands.serve import serve
 from pipeline.errors import SettingsError
 from pipeline.service import app
 from pipeline.service.accounts import Accounts
@@ -241,4 +241,5 @@ def test_without_the_extra_the_command_says_what_to_install(
 
 
 def test_the_metadata_forms_are_those_of_the_service() -> None:
-    assert METADATA == messages_module.METADATA
+    (choices,) = (each.type for each in serve.params if each.name == "metadata")
+    assert tuple(choices.choices) == messages_module.METADATA  # type: ignore[attr-defined]

@@ -28,9 +28,10 @@ from pipeline.cli.output.accounts import (
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import counted, print_problems
 from pipeline.cli.service_extra import (
+    DATA,
+    DATA_HELP,
     accounts_command,
     is_there,
-    on_data,
     service_extra,
     service_folder,
 )
@@ -71,7 +72,7 @@ def on_accounts(
 ) -> Callable[..., int]:
     """Give a command the option --data and the accounts in that folder; `make` may create it."""
 
-    @on_data
+    @click.option("--data", help=DATA_HELP, **DATA)
     @wraps(command)
     def opened(data: Path | None, *args: Rest.args, **values: Rest.kwargs) -> int:
         with _accounts(service_folder(data), make) as accounts:

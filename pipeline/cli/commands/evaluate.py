@@ -17,7 +17,7 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option
+from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option, parameters
 from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
@@ -104,7 +104,7 @@ class _Options(PaidOptions, LabelledOptions):
         return EvaluationSettings(**of_fields(EvaluationSettings, self) | own)
 
 
-@click.command(cls=OptionGroups, options=_Options)
+@click.command(cls=OptionGroups, params=parameters(_Options))
 def evaluate(**values: Any) -> int:
     """Compare answers with the right codes of LABELLED, a table of tenders.
 

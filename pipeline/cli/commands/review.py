@@ -5,18 +5,19 @@ from __future__ import annotations
 import getpass
 import os
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.classification.corrections import decision_file
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.options import LocalPath
+from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.report import repeated_run
 from pipeline.cli.service_extra import service_extra
@@ -41,48 +42,32 @@ FORWARD = """\
 """
 
 
-@click.command()
-@click.argument("output", type=LocalPath(path_type=Path))
-@click.option(
-    "--decisions",
-    type=LocalPath(path_type=Path),
-    help="Where your decisions are saved.  [default: OUTPUT.decisions.jsonl]",
-)
-@click.option(
-    "--merge",
-    multiple=True,
-    type=LocalPath(path_type=Path),
-    help="Take over the decisions in another person's file, or the codes corrected in another copy "
-    "of OUTPUT, and show you where you disagree; repeat it for several.",
-)
-@click.option("--reviewer", help="Your name in the decisions.  [default: your user name]")
-@click.option(
-    "--blind", is_flag=True, help="Do not show which match is the best, or how sure it is."
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="The port of the page.  [default: a free one]",
-)
-@click.option("--no-browser", is_flag=True, help="Print the link, and do not open a browser.")
-@click.option(
-    "--text-column",
-    "text_columns",
-    multiple=True,
-    help="A column with the text; repeat it for several.  [default: as in the manifest]",
-)
-@click.option("--column-prefix", help="The prefix of the code columns.  [default: as run]")
-def review(
-    output: Path,
-    decisions: Path | None,
-    merge: Sequence[Path],
-    reviewer: str | None,
-    blind: bool,
-    port: int | None,
-    no_browser: bool,
-    text_columns: Sequence[str],
-    column_prefix: str | None,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of the command."""
+
+    output: Path = argument(type=LocalPath(path_type=Path))
+    decisions: Path | None = option(
+        "Where your decisions are saved.  [default: OUTPUT.decisions.jsonl]"
+    )
+    merge: tuple[Path, ...] = option(
+        "Take over the decisions in another person's file, or the codes corrected in another copy "
+        "of OUTPUT, and show you where you disagree; repeat it for several."
+    )
+    reviewer: str | None = option("Your name in the decisions.  [default: your user name]")
+    blind: bool = option("Do not show which match is the best, or how sure it is.")
+    port: int | None = option(
+        "The port of the page.  [default: a free one]", type=click.IntRange(0, 65535)
+    )
+    no_browser: bool = option("Print the link, and do not open a browser.")
+    text_columns: tuple[str, ...] = option(
+        "A column with the text; repeat it for several.  [default: as in the manifest]", type=str
+    )
+    column_prefix: str | None = option("The prefix of the code columns.  [default: as run]")
+
+
+@click.command(params=parameters(_Options))
+def review(**values: Any) -> int:
     """Decide the codes of doubtful rows in OUTPUT, a table that run has written.
 
     A page opens in your browser. It shows one text at a time with its matches; one key decides.
@@ -91,22 +76,26 @@ def review(
 
     Write the decisions into the table with tender-pipeline run and --decisions.
     """
-    name = _name(reviewer)
+    options = _Options(**values)
+    name, output = _name(options.reviewer), options.output
     with service_extra():
         import pipeline.service.server  # noqa: F401 - it needs them all
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-    place = decisions or output.with_name(f"{output.name}.decisions.jsonl")
-    merge = [each for each in merge if not _are_same(each, place)]  # its decisions are there
+    place = options.decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    merge = [
+        each for each in options.merge if not _are_same(each, place)
+    ]  # its decisions are there
     others = [decision_file(path) for path in merge]
-    table = open_enriched(output, text_columns, column_prefix)
+    table = open_enriched(output, options.text_columns, options.column_prefix)
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
     check_apart({"--decisions": place}, kept, None)
     with closing(Queue(table)) as queue, DecisionLog(place) as log:
         _warn([log.before, *others])
-        browser = None if no_browser else _with_window()
-        return _serve(Review(table, queue, log, name, blind, others), port or 0, browser)
+        browser = None if options.no_browser else _with_window()
+        found = Review(table, queue, log, name, options.blind, others)
+        return _serve(found, options.port or 0, browser)
 
 
 def _are_same(path: Path, other: Path) -> bool:

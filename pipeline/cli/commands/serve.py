@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pipeline.answers import Matcher
+from pipeline.cli.options import option, parameters
 from pipeline.cli.output.console import say
 from pipeline.cli.service_extra import (
+    DATA,
+    DATA_HELP,
     accounts_command,
     is_there,
-    on_data,
     service_extra,
     service_folder,
 )
@@ -30,44 +32,38 @@ if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Accounts
 
 
-METADATA = ("detailed", "compact", "mixed")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """The options of the command."""
+
+    host: str = option("The address to listen on.", default="127.0.0.1")
+    port: int = option("The port; 0 takes a free one.", default=8000, type=click.IntRange(0, 65535))
+    data: Path | None = option(DATA_HELP, **DATA)
+    metadata: Literal["detailed", "compact", "mixed"] = option(
+        "The form of costs in responses.", default="detailed"
+    )
+    rate: str = option("Rate limit of an account, or none.", default="100/min")
+    demo_rate: str = option("Rate limit of an address without a key, or none.", default="10/hour")
+    faults: Path | None = option(
+        "Inject the faults described in this TOML file, and record them beside the accounts.",
+        type=click.Path(path_type=Path, dir_okay=False),
+    )
+    trusted_proxy: tuple[str, ...] = option(
+        "A proxy whose X-Forwarded-For is trusted; repeat it for several.  [default: none]",
+        type=str,
+        metavar="ADDRESS|NETWORK",
+    )
+    max_connections: int = option(
+        "Maximum concurrent connections; extra ones get 503.",
+        default=500,
+        type=click.IntRange(min=1),
+    )
 
 
 # The prefix keeps TENDER_PIPELINE_RATE, the rate of a run, apart from the limit of the service.
 @click.command(
+    params=parameters(_Options),
     context_settings={"auto_envvar_prefix": "TENDER_PIPELINE_SERVE"},
-)
-@click.option("--host", default="127.0.0.1", help="The address to listen on.")
-@click.option(
-    "--port", default=8000, type=click.IntRange(0, 65535), help="The port; 0 takes a free one."
-)
-@on_data
-@click.option(
-    "--metadata",
-    type=click.Choice(METADATA),
-    default="detailed",
-    help="The form of costs in responses.",
-)
-@click.option("--rate", default="100/min", help="Rate limit of an account, or none.")
-@click.option(
-    "--demo-rate", default="10/hour", help="Rate limit of an address without a key, or none."
-)
-@click.option(
-    "--faults",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Inject the faults described in this TOML file, and record them beside the accounts.",
-)
-@click.option(
-    "--trusted-proxy",
-    multiple=True,
-    metavar="ADDRESS|NETWORK",
-    help="A proxy whose X-Forwarded-For is trusted; repeat it for several.  [default: none]",
-)
-@click.option(
-    "--max-connections",
-    default=500,
-    type=click.IntRange(min=1),
-    help="Maximum concurrent connections; extra ones get 503.",
 )
 def serve(**values: Any) -> int:
     """Serve the API with the embedded engine.
@@ -95,21 +91,6 @@ def serve(**values: Any) -> int:
         if options.faults is None:
             return _serve(accounts, options)
         return _serve_with_faults(accounts, options, options.faults)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Options:
-    """The options of the command; see their help."""
-
-    host: str
-    port: int
-    data: Path | None
-    metadata: Literal["detailed", "compact", "mixed"]
-    rate: str
-    demo_rate: str
-    faults: Path | None
-    trusted_proxy: tuple[str, ...]
-    max_connections: int
 
 
 def _serve(

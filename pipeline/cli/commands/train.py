@@ -15,7 +15,7 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.ledger_options import check_apart
-from pipeline.cli.options import LabelledOptions, LocalPath, argument, option
+from pipeline.cli.options import LabelledOptions, LocalPath, argument, option, parameters
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.tables import naming_all
 from pipeline.training import TrainedModel
@@ -49,7 +49,7 @@ class _Options(LabelledOptions):
     as_json: bool = option("Print the summary as JSON.", flag="--json")
 
 
-@click.command(cls=OptionGroups, options=_Options)
+@click.command(cls=OptionGroups, params=parameters(_Options))
 def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a table of tenders with codes.
 
