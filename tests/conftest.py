@@ -161,3 +161,17 @@ def loggers() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(root_level)
     ours.setLevel(our_level)
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """End a test that would wait for ever, such as at a pipe."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

@@ -33,14 +33,13 @@ PROTECTIONS = (
         "a session ends by itself",
         "WHERE token_hash = ? AND ends_at > ?",
         "WHERE token_hash = ? AND ?",
-        "tests/service/accounts/test_keys_sessions.py::test_a_session_ends_by_itself",
+        "tests/service/web/test_authentication.py::test_a_session_is_over_after_its_time",
     ),
     Protection(
         "a new password ends every session",
         """execute("DELETE FROM sessions WHERE account_id = ?", (account,))""",
         """execute("SELECT 1")""",
-        "tests/service/accounts/test_accounts.py::"
-        "test_a_new_password_ends_the_old_one_and_every_session",
+        "tests/service/web/test_account.py::test_a_changed_password_ends_every_other_session",
     ),
     Protection(
         "no script reads a cookie",

@@ -11,6 +11,8 @@ from pipeline.engine.model import save
 from tests.engine.model.training_data import taught
 from tests.evaluation.labels import ROWS, csv_file, table
 
+SERVICE = pipeline.PaidService("https://a.example")
+
 
 def frame() -> pd.DataFrame:
     return pd.DataFrame(ROWS, columns=["description", "code", "lang"])
@@ -70,7 +72,14 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
         ({"subject": "nobody"}, 'or a service: pipeline.PaidService("https://service.example").'),
         ({"compare": "engine"}, "The two subjects are the same"),
         ({"code_column": "truth"}, "truth"),
-        ({"text_columns": "text"}, "text"),
+        ({"text_columns": "text"}, "Its columns: 'description', 'code', 'lang'"),
+        (
+            {"subject": SERVICE, "compare": pipeline.PaidService("https://b.example")},
+            "Evaluate each by itself",
+        ),
+        ({"suspects": True, "reference_columns": ["words"]}, "its own column 'words'"),
+        ({"reference_columns": "notice"}, "only for the list of suspicious rows"),
+        ({"compare": "lexical", "suspects": True}, "Evaluate one of them"),
         ({"progress": "yes"}, "progress"),
         ({"system": "icd"}, "Choose from cpv"),
         ({"csv": pipeline.CsvOptions()}, "csv and excel describe a file"),
@@ -104,12 +113,6 @@ def test_all_that_is_missing_is_named_at_once(
     assert refused.value.hint.startswith(hint)
 
 
-def test_the_error_about_a_missing_text_column_lists_the_columns() -> None:
-    with pytest.raises(pipeline.InputError) as refused:
-        pipeline.evaluate(frame(), system="cpv", text_columns="text")
-    assert "Its columns: 'description', 'code', 'lang'" in str(refused.value)
-
-
 def test_the_error_about_a_missing_code_column_names_its_argument() -> None:
     with pytest.raises(pipeline.InputError) as refused:
         pipeline.evaluate(frame(), system="cpv", code_column="truth")
@@ -124,12 +127,6 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
     for data in (frame(), path):
         with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'"):
             pipeline.evaluate(data, system="cpv", text_columns="a", code_column="b")
-
-
-def test_two_services_are_refused() -> None:
-    services = [pipeline.PaidService(f"https://{name}.example") for name in "ab"]
-    with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
-        pipeline.evaluate(frame(), system="cpv", subject=services[0], compare=services[1])
 
 
 def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:
@@ -150,21 +147,6 @@ def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() ->
     assert listed[1]["words"] == "Strassenbau"
     assert "Suspicious labels: 2 rows." in str(found)
     assert pipeline.evaluate(data, system="cpv").suspects is None
-
-
-def test_a_reference_column_cannot_have_the_name_of_a_column_of_the_list() -> None:
-    with pytest.raises(pipeline.SettingsError, match="its own column 'words'"):
-        pipeline.evaluate(frame(), system="cpv", suspects=True, reference_columns=["words"])
-
-
-def test_reference_columns_without_the_list_that_they_are_for_are_refused() -> None:
-    with pytest.raises(pipeline.SettingsError, match="only for the list of suspicious rows"):
-        pipeline.evaluate(frame(), system="cpv", reference_columns="notice")
-
-
-def test_suspicious_rows_of_two_subjects_are_refused() -> None:
-    with pytest.raises(pipeline.SettingsError, match="Evaluate one of them"):
-        pipeline.evaluate(frame(), system="cpv", compare="lexical", suspects=True)
 
 
 def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:

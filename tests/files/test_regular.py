@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,20 +9,6 @@ from pipeline.files.regular import check_regular, open_regular, read_text, read_
 from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
-
-
-@pytest.fixture
-def impatient() -> Iterator[None]:
-    """End a test that would wait for ever at a pipe."""
-
-    def give_up(*_: object) -> None:
-        raise AssertionError("it waits at the pipe")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -13,10 +13,15 @@ import pytest
 
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables import NewColumn, Reader, Writer, open_reader, open_writer
+from pipeline.tables.table import ARROW_USD
 
 CODE = pa.field("cpv_code", pa.string())
 TITLE = pa.field('the "title", in full', pa.string())
 NEW_FIELDS = [CODE, TITLE]
+
+KEYS = [pa.field("code", pa.string()), pa.field("cost", ARROW_USD)]
+NEW = b'"code": "1", "cost": "0.1"'
+"""The new fields in tests of JSON, and how they look in a record."""
 
 
 @contextmanager

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
 from pipeline.tables import NewColumn, Reader, open_reader, open_writer, read_table
-from tests.tables.new_keys import CODE, COST, NEW
-from tests.tables.rewriting import folder, rewrite
+from tests.tables.rewriting import KEYS, NEW, folder, rewrite
 
 
 def reader_of(place: Path, data: bytes, text_columns: Sequence[str] = ()) -> Reader:
@@ -35,7 +34,7 @@ def rewritten(place: Path, data: bytes, output_format: Format = "jsonl", suffix:
     reader = reader_of(place, data)
     rows = sum(len(batch.texts) for batch in reader.batches())
     output = place / f"out.{output_format}{suffix}"
-    rewrite(reader, output, [("1", Decimal("0.1"))] * rows, output_format, [CODE, COST])
+    rewrite(reader, output, [("1", Decimal("0.1"))] * rows, output_format, KEYS)
     return output
 
 
@@ -213,13 +212,21 @@ def test_a_column_in_the_list_with_the_rows_is_not_suggested(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        (b'{"a": "1"}\n{"a": "2"}\n{"a": "', "line 3"),
+        (b'[{"a": "1"}, {"a": "', "item 2"),
+        (b'{"ocid": "1", "tag": []} {"ocid": "', "release 2"),
+    ],
+)
 def test_a_record_without_end_does_not_fill_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes, message: str
 ) -> None:
     monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
     monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
-    with pytest.raises(InputError, match="line 3: it has more than 1,000 bytes"):
-        reader_of(tmp_path, b'{"a": "1"}\n{"a": "2"}\n{"a": "' + b"x" * 2000)
+    with pytest.raises(InputError, match=f"{message}: it has more than 1,000 bytes"):
+        list(reader_of(tmp_path, before + b"x" * 5000, ["a"]).batches())
 
 
 def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path: Path) -> None:
@@ -241,7 +248,7 @@ def test_compressed_records_come_back(tmp_path: Path) -> None:
 def test_csv_becomes_json_with_texts(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes('id,é\n007,"a\n""b"""\n'.encode())
     reader = open_reader(tmp_path / "t.csv", ())
-    rewrite(reader, tmp_path / "o.jsonl", [("\ud800", Decimal("0"))], "jsonl", [CODE, COST])
+    rewrite(reader, tmp_path / "o.jsonl", [("\ud800", Decimal("0"))], "jsonl", KEYS)
     line = (tmp_path / "o.jsonl").read_bytes()
     assert line == '{"id": "007", "é": "a\\n\\"b\\"", '.encode() + (
         b'"code": "\\ud800", "cost": "0"}\n'
@@ -261,7 +268,7 @@ def test_parquet_becomes_json_with_its_values(tmp_path: Path) -> None:
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     reader = open_reader(tmp_path / "t.parquet", ())
-    rewrite(reader, tmp_path / "o.jsonl", [["1"], ["1"]], "jsonl", [CODE])
+    rewrite(reader, tmp_path / "o.jsonl", [["1"], ["1"]], "jsonl", KEYS[:1])
     first, second = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
     assert first == {
         "code": "1",
@@ -283,7 +290,7 @@ def test_a_nested_number_that_json_lacks_is_an_error(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [[float("nan")]]}), tmp_path / "t.parquet")
     reader = open_reader(tmp_path / "t.parquet", ())
     with pytest.raises(InputError, match=r'column "a" has a value that cannot be written as JSON'):
-        rewrite(reader, tmp_path / "o.jsonl", [["1"]], "jsonl", [CODE])
+        rewrite(reader, tmp_path / "o.jsonl", [["1"]], "jsonl", KEYS[:1])
 
 
 def test_the_first_rows_are_a_batch_too(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
-from tests.tables.new_keys import CODE, COST, NEW
-from tests.tables.rewriting import folder, rewrite
+from tests.tables.rewriting import KEYS, NEW, folder, rewrite
 
 LIST = b"""\xef\xbb\xbf[
   {"id": 1.10, "t": "a ] \\" b",
@@ -34,7 +33,7 @@ def rewritten(place: Path, data: bytes, name: str, rows: int | None = None) -> b
     (place / "t.json").write_bytes(data)
     reader = open_reader(place / "t.json", ())
     count = sum(len(batch.texts) for batch in reader.batches())
-    rewrite(reader, place / name, [("1", Decimal("0.1"))] * count, "jsonl", [CODE, COST])
+    rewrite(reader, place / name, [("1", Decimal("0.1"))] * count, "jsonl", KEYS)
     return (place / name).read_bytes()
 
 
@@ -73,8 +72,8 @@ def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
     reader = open_reader(tmp_path / "t.json", ["t"])
     (batch,) = reader.batches()
     assert batch.texts == ['a ] " b', "c d", ""]
-    writer = open_writer(tmp_path / "o.json", "o.json", "jsonl", reader, [CODE])
-    writer.write(batch.head(2), [NewColumn("code", CODE.type, ["1", "2"])])
+    writer = open_writer(tmp_path / "o.json", "o.json", "jsonl", reader, KEYS[:1])
+    writer.write(batch.head(2), [NewColumn("code", KEYS[0].type, ["1", "2"])])
     writer.close({})
     assert [each["code"] for each in json.loads((tmp_path / "o.json").read_text("utf-8-sig"))] == [
         "1",
@@ -87,7 +86,7 @@ def test_an_empty_list_is_a_table_without_rows(tmp_path: Path, name: str, writte
     assert rewritten(tmp_path, b"[\n]\n", name) == written
     reader = open_reader(tmp_path / "t.json", ["description"])
     assert sum(batch.to_arrow().num_rows for batch in reader.batches()) == 0
-    rewrite(reader, tmp_path / "o.csv", [], "csv", [CODE, COST])
+    rewrite(reader, tmp_path / "o.csv", [], "csv", KEYS)
     assert (tmp_path / "o.csv").read_bytes() == b"code,cost\n"
 
 
@@ -145,13 +144,3 @@ def test_bad_items_are_errors_that_name_file_and_item(
         list(open_reader(tmp_path / "t.json", ["a"], None, "jsonl").batches())
     assert caught.value.message.startswith(str(tmp_path / "t.json"))
     assert message in caught.value.message
-
-
-def test_an_item_without_end_does_not_fill_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
-    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
-    (tmp_path / "t.json").write_bytes(b'[{"a": "1"}, {"a": "' + b"x" * 5000)
-    with pytest.raises(InputError, match="item 2: it has more than 1,000 bytes"):
-        open_reader(tmp_path / "t.json", ["a"])

@@ -257,16 +257,6 @@ def test_bad_data_are_errors_that_name_file_and_release(
     assert hint in caught.value.hint
 
 
-def test_a_release_without_end_does_not_fill_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
-    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
-    (tmp_path / "t.json").write_bytes(b'{"ocid": "1", "tag": []} {"ocid": "' + b"x" * 5000)
-    with pytest.raises(InputError, match="release 2: it has more than 1,000 bytes"):
-        list(open_reader(tmp_path / "t.json", ["description"], None, "ocds").batches())
-
-
 def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a\n1\n")
     with pytest.raises(OutputError, match="Only OCDS data can be written as OCDS"):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +36,8 @@ from tests.engine.model.spoiling import (
 )
 from tests.engine.model.training_data import taught
 
+pytestmark = pytest.mark.usefixtures("impatient")
+
 TEXTS = ["wheat grain barley", "wheat", "cleaning of office windows", "жюфц", "", "paving " * 300]
 
 
@@ -51,20 +51,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "model"))
-
-
-@pytest.fixture(autouse=True)
-def impatient() -> Iterator[None]:
-    """End a test that waits for ever."""
-
-    def give_up(*_: object) -> None:
-        raise AssertionError("it waits")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 HEADER = "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }"

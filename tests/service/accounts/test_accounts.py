@@ -132,15 +132,6 @@ def test_the_hashing_is_slow_by_default() -> None:
     assert times >= 2
 
 
-def test_a_new_password_ends_the_old_one_and_every_session(accounts: Accounts) -> None:
-    account = accounts.sign_up(EMAIL, PASSWORD)
-    token = accounts.sessions.begin(account)
-    accounts.set_password(account, "another, longer one")
-    assert accounts.log_in(EMAIL, PASSWORD) is None
-    assert accounts.log_in(EMAIL, "another, longer one") == account
-    assert accounts.sessions.account_of(token) is None
-
-
 def test_accounts_are_found_by_number_and_by_address(accounts: Accounts) -> None:
     accounts.open()
     account = accounts.sign_up(EMAIL, PASSWORD)

@@ -104,8 +104,3 @@ async def test_a_form_of_this_site_is_taken(
     member.response = await member.client.post("/keys", content=content, headers=sent)
     assert "Your new key" in member.page.text
     assert len(accounts.keys.of(1)) == 2
-
-
-async def test_pages_ask_older_browsers_for_the_referer(browser: Browser) -> None:
-    response = await browser.go("/login")
-    assert response.headers["Referrer-Policy"] == "same-origin"
