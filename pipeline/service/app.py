@@ -19,8 +19,6 @@ from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
 from pipeline.service.errors import INTERNAL_ERROR
-from pipeline.service.http.exception_handlers import answer_failures, envelope
-from pipeline.service.http.logs import AccessLog
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
@@ -30,6 +28,7 @@ from pipeline.service.http.messages import (
     key_of,
     success,
 )
+from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes

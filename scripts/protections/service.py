@@ -111,13 +111,13 @@ PROTECTIONS = (
         "the log does not quote errors",
         'cause = f"{kind}: {part}" if isinstance(part, TELLING) else kind',
         'cause = f"{kind}: {part}"',
-        "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_outcomes_log.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "the log has no path that a caller made up",
         'getattr(scope.get("route"), "path", None)',
         'scope["path"]',
-        "tests/service/http/test_logs.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_outcomes_log.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "a request that comes too slowly is broken off",

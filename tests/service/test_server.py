@@ -15,7 +15,7 @@ from pipeline.rate import Rate
 from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.logs import ServiceLines
+from pipeline.service.http.outcomes import ServiceLines
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import serving
 

@@ -82,11 +82,11 @@ def serve(**values: Any) -> int:
         import pipeline.service.app  # noqa: F401 - it needs them all
         from pipeline.service.accounts import Accounts
         from pipeline.service.accounts.database import only_service
-        from pipeline.service.http import logs
+        from pipeline.service.http import outcomes
 
     if options.data is not None:
         _check_folder(folder)
-    logs.set_up()
+    outcomes.set_up()
     with only_service(folder), closing(Accounts(folder)) as accounts:
         if options.faults is None:
             return _serve(accounts, options)

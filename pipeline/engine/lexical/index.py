@@ -7,8 +7,7 @@ import shutil
 import tempfile
 from array import array
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from filelock import FileLock, Timeout
 from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
@@ -156,9 +154,6 @@ Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 FORM = 5
 """Version of the arrays; increase it when they or their computation change."""
 
-PATIENCE_S = 120.0
-"""How long a process waits for another that builds the same index."""
-
 CODES_AT_ONCE = 512
 """Codes whose weights are merged at once: few enough for the caches of a processor."""
 
@@ -251,29 +246,13 @@ def kept_index(table: CodeTable) -> Index:
     except SettingsError:
         return build_index(titles)
     except (OSError, ValueError, EOFError):
-        pass
-    with _one_builder(folder):
-        try:
-            return _load(folder)  # another process may have built it meanwhile
-        except (OSError, ValueError, EOFError):
-            shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
-            index = build_index(titles)
-        try:
-            _save(index, folder)
-        except OSError as error:
-            log.debug("the index of %s is not cached: %s", table.system, error)
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
+    index = build_index(titles)
+    try:
+        _save(index, folder)
+    except OSError as error:  # another process may have saved it meanwhile
+        log.debug("the index of %s is not cached: %s", table.system, error)
     return index
-
-
-@contextmanager
-def _one_builder(folder: Path) -> Iterator[None]:
-    """Wait until no other process builds an index; if no lock can be had, build it all the same."""
-    with ExitStack() as held:
-        with suppress(OSError, Timeout, NotImplementedError):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(folder.parent.with_name("indexes.lock"), timeout=PATIENCE_S)
-            held.enter_context(lock)
-        yield
 
 
 def _key(titles: Sequence[Sequence[str]]) -> str:

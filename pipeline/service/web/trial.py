@@ -19,8 +19,8 @@ from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Answered
 from pipeline.service.errors import RefusedError, ValidationError
-from pipeline.service.http.exception_handlers import FAILED
 from pipeline.service.http.messages import MAX_CHARACTERS, check_description
+from pipeline.service.http.outcomes import FAILED
 from pipeline.service.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec import SYSTEM_NAMES
 from pipeline.service.web.forms import Form

@@ -17,7 +17,7 @@ from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import protocol
-from pipeline.service.http.logs import ServiceLines
+from pipeline.service.http.outcomes import ServiceLines
 from pipeline.service.http.protocol import BoundedHttp
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import (

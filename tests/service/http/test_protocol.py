@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.logs import ServiceLines
+from pipeline.service.http.outcomes import ServiceLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http.exception_handlers import prefers_html
+from pipeline.service.http.outcomes import prefers_html
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
 pytestmark = pytest.mark.anyio

@@ -19,8 +19,8 @@ from pipeline.answers import SYSTEMS
 from pipeline.json_log import FIELDS, iso
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.http import logs
-from pipeline.service.http.logs import AccessLog
+from pipeline.service.http import outcomes
+from pipeline.service.http.outcomes import AccessLog
 from tests.fakes import ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
@@ -35,7 +35,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What the whole process logs, from the lowest level on, but for the tests' own client."""
     stream, root = io.StringIO(), logging.getLogger()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logs.ServiceLines())
+    handler.setFormatter(outcomes.ServiceLines())
     monkeypatch.setattr(logging.getLogger("httpx"), "propagate", False)
     every = (root, logging.getLogger("pipeline"), logging.getLogger("pipeline.service"))
     levels = [logger.level for logger in every]  # which a command that ran before may have set
@@ -226,7 +226,7 @@ async def test_the_health_has_no_limit(accounts: Accounts) -> None:
 
 def test_a_message_of_many_lines_is_one_line() -> None:
     record = logging.makeLogRecord({"msg": "one\ntwo\u2028three", "levelname": "INFO"})
-    line = logs.ServiceLines().format(record)
+    line = outcomes.ServiceLines().format(record)
     assert line.isascii()
     assert len(line.splitlines()) == 1
     assert json.loads(line)["message"] == "one\ntwo\u2028three"
@@ -240,7 +240,7 @@ def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
         except ValueError:
             pass
     record = logging.makeLogRecord({"msg": "x", "exc_info": (ValueError, error, None)})
-    told = json.loads(logs.ServiceLines().format(record))["traceback"]
+    told = json.loads(outcomes.ServiceLines().format(record))["traceback"]
     assert told.count("File ") <= 40
 
 
@@ -265,7 +265,7 @@ async def answered(app: ASGIApp) -> list[Any]:
 @pytest.mark.parametrize("name", ["plain", "Straße", "\ud800", '"\n\x00', 1.5, 10**20, None, True])
 def test_a_line_is_ascii_as_json_writes_it(name: Any) -> None:
     record = logging.makeLogRecord({"msg": "request", "levelname": "INFO", FIELDS: {"a": name}})
-    line = logs.ServiceLines().format(record)
+    line = outcomes.ServiceLines().format(record)
     assert line == json.dumps(json.loads(line))
     assert json.loads(line)["a"] == name
 
