@@ -148,7 +148,7 @@ def plans(
     for plan in found.values():  # those of the day and the month as found last
         left.update(plan.purchase.left)
     left.pop("job", None)
-    if (of_all := left_of_limit(earlier, request)) is not None:
+    if (of_all := remaining_limit(earlier, request)) is not None:
         left["files"] = of_all
     for path, plan in found.items():
         found[path] = replace(plan, purchase=replace(plan.purchase, left=left))
@@ -160,7 +160,7 @@ def severity(code: int) -> int:
     return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
 
 
-def left_of_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal | None:
+def remaining_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal | None:
     """Return what the jobs of all files leave of their cost limit, US dollars; None without one.
 
     Raises:
@@ -181,8 +181,8 @@ def _in_turn(files: Sequence[InputFile], request: Request, run: Run) -> Iterator
     for number, before in enumerate(earlier):
         log.info("File %d of %d", number + 1, len(files))
         others = difference(whole, spent[number])
-        left = _with_what_is_left(request, others, time.monotonic() - started)
-        outcome = _tried(before, left, run)
+        left = _with_remaining_limits(request, others, time.monotonic() - started)
+        outcome = _run_one(before, left, run)
         whole = total([others, outcome.cost_usd])
         yield _with_limit_of_all(outcome, request, whole)
 
@@ -226,7 +226,7 @@ def _in_worker(
         check(0)
         yield check
 
-    return _tried(EarlierRuns(file, request), request, run, while_parent_lives)
+    return _run_one(EarlierRuns(file, request), request, run, while_parent_lives)
 
 
 def _size(file: InputFile) -> int:
@@ -234,7 +234,7 @@ def _size(file: InputFile) -> int:
     return path.stat().st_size if isinstance(path, Path) and path.is_file() else 0
 
 
-def _with_what_is_left(request: Request, spent: Decimal, seconds: float) -> Request:
+def _with_remaining_limits(request: Request, spent: Decimal, seconds: float) -> Request:
     """Return the request with what is left of the limits of cost and time, which are of all files.
 
     `spent` is what the jobs of all other files have cost, US dollars; `seconds` is how long this
@@ -268,13 +268,13 @@ def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -
     return replace(outcome, summary=replace(summary, parked=parked))
 
 
-def _tried(
+def _run_one(
     before: EarlierRuns, request: Request, run: Run, progress: Progress | None = None
 ) -> FileOutcome:
     file = before.file
     try:
         if done := before.done:
-            return _skipped(before, done)
+            return _skip(before, done)
         with request.open(file.path, file.output) as job:
             summary = run(job, progress)
     except LedgerError:
@@ -287,7 +287,7 @@ def _tried(
     return FileOutcome(file, "done", _code(summary, too_few), _cost(summary), summary, too_few)
 
 
-def _skipped(before: EarlierRuns, done: Manifest) -> FileOutcome:
+def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
     file, settings = before.file, before.request.settings
     if before.close_finished(done):
         log.info("%s: its job was still open in the ledger, and is closed now", file.path)
@@ -348,7 +348,7 @@ class EarlierRuns:
     def close_finished(self, done: Manifest) -> bool:
         """Close the job of the file, which is done; return whether it was open."""
         buyer = self.request.buyer
-        return buyer is not None and buyer.close_finished(self._identity, _paid(done))
+        return buyer is not None and buyer.close_finished(self._identity, _recorded_payment(done))
 
     def plan(self) -> Plan:
         """Plan the job of the file; a run skips it if it is done, whatever the ledger has."""
@@ -392,16 +392,18 @@ class EarlierRuns:
                 return sha256_of(table), format_of(table, stated)
         match found:
             case {
-                "input": {"path": place, "version": version, "sha256": str(digest)},
+                "input": {"path": input_path, "version": version, "sha256": str(digest)},
                 "files": {"input_format": input_format},
-            } if place == str(path) and version == self.request.storage.version(path):
+            } if input_path == str(path) and version == self.request.storage.version(path):
                 return digest, stated or input_format
         return None
 
 
 def _cost_of(done: Manifest) -> Decimal:
     """Return what the job of a file that is done has cost, with what it may have cost."""
-    return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
+    return total(
+        Decimal(_recorded_payment(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd")
+    )
 
 
 def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
@@ -415,5 +417,5 @@ def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
     return Summary(0, {name: SystemSummary(each, ZERO) for name, each in statuses.items()}, ZERO, 0)
 
 
-def _paid(done: Manifest) -> Mapping[str, Any]:
+def _recorded_payment(done: Manifest) -> Mapping[str, Any]:
     return done["summary"]["paid"] or {}

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.classification.columns import check_free, new_columns, new_fields
-from pipeline.classification.write import classified
+from pipeline.classification.write import classify_batches
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_model
@@ -149,7 +149,7 @@ class Classifier:
                 package than the one where the classifier was made.
         """
         self._check_machine()
-        return self._classified(data)
+        return self._classify(data)
 
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Classify a stream of batches with one schema, holding only a few rows in memory.
@@ -165,13 +165,13 @@ class Classifier:
         try:
             self._check_machine()
             pieces = text_batches(batches, self.settings)
-            for piece, answers in classified(pieces, self.matcher, self.settings):
+            for piece, answers in classify_batches(pieces, self.matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
                 yield appended(piece, new_columns(self.settings, answers), schema)
         except PipelineError as error:
             raise shortened(error) from None
 
-    def _classified(self, data: Any) -> Any:
+    def _classify(self, data: Any) -> Any:
         table = _table(data)
         text_columns_of(table.schema, self.settings)
         reader = ArrowReader(table, self.settings.text_columns, part=True)
@@ -179,7 +179,7 @@ class Classifier:
         new = pa.Table.from_batches(
             [
                 appended(ArrowBatch((), NO_COLUMNS), new_columns(self.settings, answers), fields)
-                for _, answers in classified(reader.batches(), self.matcher, self.settings)
+                for _, answers in classify_batches(reader.batches(), self.matcher, self.settings)
             ],
             schema=fields,
         )

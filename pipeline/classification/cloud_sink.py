@@ -21,7 +21,7 @@ from pipeline.classification.provenance import (
     check_replaceable,
     is_full_table,
     manifest_path,
-    parsed_manifest,
+    parse_manifest,
     part_of,
     with_note,
 )
@@ -58,7 +58,7 @@ class ExistingObject:
     @property
     def manifest(self) -> dict[str, Any]:
         """The manifest; empty if this tool wrote none."""
-        return parsed_manifest(self.manifest_text or b"")
+        return parse_manifest(self.manifest_text or b"")
 
     @cached_property
     def sha256(self) -> str | None:
@@ -182,9 +182,9 @@ def manifests_at(sink: Sink) -> list[tuple[AnyPath, dict[str, Any]]]:
         if not sink.path.key:  # a bucket, which `CloudSink.check` refuses
             return []
         storage = sink.storage
-    places = (sink.partial.path, sink.path)
+    paths = (sink.partial.path, sink.path)
     with _as_output_errors():
-        return [(place, existing(place, storage).manifest) for place in places if place is not None]
+        return [(path, existing(path, storage).manifest) for path in paths if path is not None]
 
 
 def sink_at(

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pipeline.answers import System
 from pipeline.classification.manifest import CellMarks
-from pipeline.classification.provenance import MANIFEST, manifest_path, parsed_manifest, part_of
+from pipeline.classification.provenance import MANIFEST, manifest_path, parse_manifest, part_of
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings, titles_by_language
 from pipeline.decisions import Decision, DecisionFile, Decisions, merged, read_decisions
@@ -130,19 +130,19 @@ def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corr
     folders = dict.fromkeys([path.parent, Path("outputs")])
     others = (each for folder in folders for each in sorted(folder.glob(f"*{MANIFEST}")))
     candidates: list[tuple[int, str, _Corrections]] = []
-    for place in dict.fromkeys([manifest_path(path), *others]):
+    for manifest_file in dict.fromkeys([manifest_path(path), *others]):
         try:
-            manifest = parsed_manifest(read_text(place))
+            manifest = parse_manifest(read_text(manifest_file))
             if not (marks := CellMarks(manifest.get("marks"))):
                 continue
             files = part_of(manifest, "files") | {"output_format": format_of(path)}
             table = open_enriched(path, manifest=manifest | {"files": files}, needed=("code",))
-            found = _Corrections(table, marks, str(place), kept)
+            found = _Corrections(table, marks, str(manifest_file), kept)
             unchanged = found.unchanged_cells()
         except (OSError, ValueError, InputError, SettingsError):
             continue
         if unchanged is not None:
-            if place == manifest_path(path):
+            if manifest_file == manifest_path(path):
                 return found
             candidates.append((-unchanged, str(manifest.get("finished")), found))
     if candidates:
@@ -220,11 +220,11 @@ class _Corrections:
             if first.is_kept and not made.is_kept:  # another row with the text was left as it was
                 self.found[key] = row, made
             elif first.code != made.code and first.is_kept == made.is_kept:
-                self._complain(row, cell, f"{made.outcome}, but {first.outcome} in row {before}")
+                self._note_wrong(row, cell, f"{made.outcome}, but {first.outcome} in row {before}")
                 disputed.add(key)
         decisions = [each for key, (_, each) in self.found.items() if key not in disputed]
         if self.wrong and not decisions:
-            raise InputError(f"No code in {table.path} is understood:{self._listed()}", HINT)
+            raise InputError(f"No code in {table.path} is understood:{self._list_wrong()}", HINT)
         counts = ", ".join(f"{cells:,} {kind}" for kind, cells in self.counts.items())
         beside = f" (compared with {self.compared})" if self.compared else ""
         log.info("%s: codes: %s%s", table.path, counts or "none", beside)
@@ -257,15 +257,15 @@ class _Corrections:
         if kind == "unchanged" or (kind == "other text" and not cell.code):
             if cell.code or cell.status:
                 self.counts[kind] += 1
-            if self.kept == cell.system and (code := self._understood(cell)):
-                self.unchanged[cell.text] = self._made(cell, code, code)
+            if self.kept == cell.system and (code := self._read_code(cell)):
+                self.unchanged[cell.text] = self._make_decision(cell, code, code)
             return None
-        code = self._understood(cell)
+        code = self._read_code(cell)
         if code is None:
-            self._complain(row, cell, f"not a code of {cell.system}")
+            self._note_wrong(row, cell, f"not a code of {cell.system}")
         elif kind != "other text":
             self.counts[kind if code else "emptied"] += 1
-            return self._made(cell, code, code if kind != "changed" else "")
+            return self._make_decision(cell, code, code if kind != "changed" else "")
         else:
             self.counts[kind] += 1
         return None
@@ -298,7 +298,7 @@ class _Corrections:
             return "other text" if cell.confidence else "changed"
         return "unchanged" if cell.status == "review" else "given"
 
-    def _understood(self, cell: _Cell) -> str | None:
+    def _read_code(self, cell: _Cell) -> str | None:
         """Return the code that a person means, "" for none; None if there is no such code.
 
         The shipped UNSPSC table has the common codes only, and models learn retired ones.
@@ -310,7 +310,7 @@ class _Corrections:
         others = (each for each in meant if system == "unspsc" or each in retirements(system))
         return find_code(known, cell.code) or next(others, None)
 
-    def _made(self, cell: _Cell, code: str, best: str) -> Decision:
+    def _make_decision(self, cell: _Cell, code: str, best: str) -> Decision:
         return Decision(
             system=cell.system,
             text=cell.text,
@@ -323,11 +323,11 @@ class _Corrections:
             best=best,
         )
 
-    def _complain(self, row: int, cell: _Cell, what: str) -> None:
+    def _note_wrong(self, row: int, cell: _Cell, what: str) -> None:
         column = f"{self.table.prefix}{cell.system}_code"
         self.wrong.append(f"\n  row {row}, {column} {readable(cell.code)!r}: {what}")
 
-    def _listed(self) -> str:
+    def _list_wrong(self) -> str:
         more = len(self.wrong) - SHOWN
         return "".join(self.wrong[:SHOWN]) + (f"\n  and {more:,} more" if more > 0 else "")
 
@@ -335,7 +335,7 @@ class _Corrections:
         path, others = self.table.path, self.counts["other text"]
         if self.wrong:
             what = how_many(len(self.wrong), "code")
-            yield f"{path}: {what} not understood, and not used:{self._listed()}"
+            yield f"{path}: {what} not understood, and not used:{self._list_wrong()}"
         if others:
             yield (
                 f"{path}: the run did not see the texts of {how_many(others, 'code')}, which are "

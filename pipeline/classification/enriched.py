@@ -71,8 +71,8 @@ class EnrichedTable:
 
     def _cells(self, columns: pa.RecordBatch, system: System) -> Iterator[RowCells]:
         names = [f"{self.prefix}{system}_{part}" for part in RowCells._fields]
-        places = [self.names.index(name) for name in names if name in self.names]
-        return map(RowCells, *(columns.column(place).to_pylist() for place in places))
+        positions = [self.names.index(name) for name in names if name in self.names]
+        return map(RowCells, *(columns.column(position).to_pylist() for position in positions))
 
 
 def open_enriched(
@@ -112,7 +112,7 @@ def open_enriched(
         systems=systems,
         prefix=prefix,
         language=language if language in LANGUAGES else "en",
-        model=_made_by(manifest, models),
+        model=_answerer(manifest, models),
         engine=engine if engine in ENGINES else "learned",
         models=models,
         text_columns=texts,
@@ -177,7 +177,7 @@ def _models(
     return found
 
 
-def _made_by(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) -> str:
+def _answerer(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) -> str:
     """Return what gave the codes, such as ``learned engine 0.1.0``."""
     if not manifest:
         return ""

@@ -162,9 +162,9 @@ def other_columns(columns: pa.RecordBatch | pa.Table, settings: Settings) -> lis
         systems=settings.systems, top=2, explain=True, column_prefix=settings.column_prefix
     )
     known = {*settings.text_columns, *(each.name for each in new_fields(every))}
-    places = [at for at, name in enumerate(columns.schema.names) if name not in known]
-    values = [columns.column(at).to_pylist() for at in places[:MOST_COLUMNS]]
-    names = [readable(columns.schema.names[at]) for at in places]
+    positions = [at for at, name in enumerate(columns.schema.names) if name not in known]
+    values = [columns.column(at).to_pylist() for at in positions[:MOST_COLUMNS]]
+    names = [readable(columns.schema.names[at]) for at in positions]
     return [
         {
             name: readable(str(value), LONGEST_VALUE)
@@ -177,7 +177,7 @@ def other_columns(columns: pa.RecordBatch | pa.Table, settings: Settings) -> lis
 
 def _spoken(piece: str, words: Sequence[str]) -> float:
     found = {word.casefold() for word in WORD.findall(piece)}
-    return UNSPOKEN + sum(1 / place for place, word in enumerate(words, 1) if word in found)
+    return UNSPOKEN + sum(1 / rank for rank, word in enumerate(words, 1) if word in found)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:

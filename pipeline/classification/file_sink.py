@@ -114,30 +114,30 @@ class FileSink:
     def check(self) -> None:
         """See `Sink.check`."""
         with translated(self.path):
-            place = self.path.resolve()
-            if place.is_symlink():  # a loop, which Python 3.13 resolves without an error
+            target = self.path.resolve()
+            if target.is_symlink():  # a loop, which Python 3.13 resolves without an error
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            check_place(place, manifest_path(place))
-            if manifest_path(place).is_dir():
+            check_place(target, manifest_path(target))
+            if manifest_path(target).is_dir():
                 raise OutputError(
-                    f"{manifest_path(place)} is a folder.", f"Write elsewhere: {OUTPUT}."
+                    f"{manifest_path(target)} is a folder.", f"Write elsewhere: {OUTPUT}."
                 )
-            if place.exists():
-                self._check_replaceable(place)
-            if manifest_path(place).exists() and not self.overwrite and not has_manifest(place):
+            if target.exists():
+                self._check_replaceable(target)
+            if manifest_path(target).exists() and not self.overwrite and not has_manifest(target):
                 raise OutputError(
-                    f"{manifest_path(place)} exists, and this tool did not write it.",
+                    f"{manifest_path(target)} exists, and this tool did not write it.",
                     f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
                 )
 
-    def _check_replaceable(self, place: Path) -> None:
-        if not place.is_file():
+    def _check_replaceable(self, target: Path) -> None:
+        if not target.is_file():
             raise OutputError(f"{self.path} is not a file.", f"Give the path of a file: {OUTPUT}.")
-        if self.source is not None and place.samefile(self.source):
+        if self.source is not None and target.samefile(self.source):
             raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
         if not self.overwrite:
-            full = self.sample and is_full_table(read_manifest(place))
-            check_replaceable(self.path, written_by_us(place), full)
+            full = self.sample and is_full_table(read_manifest(target))
+            check_replaceable(self.path, written_by_us(target), full)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
@@ -148,14 +148,14 @@ class FileSink:
         """
         with ExitStack() as stack:
             with translated(self.path):
-                place = self.path.resolve()  # a symbolic link stays as it is
-                place.parent.mkdir(parents=True, exist_ok=True)
-                temporary = stack.enter_context(only_writer(place))
+                target = self.path.resolve()  # a symbolic link stays as it is
+                target.parent.mkdir(parents=True, exist_ok=True)
+                temporary = stack.enter_context(only_writer(target))
                 self.check()  # check again, now that no other run can write it
-                replaces = sha256_of(place) if place.exists() else None
-                writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
+                replaces = sha256_of(target) if target.exists() else None
+                writer = open_writer(temporary, target.name, self.output_format, reader, new_fields)
             try:
-                yield _FileDraft(FileWriter(writer, self.path), temporary, place, replaces)
+                yield _FileDraft(FileWriter(writer, self.path), temporary, target, replaces)
             except BaseException:
                 with suppress(Exception):
                     writer.abort()
@@ -163,20 +163,20 @@ class FileSink:
 
     def note(self, parked: Manifest) -> None:
         """See `Sink.note`."""
-        with translated(self.path), only_writer(place := self.path.resolve()):
+        with translated(self.path), only_writer(target := self.path.resolve()):
             self.check()  # somebody may have put a file there while the job ran
-            record = with_note(read_manifest(place), parked)
-            replace_text(manifest_path(place), json.dumps(record, indent=2) + "\n")
+            record = with_note(read_manifest(target), parked)
+            replace_text(manifest_path(target), json.dumps(record, indent=2) + "\n")
 
     def discard(self) -> None:
         """See `Sink.discard`; a sample does not make a full table outdated."""
-        place = self.path.resolve()
+        target = self.path.resolve()
         try:
-            if self.sample and is_full_table(read_manifest(place)):
+            if self.sample and is_full_table(read_manifest(target)):
                 return
-            if place.is_file() and written_by_us(place):
-                place.unlink()
-                manifest_path(place).unlink(missing_ok=True)
+            if target.is_file() and written_by_us(target):
+                target.unlink()
+                manifest_path(target).unlink(missing_ok=True)
                 log.info("Removed %s: the complete table replaces it.", self.path)
         except OSError as error:
             log.warning("%s is out of date and cannot be removed: %s.", self.path, error.strerror)
@@ -186,7 +186,7 @@ class FileSink:
 class _FileDraft:
     writer: FileWriter
     temporary: Path
-    place: Path
+    target: Path
     replaces: str | None
 
     def commit(self, manifest: Manifest) -> None:
@@ -195,19 +195,19 @@ class _FileDraft:
         The manifest has the hashes of this output and of the one that it replaces, so this tool
         recognises whichever of the two a crash leaves in place.
         """
-        with translated(self.place):
+        with translated(self.target):
             sync(self.temporary)
             self._check_unchanged()
             hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": self.replaces}
-            record = {**manifest, "output": {"path": os.fspath(self.place), **hashes}}
-            replace_text(manifest_path(self.place), json.dumps(record, indent=2) + "\n")
-            self.temporary.replace(self.place)
-            sync(self.place.parent)
+            record = {**manifest, "output": {"path": os.fspath(self.target), **hashes}}
+            replace_text(manifest_path(self.target), json.dumps(record, indent=2) + "\n")
+            self.temporary.replace(self.target)
+            sync(self.target.parent)
 
     def _check_unchanged(self) -> None:
-        found = sha256_of(self.place) if self.place.exists() else None
+        found = sha256_of(self.target) if self.target.exists() else None
         if found is not None and found != self.replaces:
             raise OutputError(
-                f"Somebody else wrote {self.place} while the job ran; it is kept.",
+                f"Somebody else wrote {self.target} while the job ran; it is kept.",
                 f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
             )

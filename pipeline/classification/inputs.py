@@ -156,7 +156,7 @@ def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_C
         else:
             yield from _files_in(path, resolved(output))
     elif _is_pattern(path, storage):
-        fixed = type(path)(*_fixed(path))
+        fixed = type(path)(*_fixed_parts(path))
         for match in _matches(path, fixed, storage):
             if not (match.name.startswith(".") or match.name.endswith(MANIFEST)):
                 yield _Candidate(match, fixed, is_table=True)
@@ -197,16 +197,16 @@ def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterato
 
 def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
     whole = folder.resolve()
-    for place, folders, names in os.walk(folder, onerror=_refuse):
+    for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(HIDDEN) and _target(Path(place) / name) != output
+            if not name.startswith(HIDDEN) and _target(Path(parent) / name) != output
         )
-        for link in (Path(place) / name for name in folders):
+        for link in (Path(parent) / name for name in folders):
             if link.is_symlink():
                 yield _Candidate(link, folder, is_table=False)
-        for file in (Path(place) / name for name in sorted(names)):
+        for file in (Path(parent) / name for name in sorted(names)):
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
             is_table = _is_within(file, whole) and _is_table(file)
@@ -251,7 +251,7 @@ def _is_pattern(path: AnyPath, storage: Storage) -> bool:
     return any(sign in str(path) for sign in WILDCARDS) and not is_file(path, storage)
 
 
-def _fixed(path: AnyPath) -> Iterator[str]:
+def _fixed_parts(path: AnyPath) -> Iterator[str]:
     """Yield the parts of a pattern before its first wildcard."""
     for part in path.parts[:-1]:
         if any(sign in part for sign in WILDCARDS):

@@ -45,7 +45,7 @@ class Reporter:
         progress: shows how many rows have been written.
         warn: receives a warning about the table, before anything is bought.
         observe: receives each batch that is written, and its answers.
-        record: receives the manifest once the output is in place.
+        record: receives the manifest once the output is in sink.
     """
 
     progress: Progress = silent
@@ -77,7 +77,9 @@ class Stages:
 
     def describe(self, rows: int) -> None:
         """Note the table for the list of open jobs."""
-        self.purchase.describe(_named(self.source.path), _named(self.sink.path), rows)
+        self.purchase.describe(
+            _describe_path(self.source.path), _describe_path(self.sink.path), rows
+        )
 
     @contextmanager
     def accounting(self) -> Iterator[None]:
@@ -105,11 +107,11 @@ class Stages:
         batches = self.source.batches(self.settings.limit_rows)
         return self.purchase.buy(batches, estimate, self.note_ledger)
 
-    def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
+    def write(self, sink: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
         """Write the table with its codes, and put it in place with its manifest."""
         source, settings, purchase = self.source, self.settings, self.purchase
-        marks = None if place.path is None else CellMarks()
-        with place.draft(source.reader, new_fields(settings)) as draft:
+        marks = None if sink.path is None else CellMarks()
+        with sink.draft(source.reader, new_fields(settings)) as draft:
             with self.reporter.progress(planned.rows) as advance:
                 tally = write(
                     source.batches(settings.limit_rows),
@@ -122,7 +124,7 @@ class Stages:
                     marks,
                 )
             check_unchanged(source.reader, CHANGED)
-            summary = self._summary(tally, parked, place.path, draft.writer.replaced_characters)
+            summary = self._summary(tally, parked, sink.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
             ledger = purchase.ledger_entry()
             about = (source, settings, planned, summary, purchase.base_url, ledger, marks)
@@ -172,7 +174,7 @@ class Stages:
         )
 
 
-def _named(path: AnyPath | None) -> str:
+def _describe_path(path: AnyPath | None) -> str:
     """Return where a table is, for the list of open jobs."""
     if path is None:
         return IN_MEMORY

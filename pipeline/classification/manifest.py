@@ -61,8 +61,8 @@ class CellMarks:
         of_texts = [crc32(text.encode()) for text in texts]
         self._marks.extend(of_texts)
         width = (len(columns) - 1) // len(systems)
-        for place, system in enumerate(systems):
-            codes, statuses = columns[place * width], columns[place * width + STATUS]
+        for index, system in enumerate(systems):
+            codes, statuses = columns[index * width], columns[index * width + STATUS]
             cells = [*zip(codes.values, statuses.values, strict=True)]
             written = {each: _cell(system, each[0] or "", each[1]) for each in {*cells}}
             rows = zip(of_texts, cells, strict=True)
@@ -73,8 +73,8 @@ class CellMarks:
         mark = crc32(text.encode())
         if cell:
             mark = crc32(_cell(*cell), mark)
-        place = bisect_left(self._marks, mark)
-        return place < len(self._marks) and self._marks[place] == mark
+        index = bisect_left(self._marks, mark)
+        return index < len(self._marks) and self._marks[index] == mark
 
     def __str__(self) -> str:
         """Return them for a manifest: the steps between them in order, by byte, compressed."""

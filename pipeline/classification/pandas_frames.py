@@ -52,9 +52,9 @@ class PandasFrame:
         """Return the first rows, with the columns that Arrow can hold."""
         first = self.frame.head(BATCH_ROWS)
         columns: dict[str, pa.Array] = {}
-        for place, label in enumerate(first.columns):
+        for position, label in enumerate(first.columns):
             with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-                column = pa.array(first.iloc[:, place], from_pandas=True)
+                column = pa.array(first.iloc[:, position], from_pandas=True)
                 if isinstance(column, pa.Array):
                     columns[str(label)] = column
         return pa.RecordBatch.from_pydict(columns)
@@ -110,8 +110,8 @@ def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
                 f"{cut(repr(name))} is in the index of the frame, and is none of its columns.",
                 "Make it a column: frame.reset_index().",
             )
-    places = find_columns(names, [*dict.fromkeys(wanted)], "The frame")
-    return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
+    positions = find_columns(names, [*dict.fromkeys(wanted)], "The frame")
+    return pa.table({names[at]: _text_array(frame.iloc[:, at]) for at in positions})
 
 
 def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
@@ -165,20 +165,20 @@ def _encodable(value: object) -> object:
 TEXT = pd.StringDtype("pyarrow")
 
 
-def restored(table: pa.Table, settings: Settings) -> pa.Table:
+def restore_types(table: pa.Table, settings: Settings) -> pa.Table:
     """Return the new columns of an enriched table, as they were before a text file made them text.
 
     Costs and lists of matches stay text.
     """
     return pa.table(
-        {field.name: _restored(table[field.name], field) for field in new_fields(settings)}
+        {field.name: _restore_type(table[field.name], field) for field in new_fields(settings)}
     )
 
 
 def frame_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
     """Return an enriched table as a frame; see `new_columns_of`."""
     ours = {field.name for field in new_fields(settings)}
-    rest = [place for place, name in enumerate(table.column_names) if name not in ours]
+    rest = [position for position, name in enumerate(table.column_names) if name not in ours]
     new = new_columns_of(table, settings, exact_costs)
     return PandasFrame(table.select(rest).to_pandas()).with_columns(new)
 
@@ -189,13 +189,13 @@ def new_columns_of(table: pa.Table, settings: Settings, exact_costs: bool = Fals
     In a table that was read from a text file, the new columns are text. Costs are floats unless
     they must be exact.
     """
-    new, fields = restored(table, settings), new_fields(settings)
+    new, fields = restore_types(table, settings), new_fields(settings)
     return pd.DataFrame(
         {field.name: _column(new[field.name], field, exact_costs) for field in fields}
     )
 
 
-def _restored(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+def _restore_type(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     if pa.types.is_string(column.type):
         import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
 

@@ -50,8 +50,8 @@ class PolarsFrame:
         check_free(self.frame.columns, settings)
         names = self.frame.columns
         columns = [*dict.fromkeys(holders(names, settings.text_columns))]
-        places = find_columns(names, columns, "The frame")
-        return _arrow(self.frame.select([names[place] for place in places]))
+        positions = find_columns(names, columns, "The frame")
+        return _arrow(self.frame.select([names[position] for position in positions]))
 
     def sample(self) -> pa.RecordBatch:
         """Return the text columns among the first rows."""

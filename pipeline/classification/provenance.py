@@ -54,14 +54,14 @@ def manifest_path(output: PathType) -> PathType:
     return output.with_name(f"{output.name}{MANIFEST}")
 
 
-def has_manifest(place: Path) -> bool:
+def has_manifest(output: Path) -> bool:
     """Return whether an output has a manifest of this tool."""
-    return bool(read_manifest(place))
+    return bool(read_manifest(output))
 
 
-def written_by_us(place: Path) -> bool:
+def written_by_us(output: Path) -> bool:
     """Return whether this tool wrote a file, and the file has not changed since."""
-    return sha256_of(place) in part_of(read_manifest(place), "output").values()
+    return sha256_of(output) in part_of(read_manifest(output), "output").values()
 
 
 def is_full_table(manifest: Mapping[str, Any]) -> bool:
@@ -70,11 +70,11 @@ def is_full_table(manifest: Mapping[str, Any]) -> bool:
     return isinstance(settings, dict) and settings.get("limit_rows") is None
 
 
-def other_input(place: AnyPath | None, given: AnyPath) -> str | None:
+def other_input(output: AnyPath | None, given: AnyPath) -> str | None:
     """Return the input that an output file was made from, if it is another one than ``given``."""
-    if not isinstance(place, Path):
+    if not isinstance(output, Path):
         return None
-    path = part_of(read_manifest(place), "input").get("path")
+    path = part_of(read_manifest(output), "input").get("path")
     if not isinstance(path, str) or path == str(given):
         return None
     return None if isinstance(given, Path) and Path(path).resolve() == given.resolve() else path
@@ -117,15 +117,15 @@ def texts_of_output(
     return (OCDS_TEXT,) if is_table_of_releases else text_columns
 
 
-def read_manifest(place: Path) -> dict[str, Any]:
+def read_manifest(output: Path) -> dict[str, Any]:
     """Return the manifest of an output; empty if this tool wrote none."""
     try:
-        return parsed_manifest(read_text(manifest_path(place)))
+        return parse_manifest(read_text(manifest_path(output)))
     except (OSError, ValueError):
         return {}
 
 
-def parsed_manifest(text: str | bytes) -> dict[str, Any]:
+def parse_manifest(text: str | bytes) -> dict[str, Any]:
     """Return a manifest from its text; empty if it is not one of this tool."""
     try:
         manifest = json.loads(text)

@@ -19,7 +19,12 @@ from pipeline.answers import System
 from pipeline.classification.classifier import Classifier
 from pipeline.classification.columns import MATCHES, new_fields
 from pipeline.classification.excerpts import other_columns
-from pipeline.classification.pandas_frames import PandasFrame, frame_of, new_columns_of, restored
+from pipeline.classification.pandas_frames import (
+    PandasFrame,
+    frame_of,
+    new_columns_of,
+    restore_types,
+)
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import MemorySink, Sink
 from pipeline.classification.source import Frame, Source
@@ -56,7 +61,7 @@ class InMemory:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.table.schema) as stream:
             stream.write_table(self.table)
-        return _unpickled, (sink.getvalue(),)
+        return _unpickle, (sink.getvalue(),)
 
     def read(self) -> pa.Table:
         """Return the table."""
@@ -84,7 +89,7 @@ class InFile:
             return read_table(path, self.format, self.csv, self.excel, wanted)
 
 
-def _unpickled(stream: pa.Buffer) -> InMemory:
+def _unpickle(stream: pa.Buffer) -> InMemory:
     return InMemory(pa.ipc.open_stream(stream).read_all())
 
 
@@ -233,10 +238,10 @@ class Result:
                 "Classify the table with the embedded engine: service=None.",
             )
         labels = self._labels
-        places = [0] if row is None and labels else _places_of(row, labels)
-        texts = [text for place in places for text in self._texts(slice(place, place + 1))]
-        index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
-        return _explained(pd.Series(texts, index), self._new().take(places), self._settings)
+        indices = [0] if row is None and labels else _indices_of(row, labels)
+        texts = [text for index in indices for text in self._texts(slice(index, index + 1))]
+        index = pd.Index([labels[index] for index in indices], dtype=object, tupleize_cols=False)
+        return _explain_texts(pd.Series(texts, index), self._new().take(indices), self._settings)
 
     def plot(self) -> View:
         """Return the most frequent codes of each system as a view for a notebook."""
@@ -297,7 +302,7 @@ class Result:
 
     def _new(self) -> pa.Table:
         if isinstance(self._stored, InFile):
-            return restored(self._stored.read(), self._settings)
+            return restore_types(self._stored.read(), self._settings)
         return self._stored.read().select([field.name for field in new_fields(self._settings)])
 
 
@@ -306,12 +311,12 @@ def _long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> 
     prefix, several = settings.column_prefix, settings.top > 1
     parts = [_matches(new, system, prefix, several) for system in settings.systems]
     found: pd.DataFrame = pa.concat_tables(parts).to_pandas()
-    found = found.iloc[np.argsort(found["place"], kind="stable")]
-    found = found.assign(row=[labels[place] for place in found["place"]])
+    found = found.iloc[np.argsort(found["index"], kind="stable")]
+    found = found.assign(row=[labels[index] for index in found["index"]])
     return found[["row", "system", "rank", *PARTS]].reset_index(drop=True)
 
 
-def _places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
+def _indices_of(row: object, labels: Sequence[object]) -> Sequence[int]:
     """Return the positions of the rows with a label; there is at least one.
 
     Raises:
@@ -321,8 +326,8 @@ def _places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
         raise SettingsError("The table has no rows.", "Classify one with at least one row.")
     with suppress(TypeError):  # it cannot be hashed
         wanted = frozenset([row])
-        if places := [place for place, label in enumerate(labels) if label in wanted]:
-            return places
+        if indices := [index for index, label in enumerate(labels) if label in wanted]:
+            return indices
     must = (
         f"a position from 0 to {len(labels) - 1}"
         if isinstance(labels, range)
@@ -331,7 +336,7 @@ def _places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
     raise SettingsError(f"row is {cut(repr(row))}.", f"row must be {must}.")
 
 
-def _explained(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
+def _explain_texts(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
     """Return the best match of each system for some texts, with the words that decided it.
 
     What a person decided is taken from ``new``, the new columns of their rows. The index labels of
@@ -357,14 +362,14 @@ def _matches(new: pa.Table, system: System, prefix: str, several: bool) -> pa.Ta
     name = prefix + system
     if several:
         lists = _lists(new[f"{name}_matches"])
-        places = pc.list_parent_indices(lists).to_numpy()
+        indices = pc.list_parent_indices(lists).to_numpy()
         found = pa.Table.from_struct_array(pc.list_flatten(lists))
     else:
         best = new.select([f"{name}_{part}" for part in PARTS]).rename_columns([*PARTS])
         known = best["code"].is_valid()
-        places, found = np.flatnonzero(known), best.filter(known)
-    rank = np.arange(len(places)) - np.searchsorted(places, places) + 1
-    columns = {"place": places, "system": pa.repeat(system, len(places)), "rank": rank}
+        indices, found = np.flatnonzero(known), best.filter(known)
+    rank = np.arange(len(indices)) - np.searchsorted(indices, indices) + 1
+    columns = {"index": indices, "system": pa.repeat(system, len(indices)), "rank": rank}
     return pa.table(columns | {part: found[part] for part in PARTS})
 
 

@@ -40,7 +40,7 @@ MAY_BE = (
 FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
 
-def streamed(data: Any) -> pa.Table:
+def read_stream(data: Any) -> pa.Table:
     """Return the table that an object offers with Arrow's C stream.
 
     Raises:
@@ -210,8 +210,8 @@ def _frame(data: Any, settings: Settings) -> Frame | None:
 def _table(data: Any, settings: Settings) -> pa.Table:
     """Return texts without a column, or anything that speaks to Arrow, as a table."""
     if (texts := _texts_in(data)) is not None:
-        return pa.table({_only_column(settings): listed_texts(texts)})
-    return streamed(data)
+        return pa.table({_only_column(settings): text_array(texts)})
+    return read_stream(data)
 
 
 def _only_column(settings: Settings) -> str:
@@ -243,7 +243,7 @@ def _texts_in(data: object) -> list[Any] | None:
     return None
 
 
-def listed_texts(values: Sequence[Any]) -> pa.Array:
+def text_array(values: Sequence[Any]) -> pa.Array:
     """Return texts as an array; None, NaN and NaT are null, as in a frame.
 
     Raises:
@@ -257,7 +257,7 @@ def listed_texts(values: Sequence[Any]) -> pa.Array:
             "Classify one file at a time: pipeline.classify(path).",
         )
     texts: list[Any] = []
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if isinstance(value, str) or value is None:
             texts.append(value)
         elif pd.api.types.is_scalar(value) and pd.isna(value):
@@ -265,7 +265,7 @@ def listed_texts(values: Sequence[Any]) -> pa.Array:
         else:
             kind = type(value).__qualname__
             raise SettingsError(
-                f"data is a list whose item {place} is of the type {kind}, not a text.", MAY_BE
+                f"data is a list whose item {index} is of the type {kind}, not a text.", MAY_BE
             )
     present = iter(encodable([text for text in texts if text is not None]))
     return pa.array([None if text is None else next(present) for text in texts], pa.string())

@@ -155,10 +155,10 @@ class Summary:
     @property
     def review_command(self) -> str | None:
         """The command that shows the rows to check; None without any, or without a local file."""
-        place = self.output
-        if not self.to_check or self.parked or not isinstance(place, Path) or place.is_dir():
+        output = self.output
+        if not self.to_check or self.parked or not isinstance(output, Path) or output.is_dir():
             return None
-        return command("review", place)
+        return command("review", output)
 
     @property
     def doubtful_under(self) -> float | None:
@@ -313,14 +313,12 @@ def remedy(kind: str, ledger: Path | None = None) -> Words:
     return Words(what.format(attempts=attempts))
 
 
-def combined(summaries: Sequence[Summary]) -> Summary:
+def combine(summaries: Sequence[Summary]) -> Summary:
     """Return the figures of several jobs together, of which only the last may have stopped."""
     names = summaries[0].systems
     return Summary(
         rows=sum(summary.rows for summary in summaries),
-        systems={
-            name: _together([summary.systems[name] for summary in summaries]) for name in names
-        },
+        systems={name: _add_up([summary.systems[name] for summary in summaries]) for name in names},
         cost_usd=total(summary.cost_usd for summary in summaries),
         seconds=sum(summary.seconds for summary in summaries),
         replaced_characters=sum(summary.replaced_characters for summary in summaries),
@@ -332,7 +330,7 @@ def combined(summaries: Sequence[Summary]) -> Summary:
     )
 
 
-def _together(figures: Sequence[SystemSummary]) -> SystemSummary:
+def _add_up(figures: Sequence[SystemSummary]) -> SystemSummary:
     statuses = sum((Counter(each.statuses) for each in figures), Counter[str]())
     confidences = sum((Counter(each.confidences) for each in figures), Counter[int]())
     cost_usd = total(each.cost_usd for each in figures)

@@ -162,14 +162,14 @@ def _rows(
     first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
     excerpts, models = Excerpts(), models_there(settings)
     excerpts.count(texts)
-    for place, (row, text, columns) in enumerate(zip(first, texts, others, strict=False)):
+    for index, (row, text, columns) in enumerate(zip(first, texts, others, strict=False)):
         cells = [
             _Cell(system, *(row[f"{settings.column_prefix}{system}_{part}"] for part in PARTS))
             for system in settings.systems
         ]
         matches = [(each.system, each.code, each.title or "") for each in cells if each.code]
         words = spoken_words(text, matches, engine, models)
-        label = place if labels is None else labels[place]
+        label = index if labels is None else labels[index]
         yield _Row(label, text, excerpts.of(text, words, LONGEST), cells, columns)
 
 

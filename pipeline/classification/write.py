@@ -107,16 +107,16 @@ def translations(settings: Settings) -> Mapping[System, Change]:
     """
     if settings.language == "en" or "cpv" not in settings.systems:
         return {}
-    return {"cpv": partial(_translated, titles_in(settings.language))}
+    return {"cpv": partial(_translate, titles_in(settings.language))}
 
 
-def _translated(titles: Mapping[str, str], answer: Answer | None) -> Answer | None:
+def _translate(titles: Mapping[str, str], answer: Answer | None) -> Answer | None:
     if not isinstance(answer, Matched):
         return answer
-    return replace(answer, matches=tuple(_titled(titles, match) for match in answer.matches))
+    return replace(answer, matches=tuple(_with_title(titles, match) for match in answer.matches))
 
 
-def _titled(titles: Mapping[str, str], match: Match) -> Match:
+def _with_title(titles: Mapping[str, str], match: Match) -> Match:
     """Return a match with the official title, or as it is if the CPV lacks its code."""
     return replace(match, title=titles.get(match.code.strip()[:8], match.title))
 
@@ -190,8 +190,8 @@ class Tally:
         for statuses, often in Counter(zip(*values[STATUS:-1:width], strict=True)).items():
             if not set(statuses) <= settled:
                 self.to_check += often
-        for place, tally in enumerate(self._systems.values()):
-            own = values[place * width :]
+        for index, tally in enumerate(self._systems.values()):
+            own = values[index * width :]
             tally.add(zip(own[STATUS], own[CONFIDENCE], strict=True))
             if paid := [usd for usd in own[COST] if usd]:
                 tally.cost_usd = total([tally.cost_usd, *paid])
@@ -214,7 +214,7 @@ def write(
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
     tally = Tally.of(settings.systems)
-    for batch, answers in classified(batches, matcher, settings, decisions):
+    for batch, answers in classify_batches(batches, matcher, settings, decisions):
         columns = new_columns(settings, answers)
         writer.write(batch, columns)
         tally.add(columns)
@@ -225,7 +225,7 @@ def write(
     return tally
 
 
-def classified(
+def classify_batches(
     batches: Iterable[Table],
     matcher: Matcher,
     settings: Settings,
@@ -239,12 +239,12 @@ def classified(
         for change in changes:
             answers = {
                 **answers,
-                **{of: _changed(each, answers[of]) for of, each in change.items()},
+                **{of: _apply_to_batch(each, answers[of]) for of, each in change.items()},
             }
         yield batch, answers
 
 
-def _changed(change: Change, answers: Sequence[Answer | None]) -> list[Answer | None]:
+def _apply_to_batch(change: Change, answers: Sequence[Answer | None]) -> list[Answer | None]:
     """Change the answers of a batch; rows with the same text share theirs."""
     made = {key: change(each) for key, each in {id(each): each for each in answers}.items()}
     return [made[id(each)] for each in answers]

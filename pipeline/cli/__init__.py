@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, listen
+from pipeline.cli.signals import ENDED, INTERRUPTED, end_message, leaving_at_once, listen
 from pipeline.cli.streams import open_streams
 
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
@@ -50,11 +50,11 @@ def main() -> None:
     except SystemExit as stop:
         code = stop.code
         if code in ENDED:
-            code = _failed(stop)
+            code = _report_end(stop)
     except BaseException as error:
         if debug:
             sys.excepthook(type(error), error, error.__traceback__)
-        code = _failed(error)
+        code = _report_end(error)
     sys.exit(code)
 
 
@@ -75,7 +75,7 @@ def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
     return [*rest, *args[end:]], variable or len(rest) < end
 
 
-def _failed(error: BaseException) -> int:
+def _report_end(error: BaseException) -> int:
     """Print why the command failed, and return its exit code."""
     import click
 
@@ -95,9 +95,9 @@ def _failed(error: BaseException) -> int:
         case click.ClickException():
             print_usage_error(error)
         case click.Abort() | KeyboardInterrupt():
-            print_end(ended(INTERRUPTED), code)
+            print_end(end_message(INTERRUPTED), code)
         case SystemExit():
-            print_end(ended(code, error), code)
+            print_end(end_message(code, error), code)
         case _:
             print_error(unexpected_error(error))
     return code

@@ -57,7 +57,7 @@ class _Commands(click.Group):
         """
         name = args[0]
         if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
-            ctx.fail(f"No such command {name!r}.{_meant(name)}")
+            ctx.fail(f"No such command {name!r}.{_suggest(name)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -66,7 +66,7 @@ class _Commands(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
 
-def _meant(name: str) -> str:
+def _suggest(name: str) -> str:
     from difflib import get_close_matches
 
     if close := get_close_matches(name, COMMANDS, 1):

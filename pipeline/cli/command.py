@@ -13,7 +13,7 @@ from typing import IO, Any
 import click
 
 from pipeline.cli.options import GONE, DeclaredOption, origin_of
-from pipeline.cli.signals import ENDED, INTERRUPTED, ended
+from pipeline.cli.signals import ENDED, INTERRUPTED, end_message
 from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
 
 AGAIN = "Run the same command again."
@@ -33,13 +33,13 @@ class JsonErrors(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
-        with _printed(self._asked(args), self.table_may_go_to_stdout(args)):
+        with _printing_json(self._wants_json(args), self.table_may_go_to_stdout(args)):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         asked, beside = ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)
-        with _printed(asked, beside), _places_named(ctx):
+        with _printing_json(asked, beside), _naming_origins(ctx):
             return super().invoke(ctx)
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:  # noqa: ARG002
@@ -50,7 +50,7 @@ class JsonErrors(click.Command):
         """Return whether the command writes a table there."""
         return False
 
-    def _asked(self, args: Sequence[str]) -> bool:
+    def _wants_json(self, args: Sequence[str]) -> bool:
         """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""
         for option in self.params:
             if option.name == "as_json":
@@ -60,7 +60,7 @@ class JsonErrors(click.Command):
 
 
 @contextmanager
-def _printed(as_json: bool, beside_the_table: bool) -> Iterator[None]:
+def _printing_json(as_json: bool, beside_the_table: bool) -> Iterator[None]:
     try:
         yield
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -92,9 +92,9 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
         case click.ClickException(exit_code=code):
             return {"error": error.format_message(), "hint": "", "exit_code": code}
         case SystemExit(code=int(code)) if code in ENDED:
-            return {"error": ended(code, error), "hint": AGAIN, "exit_code": code}
+            return {"error": end_message(code, error), "hint": AGAIN, "exit_code": code}
         case KeyboardInterrupt() | click.Abort():
-            return {"error": ended(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
+            return {"error": end_message(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
         case Exception() if not isinstance(error, click.exceptions.Exit):
             return _figures(unexpected_error(error))
         case _:
@@ -102,7 +102,7 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _places_named(context: click.Context) -> Iterator[None]:
+def _naming_origins(context: click.Context) -> Iterator[None]:
     """Add to an error about options where each was set, if it was not on the command line.
 
     Raises:
@@ -111,11 +111,11 @@ def _places_named(context: click.Context) -> Iterator[None]:
     try:
         yield
     except (SettingsError, InputError) as error:
-        error.hint = " ".join([error.hint, *_places(context, str(error))])
+        error.hint = " ".join([error.hint, *_origins(context, str(error))])
         raise
 
 
-def _places(context: click.Context, message: str) -> Iterator[str]:
+def _origins(context: click.Context, message: str) -> Iterator[str]:
     """Yield a sentence about each option in an error that a file or a variable set."""
     mentioned = set(re.findall(r"--[a-z][a-z-]+", message))
     for each in context.command.params:

@@ -26,7 +26,7 @@ from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrapped
+from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
@@ -189,11 +189,11 @@ def run_job(
         page = _page(job, options.report)
         width = None if options.as_json or options.to_standard_output else columns(sys.stdout)
         examples = Examples(request.settings.systems) if width else None
-        place, given = job.sink.path, options.input_paths[0]
-        if options.output is None and (other := other_input(place, given)) is not None:
-            warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
-        summary = run_announced(who_answers(service), job, None, page, examples)
-        lost = _reported(page, summary, options.report)
+        output, given = job.sink.path, options.input_paths[0]
+        if options.output is None and (other := other_input(output, given)) is not None:
+            warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
+        summary = run_and_log(who_answers(service), job, None, page, examples)
+        lost = _write_page(page, summary, options.report)
         finished(summary)
         words = words_of(summary, request.settings, None if lost else options.report)
         if width and examples and not summary.parked:
@@ -214,12 +214,12 @@ def plan_job(options: RunOptions, request: Request, service: PaidService | None)
     """Print what the job would do and cost."""
     with open_job(options, request) as job:
         found = job.plan(warn)
-        words = wrapped(f"{found.rows_line}\n{_offer(service, found)}", sys.stdout)
+        words = wrap(f"{found.rows_line}\n{_offer(service, found)}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
 
 
-def run_announced(
+def run_and_log(
     answerer: str,
     job: Job,
     progress: Progress | None,
@@ -268,12 +268,12 @@ def _page(job: Job, path: Path | None) -> RunReport | None:
     return RunReport(path, collected, before, files)
 
 
-def _reported(page: RunReport | None, summary: Summary, place: Path | None) -> OutputError | None:
+def _write_page(page: RunReport | None, summary: Summary, path: Path | None) -> OutputError | None:
     """Write the page, if there is one; return why it cannot be written: the table is in place."""
     try:
         with after("the output was written, but not the report"):
             if page and page.write(summary):
-                log.info("report: %s", place)
+                log.info("report: %s", path)
     except OutputError as error:
         return OutputError(error.message, f"The table was written all the same. {error.hint}")
     return None
@@ -315,9 +315,9 @@ def _sink(
 def _offer(service: PaidService | None, found: Plan) -> str:
     if service is None:
         return "embedded engine: offline and free"
-    from pipeline.cli.output.buying import described
+    from pipeline.cli.output.buying import describe
 
-    return described(service, found.purchase)
+    return describe(service, found.purchase)
 
 
 def who_answers(service: PaidService | None) -> str:

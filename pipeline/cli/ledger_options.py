@@ -22,11 +22,30 @@ from pipeline.progress import Count, silent
 from pipeline.rate import seconds
 from pipeline.settings import LEDGER_VARIABLE
 
+
+def ledger_file(path: Path | None) -> Path:
+    """Return the ledger that ``run`` would use here, unless a path is given."""
+    return path or _in_settings_file() or data_folder() / "ledger.db"
+
+
+def _in_settings_file() -> Path | None:
+    if not DEFAULT_FILE.is_file():
+        return None
+    try:
+        named = read_toml(DEFAULT_FILE).get("ledger")
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."
+        ) from error
+    return Path(named) if named and isinstance(named, str) else None
+
+
 on_ledger = click.option(
     "--ledger",
     "path",
     envvar=LEDGER_VARIABLE,
     type=LocalPath(path_type=Path),
+    callback=lambda _context, _option, path: ledger_file(path),
     help="The ledger.  [default: the settings file's, or the one in your data folder]",
 )
 
@@ -41,11 +60,6 @@ of_systems = click.option(
 )
 
 
-def ledger_place(path: Path | None) -> Path:
-    """Return the ledger that ``run`` would use here, unless a path is given."""
-    return path or _in_settings_file() or data_folder() / "ledger.db"
-
-
 def check_apart(
     written: Mapping[str, AnyPath | None],
     kept: Sequence[tuple[str, AnyPath | None]],
@@ -53,22 +67,10 @@ def check_apart(
 ) -> None:
     """Check what a command writes as `check_kept` does; the settings file is kept, too."""
     settings_file = click.get_current_context().meta.get(SETTINGS_FILE)
-    place = None
+    kept_ledger = None
     with suppress(SettingsError):  # a user without a home folder has no ledger there
-        place = ledger_place(ledger)
-    check_kept(written, [*kept, ("the settings file", settings_file)], place)
-
-
-def _in_settings_file() -> Path | None:
-    if not DEFAULT_FILE.is_file():
-        return None
-    try:
-        named = read_toml(DEFAULT_FILE).get("ledger")
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."
-        ) from error
-    return Path(named) if named and isinstance(named, str) else None
+        kept_ledger = ledger_file(ledger)
+    check_kept(written, [*kept, ("the settings file", settings_file)], kept_ledger)
 
 
 def moment(text: str) -> float:

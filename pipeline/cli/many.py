@@ -16,15 +16,15 @@ from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, 
 from pipeline.classification.inputs import InputFile, are_several, files_and_folder
 from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
-from pipeline.classification.summary import Summary, combined
-from pipeline.cli.job import open_job, plan_job, request_of, run_announced, run_job, who_answers
+from pipeline.classification.summary import Summary, combine
+from pipeline.cli.job import open_job, plan_job, request_of, run_and_log, run_job, who_answers
 from pipeline.cli.output.console import (
     log_to_stderr,
     name_table,
     on_terminal,
     print_error,
     say,
-    wrapped,
+    wrap,
 )
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
@@ -50,10 +50,10 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     if not are_several(options.input_paths, request.storage):
         return run_job(options, request, service, finished)
     _check_consent(options, service)
-    folder, files = _found(options, request.storage)
+    folder, files = _find_files(options, request.storage)
     started = time.monotonic()
     found: list[FileOutcome] = []
-    run = partial(run_announced, who_answers(service))
+    run = partial(run_and_log, who_answers(service))
     begin = partial(log_to_stderr, options.quiet, options.log_format == "json")
     try:
         for outcome in outcomes(files, request, run, begin):
@@ -62,18 +62,18 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
             found.append(outcome)  # keeps those before an interrupt
     except (KeyboardInterrupt, SystemExit) as stop:
         finished(None)
-        raise _stopped(stop, found, len(files)) from stop
+        raise _interruption(stop, found, len(files)) from stop
     order = {file: number for number, file in enumerate(files)}
     found.sort(key=lambda outcome: order[outcome.file])  # several at once end in any order
     summaries = [outcome.summary for outcome in found if outcome.summary]
     seconds = time.monotonic() - started
-    whole = replace(combined(summaries), output=folder, seconds=seconds) if summaries else None
+    whole = replace(combine(summaries), output=folder, seconds=seconds) if summaries else None
     finished(whole)
     _print(found, len(files), whole, options, request.settings)
     return max((outcome.exit_code for outcome in found), key=severity)
 
 
-def _stopped(stop: BaseException, found: Sequence[FileOutcome], files: int) -> BaseException:
+def _interruption(stop: BaseException, found: Sequence[FileOutcome], files: int) -> BaseException:
     """Return the exception for an interrupt, which says how many files are done."""
     code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
     if code not in ENDED:
@@ -87,7 +87,7 @@ def plan_all(options: RunOptions) -> int:
     request, service = request_of(options)
     if not are_several(options.input_paths, request.storage):
         return plan_job(options, request, service)
-    _, files = _found(options, request.storage)
+    _, files = _find_files(options, request.storage)
     found, failures = plans(files, request)
     for path, error in failures.items():
         print_error(name_table(path, error))
@@ -122,7 +122,7 @@ def _print_plans(
     offers = {name: plan.purchase for name, plan in found.items()}
     left_out = [f"{name}: {plan.left_out}" for name, plan in found.items() if plan.left_out]
     lines = [counted, *left_out, *_offers(service, offers, whole.purchase)]
-    say(wrapped("\n".join(lines), sys.stdout))
+    say(wrap("\n".join(lines), sys.stdout))
 
 
 def _offers(
@@ -131,9 +131,9 @@ def _offers(
     if service is None:
         yield "embedded engine: offline and free"
         return
-    from pipeline.cli.output.buying import described_files
+    from pipeline.cli.output.buying import describe_files
 
-    yield from described_files(service, files, whole)
+    yield from describe_files(service, files, whole)
 
 
 def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManager[Job]]:
@@ -145,11 +145,11 @@ def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManag
     if not are_several(options.input_paths, request.storage):
         yield open_job(options, request)
         return
-    for file in _found(options, request.storage)[1]:
+    for file in _find_files(options, request.storage)[1]:
         yield request.open(file.path, file.output)
 
 
-def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:
+def _find_files(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:
     if options.output is not None and str(options.output) == "-":
         raise SettingsError(
             "Several files cannot go to standard output.", "Name a folder: --output DIR."

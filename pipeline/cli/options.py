@@ -83,13 +83,13 @@ def _not_empty(value: Any, param: click.Parameter) -> Any:
     """Refuse an empty path, which Python would take for the current folder."""
     if value == "":
         raise SettingsError(
-            f"The path of {_named(param)} is empty.",
+            f"The path of {_name_of(param)} is empty.",
             "Give a path; perhaps a variable in it is not set.",
         )
     return value
 
 
-def _named(param: click.Parameter) -> str:
+def _name_of(param: click.Parameter) -> str:
     """Return what people call a parameter: ``--output``, or ``INPUT`` of an argument."""
     if isinstance(param, DeclaredOption) and param.is_setting:
         return str(param.envvar)
@@ -114,7 +114,7 @@ class LocalPath(click.Path):
         """Return a `Path`."""
         if isinstance(as_path(_not_empty(value, param)), CloudPath):
             raise SettingsError(
-                f"{value} is not a file on this machine.", f"Give {_named(param)} a local path."
+                f"{value} is not a file on this machine.", f"Give {_name_of(param)} a local path."
             )
         return super().convert(value, param, ctx)
 

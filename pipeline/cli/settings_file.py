@@ -62,13 +62,15 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
     }
     defaults = {}
     for name, value in settings.items():
-        option = _named(name, value, options, path)
+        option = _find_option(name, value, options, path)
         if value != "":  # unset, as in the environment
             defaults[str(option.name)] = _value(value, option, f"{path}: {name}")
     context.default_map = defaults
 
 
-def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Path) -> click.Option:
+def _find_option(
+    name: str, value: Any, options: Mapping[str, click.Option], path: Path
+) -> click.Option:
     wanted = name.replace("_", "-")
     if wanted in options:
         return options[wanted]
@@ -90,17 +92,17 @@ def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Pat
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 
 
-def _value(value: Any, option: click.Option, place: str) -> Any:
+def _value(value: Any, option: click.Option, where: str) -> Any:
     """Return a value of TOML as click takes it for an option, if it has the option's type."""
-    wanted, right = _wanted(value, option)
+    wanted, right = _expect(value, option)
     if not right:
-        raise SettingsError(f"{place} is {_shown(value)}.", f"It must be {wanted}.")
+        raise SettingsError(f"{where} is {_show(value)}.", f"It must be {wanted}.")
     if option.multiple:
         return value if isinstance(value, list) else [value]
     return ",".join(value) if isinstance(value, list) else value
 
 
-def _wanted(value: Any, option: click.Option) -> tuple[str, bool]:
+def _expect(value: Any, option: click.Option) -> tuple[str, bool]:
     """Return the type of an option in words, and whether a value has it."""
     if option.is_flag:
         return "true or false", isinstance(value, bool)
@@ -117,7 +119,7 @@ def _wanted(value: Any, option: click.Option) -> tuple[str, bool]:
     return "text, in quotes", isinstance(value, str)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value much as the file has it."""
     if isinstance(value, bool | date | time):
         return str(value).lower()
@@ -134,10 +136,10 @@ def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
         if not name.startswith(PREFIX):
             continue
         if name not in known and not name.startswith(OF_THE_SERVICE):
-            yield f"The variable {name} sets nothing.{_meant(name, known)}"
+            yield f"The variable {name} sets nothing.{_suggest(name, known)}"
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _suggest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     if gone := next((words for flag, words in GONE.items() if variable_name(flag) == name), ""):

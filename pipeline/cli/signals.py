@@ -41,7 +41,7 @@ def after(done: str) -> Iterator[None]:
         raise Ended(code, done) from stop
 
 
-def ended(code: int, stop: BaseException | None = None) -> str:
+def end_message(code: int, stop: BaseException | None = None) -> str:
     """Return the message for a process that a signal ended with this exit code."""
     done = stop.done if isinstance(stop, Ended) else "no output was written"
     return f"{ENDED[code]}; {done}."
@@ -101,6 +101,6 @@ def _send_again(number: int) -> None:
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     try:
-        os.write(2, f"{ended(INTERRUPTED)}\n".encode())
+        os.write(2, f"{end_message(INTERRUPTED)}\n".encode())
     finally:
         os._exit(128 + number)

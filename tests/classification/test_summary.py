@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification.summary import Summary, SystemSummary, combined
+from pipeline.classification.summary import Summary, SystemSummary, combine
 from pipeline.purchases import Paid, Parked
 
 SUMMARY = Summary(
@@ -144,7 +144,7 @@ def test_as_many_as_are_allowed_are_not_too_many() -> None:
 
 
 def test_the_bands_of_several_jobs_are_added() -> None:
-    again = combined([SUMMARY, SUMMARY]).systems["cpv"]
+    again = combine([SUMMARY, SUMMARY]).systems["cpv"]
     assert again.bands == {"sure": 1000, "doubtful": 1400}
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.source import listed_texts
+from pipeline.classification.source import text_array
 from pipeline.errors import InputError, SettingsError
 
 
@@ -61,7 +61,7 @@ def test_only_what_is_not_a_text_is_asked_whether_it_is_missing(
         return True
 
     monkeypatch.setattr(pd, "isna", isna)
-    assert listed_texts(["Road works", None, pd.NA]).to_pylist() == ["Road works", None, None]
+    assert text_array(["Road works", None, pd.NA]).to_pylist() == ["Road works", None, None]
     assert asked == [pd.NA]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.classification import job
 from pipeline.cli.output.metrics import Finished, MetricsFile
-from pipeline.cli.signals import Ended, ended
+from pipeline.cli.signals import Ended, end_message
 from pipeline.errors import OutputError
 from tests.cli.conftest import Command
 from tests.cli.prometheus import samples
@@ -136,7 +136,7 @@ def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run(
     monkeypatch.setattr("pipeline.files.atomic.replace_text", interrupted)
     with pytest.raises(Ended) as stop:
         file.measure(lambda _: 0)
-    assert ended(130, stop.value) == (
+    assert end_message(130, stop.value) == (
         "Interrupted; the run itself had ended, but not all of its figures were exported."
     )
 

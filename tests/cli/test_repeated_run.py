@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.output.report import repeated_run
+from pipeline.cli.output.report import rerun_command
 from tests.cli.conftest import Command
 from tests.decisions.samples import chose, write
 
@@ -47,7 +47,7 @@ def test_it_repeats_the_run_with_its_settings(
     assert command("run", "my tenders.csv", *columns, *options) == 0
     output = Path(written)
     manifest, content = read_manifest(output), output.read_bytes()
-    tool, *arguments = shlex.split(repeated_run(manifest, output))
+    tool, *arguments = shlex.split(rerun_command(manifest, output))
     assert tool == "tender-pipeline"
     assert ("--output" in arguments) == (not written.endswith(".csv"))
     page = Path("my page.html")
@@ -69,7 +69,7 @@ def test_it_can_be_repeated_in_another_folder(
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     manifest = read_manifest(output)
-    _, *arguments = shlex.split(repeated_run(manifest, output))
+    _, *arguments = shlex.split(rerun_command(manifest, output))
     assert command(*arguments) == 0
     assert read_manifest(output)["input"]["path"] == str(tmp_path / "in" / "t.csv")
 
@@ -78,7 +78,7 @@ def test_it_reads_the_table_with_the_same_options() -> None:
     csv = {"delimiter": "\t", "encoding": "cp1252", "line_end": "crlf", "quote_escape": "backslash"}
     excel = {"sheet": "Lots", "header_row": 3}
     manifest = {"files": {"csv": {**csv, "header": False}, "excel": excel}}
-    assert repeated_run(manifest, Path("o.csv")) == (
+    assert rerun_command(manifest, Path("o.csv")) == (
         "TENDER_PIPELINE_LINE_END=crlf TENDER_PIPELINE_QUOTE_ESCAPE=backslash "
         "tender-pipeline run INPUT --delimiter tab --encoding cp1252 "
         "--sheet Lots --header-row 3 --no-header --output o.csv"
@@ -90,7 +90,7 @@ def test_it_names_the_header_row_of_either_format() -> None:
         {"csv": {"header_row": 2}, "excel": {"header_row": None}},
         {"excel": {"header_row": 2}},
     ):
-        assert "--header-row 2" in repeated_run({"files": files}, Path("o.csv"))
+        assert "--header-row 2" in rerun_command({"files": files}, Path("o.csv"))
 
 
 def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_always() -> None:
@@ -101,14 +101,14 @@ def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_
         "service": "https://service.example",
         "files": {"input_format": "csv", "output_format": "csv"},
     }
-    assert repeated_run(manifest, Path("outputs/t.classified.csv")) == (
+    assert rerun_command(manifest, Path("outputs/t.classified.csv")) == (
         "tender-pipeline run t.csv --systems cpv --base-url https://service.example"
     )
 
 
 def test_a_run_of_a_language_model_names_the_model() -> None:
     service = "https://service.example/v1#small%20model"
-    assert repeated_run({"service": service}, Path("o.csv")) == (
+    assert rerun_command({"service": service}, Path("o.csv")) == (
         "tender-pipeline run INPUT --base-url https://service.example/v1 "
         "--language-model 'small model' --token-prices IN/OUT --output o.csv"
     )
@@ -117,7 +117,7 @@ def test_a_run_of_a_language_model_names_the_model() -> None:
 def test_one_more_file_of_decisions_is_named_once() -> None:
     manifest = {"settings": {"decisions": {"a.jsonl": "", "b.jsonl": ""}}}
     for more in ("a.jsonl", "b.jsonl"):
-        assert repeated_run(manifest, Path("o.csv"), Path(more)).endswith(
+        assert rerun_command(manifest, Path("o.csv"), Path(more)).endswith(
             "--output o.csv --decisions a.jsonl --decisions b.jsonl"
         )
 
@@ -132,12 +132,12 @@ def test_one_more_file_of_decisions_is_named_once() -> None:
     ],
 )
 def test_a_manifest_that_is_missing_or_was_changed_does_no_harm(manifest: dict[str, Any]) -> None:
-    assert repeated_run(manifest, Path("o.csv")) == "tender-pipeline run INPUT --output o.csv"
+    assert rerun_command(manifest, Path("o.csv")) == "tender-pipeline run INPUT --output o.csv"
 
 
 def test_what_a_manifest_has_is_quoted_for_the_shell() -> None:
     manifest = {"input": {"path": "$(rm x).csv"}, "settings": {"column_prefix": "; rm"}}
-    assert shlex.split(repeated_run(manifest, Path("o.csv")))[2:5] == [
+    assert shlex.split(rerun_command(manifest, Path("o.csv")))[2:5] == [
         "$(rm x).csv",
         "--column-prefix",
         "; rm",

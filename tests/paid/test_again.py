@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.output.buying import described
+from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
 from tests.paid.purchases import statuses
@@ -138,13 +138,13 @@ def test_calls_held_back_are_counted_apart_until_they_are_settled(
         assert user.run().parked
         estimate = user.plan()
         assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
-        assert "2 owned, 1 held, lost or paid without an answer, 1 to buy" in described(
+        assert "2 owned, 1 held, lost or paid without an answer, 1 to buy" in describe(
             user.service, estimate
         )
         assert estimate.to_dict()["calls_held"] == 1
         retried = user.but(on_unconfirmed="retry")
         assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
-        assert "lost" not in described(retried.service, retried.plan())
+        assert "lost" not in describe(retried.service, retried.plan())
 
         settle(user.service.ledger, {2: PRICE})
         assert (user.plan().held, user.plan().to_buy) == (0, 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.output.buying import described, described_files
+from pipeline.cli.output.buying import describe, describe_files
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate, Limited
 from pipeline.rate import Rate
@@ -82,7 +82,7 @@ def test_purchases_one_after_another_wait_once_and_share_the_rate_limit() -> Non
 def test_the_demo_limit_says_that_no_key_is_set(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     demo, keyed = (PaidService("https://a.example", key, ledger=ledger) for key in (None, "key"))
-    assert "60 s (without a key, at most 10/hour); " in described(demo, estimate(7))
-    assert "60 s (at most 100/min); " in described(keyed, estimate(7))
-    (all_files,) = described_files(demo, {}, estimate(7))
+    assert "60 s (without a key, at most 10/hour); " in describe(demo, estimate(7))
+    assert "60 s (at most 100/min); " in describe(keyed, estimate(7))
+    (all_files,) = describe_files(demo, {}, estimate(7))
     assert "60 s (without a key, at most 10/hour); " in all_files

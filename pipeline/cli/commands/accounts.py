@@ -26,7 +26,7 @@ from pipeline.cli.output.accounts import (
     list_lines,
 )
 from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import counted, print_problems
+from pipeline.cli.output.ledger import count_problems, print_problems
 from pipeline.cli.service_extra import (
     DATA,
     DATA_HELP,
@@ -99,7 +99,7 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
             raise unusable(folder, error) from error
 
 
-def known(accounts: Accounts, name: str) -> Account:
+def find_account(accounts: Accounts, name: str) -> Account:
     """Return the account with a number or an e-mail address.
 
     Raises:
@@ -255,7 +255,7 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
 @on_accounts
 def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     """Show an ACCOUNT: its balance, keys, usage in the last 30 days and last entries."""
-    standing = _standing(accounts, known(accounts, name))
+    standing = _standing(accounts, find_account(accounts, name))
     last = accounts.statement.entries(standing.account.account_id, entries)
     if as_json:
         say(json.dumps(account_figures(standing, last)))
@@ -278,7 +278,7 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
 @on_accounts
 def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
     """Add USD to the balance of an ACCOUNT."""
-    added, account = amount(usd), known(accounts, name)
+    added, account = amount(usd), find_account(accounts, name)
     balance = accounts.statement.top_up(account.account_id, added, note)
     say(f"account {account.account_id}: {plain(added)} USD added, balance {plain(balance)} USD")
     return 0
@@ -292,7 +292,7 @@ def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
 @on_accounts
 def add_key(accounts: Accounts, name: str, key_name: str) -> int:
     """Make another API key for an ACCOUNT and print it, once only, as the last line."""
-    account = known(accounts, name)
+    account = find_account(accounts, name)
     new = accounts.keys.make(account.account_id, key_name)
     _tell(f"account {account.account_id} has the new key {new.key_id}:")
     say(new.key)
@@ -305,7 +305,7 @@ def add_key(accounts: Accounts, name: str, key_name: str) -> int:
 @on_accounts
 def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
     """Revoke a key of an ACCOUNT; `show` lists the numbers of keys."""
-    account = known(accounts, name)
+    account = find_account(accounts, name)
     key = key_in_use(accounts, account, key_id)
     accounts.keys.revoke(account.account_id, key.key_id)
     say(f"account {account.account_id}: key {key.key_id} is revoked")
@@ -318,7 +318,7 @@ def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
 @on_accounts
 def rotate_key(accounts: Accounts, name: str, key_id: str) -> int:
     """Revoke a key of an ACCOUNT and print a new one of the same name, as the last line."""
-    account = known(accounts, name)
+    account = find_account(accounts, name)
     key = key_in_use(accounts, account, key_id)
     new = accounts.keys.rotate(account.account_id, key.key_id)
     if new is None:  # revoked meanwhile
@@ -336,7 +336,7 @@ def set_password(accounts: Accounts, name: str) -> int:
 
     Without a terminal, the password is read from standard input.
     """
-    account = known(accounts, name)
+    account = find_account(accounts, name)
     if account.email is None:
         raise SettingsError(
             f"Account {account.account_id} has no e-mail address, so it has no login.",
@@ -363,7 +363,7 @@ def statement(accounts: Accounts, name: str, output: Path | None, overwrite: boo
 
     books = [accounts.folder / f"{FILE}{end}" for end in ("", "-wal", "-shm")]
     check_apart({"--output": output}, [("a file of the accounts", book) for book in books], None)
-    account = known(accounts, name)
+    account = find_account(accounts, name)
     number = account.account_id
     pieces = statement_csv(accounts.statement.each(number), accounts.keys.of(number))
     if output is None:
@@ -385,7 +385,7 @@ def verify(accounts: Accounts, as_json: bool) -> int:
     entry must follow from the one before; and the daily totals must match the charges.
     """
     with accounts.audit() as audit:
-        first, count = counted(audit.problems())
+        first, count = count_problems(audit.problems())
     figures = {"accounts": audit.accounts, "entries": audit.entries}
     totals = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
     print_problems(first, count, totals, figures if as_json else None)
@@ -410,20 +410,20 @@ def _standing(accounts: Accounts, account: Account) -> Standing:
 def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
     """Write a file atomically."""
     with translated(path):
-        place = path.resolve()
-        check = partial(_check, place, overwrite)
+        target = path.resolve()
+        check = partial(_check, target, overwrite)
         check()
         with (
-            new_file(place, check) as temporary,
+            new_file(target, check) as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             file.writelines(pieces)
 
 
-def _check(place: Path, overwrite: bool) -> None:
-    if place.exists() and not overwrite:
+def _check(target: Path, overwrite: bool) -> None:
+    if target.exists() and not overwrite:
         raise OutputError(
-            f"{place} exists.", "Replace it with --overwrite, or choose another: --output FILE."
+            f"{target} exists.", "Replace it with --overwrite, or choose another: --output FILE."
         )
 
 

@@ -91,7 +91,7 @@ def show(code: str, languages: bool, language: str) -> None:
     """
     tables = list(_tables())
     found = [(table, name) for table in tables if (name := find_code(table, code)) is not None]
-    ended = list(_ended(code))
+    ended = list(_describe_end(code))
     if not (found or ended):
         raise CodeTableError(
             f"No table has the code {code!r}.",
@@ -100,9 +100,9 @@ def show(code: str, languages: bool, language: str) -> None:
     for table, name in found:
         similar = _in_other_systems(tables, name) if table.system == "cpv" else ()
         shown = replace(table, titles=titles(table.system, language))
-        say("\n".join([*_described(shown, name), *similar]))
+        say("\n".join([*_describe(shown, name), *similar]))
         if languages and table.system == "cpv":
-            say("\n".join(_translated(table, name)))
+            say("\n".join(_translations(table, name)))
     if ended:
         say("\n".join(ended))
 
@@ -181,7 +181,7 @@ def _plural(level: str, count: int) -> str:
     return f"{stem}ies" if stem != level else level + ("es" if level.endswith("s") else "s")
 
 
-def _described(table: CodeTable, code: str) -> Iterator[str]:
+def _describe(table: CodeTable, code: str) -> Iterator[str]:
     yield f"{table.system} {code}  {table.titles[code]}  ({table.level(code)})"
     for above in table.ancestors(code):
         yield f"  in {above}  {table.titles[above]}  ({table.level(above)})"
@@ -198,7 +198,7 @@ def _in_other_systems(tables: Sequence[CodeTable], code: str) -> Iterator[str]:
                     yield f"  like {table.system} {other}  {table.titles[other]}"
 
 
-def _ended(code: str) -> Iterator[str]:
+def _describe_end(code: str) -> Iterator[str]:
     """Describe when a retired code ended, and its replacement."""
     end = retired(code)
     if end is None:
@@ -208,10 +208,10 @@ def _ended(code: str) -> Iterator[str]:
         yield f"{name}  retired, last day {end.until}; no single code is known to replace it"
     else:
         yield f"{name}  retired, last day {end.until}; now {end.successor}:"
-        yield from _described(load("psc"), end.successor)
+        yield from _describe(load("psc"), end.successor)
 
 
-def _translated(table: CodeTable, code: str) -> Iterator[str]:
-    place = list(table.titles).index(code)
+def _translations(table: CodeTable, code: str) -> Iterator[str]:
+    index = list(table.titles).index(code)
     for language, listed in cpv_titles().items():
-        yield f"  {language}  {listed[place]}"
+        yield f"  {language}  {listed[index]}"

@@ -27,7 +27,7 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
-from pipeline.cli.ledger_options import ledger_place
+from pipeline.cli.ledger_options import ledger_file
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.cli.run_options import RunOptions
@@ -96,14 +96,14 @@ def check_installation(buys: bool) -> Iterator[Finding]:
     }
     for name, find in folders.items():
         needed = buys and find is machine_folder
-        yield _checked(name, _folder_of_user, name, find, needed)
+        yield _run_check(name, _folder_of_user, name, find, needed)
 
 
 def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
     """Check the models of the package and the user's, and ask the engine for a code."""
-    yield _checked("models", _models, systems, models)
+    yield _run_check("models", _models, systems, models)
     for system in systems:
-        yield _checked(f"engine {system}", _engine, system)
+        yield _run_check(f"engine {system}", _engine, system)
 
 
 def check_ledger(path: Path, workers: int | None) -> Finding:
@@ -111,20 +111,20 @@ def check_ledger(path: Path, workers: int | None) -> Finding:
 
     Without workers, nothing is bought.
     """
-    return _checked("ledger", _ledger, path, workers)
+    return _run_check("ledger", _ledger, path, workers)
 
 
 def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Finding]:
     """Check the decisions, and where each file goes that the options name."""
     if options.decisions:
-        yield _checked("decisions", _decisions, options.decisions)
+        yield _run_check("decisions", _decisions, options.decisions)
     output = options.output if with_output and not options.to_standard_output else None
     if isinstance(output, Path):
-        yield _checked("output", _output, output, options)
+        yield _run_check("output", _output, output, options)
     if (report := options.report) is not None:
-        yield _checked("report", _report, report, options.overwrite)
+        yield _run_check("report", _report, report, options.overwrite)
     if (metrics := options.metrics_file) is not None:
-        yield _checked("metrics", _metrics, metrics, options.overwrite)
+        yield _run_check("metrics", _metrics, metrics, options.overwrite)
 
 
 def _check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
@@ -134,14 +134,14 @@ def _check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
     try:
         tables = [*jobs(options, request)]
     except PipelineError as error:
-        yield _failed("table", error)
+        yield _failure("table", error)
         return
     for opened in tables:
         try:
             with opened as job:
                 yield from _table(job)
         except PipelineError as error:
-            yield _failed("table", error)
+            yield _failure("table", error)
 
 
 def _table(job: Job) -> Iterator[Finding]:
@@ -165,17 +165,17 @@ def _table(job: Job) -> Iterator[Finding]:
         yield _with_room("output", job.sink.path)
 
 
-def _checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
+def _run_check(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
     """Return what a check found, or the error that it raised, as a finding."""
     try:
         return check(*arguments)
     except PipelineError as error:
-        return _failed(what, error)
+        return _failure(what, error)
     except OSError as error:
         return Finding(what, "error", str(error))
 
 
-def _failed(what: str, error: PipelineError) -> Finding:
+def _failure(what: str, error: PipelineError) -> Finding:
     return Finding(what, "error", error.message, error.hint)
 
 
@@ -186,7 +186,7 @@ def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Findin
 def _folder(
     name: str, folder: Path, needed: bool = True, instead: str = "name another folder"
 ) -> Finding:
-    existing = next(place for place in (folder, *folder.parents) if is_seen(place))
+    existing = next(each for each in (folder, *folder.parents) if is_seen(each))
     if not os.access(existing, os.W_OK | os.X_OK):
         verdict: Verdict = "error" if needed else "warning"
         own = existing.stat().st_uid == os.geteuid()  # nobody else may change its permissions
@@ -231,8 +231,8 @@ def _ledger(path: Path, workers: int | None) -> Finding:
     if folder.verdict != "error" and path.parent.is_dir():
         from pipeline.paid.ledger.room import spare_file
 
-        place = path.with_name(f"{path.name}.answers-{os.getpid()}")
-        with spare_file(path, place, workers):  # as a run does before it sends anything
+        spare = path.with_name(f"{path.name}.answers-{os.getpid()}")
+        with spare_file(path, spare, workers):  # as a run does before it sends anything
             pass
     return found if folder.verdict == "ok" else folder
 
@@ -256,10 +256,10 @@ def _ledger_file(path: Path) -> Finding:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"
         return Finding("ledger", "warning", found, "Check this machine's clock.")
-    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_counted(jobs, path)}")
+    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_count_jobs(jobs, path)}")
 
 
-def _counted(jobs: Sequence[OpenJob], ledger: Path) -> str:
+def _count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:
     in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
     apart = f", {in_memory} of them of a table in memory" if in_memory else ""
     listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
@@ -315,7 +315,7 @@ AS_EXPECTED = {
 REDIRECTED = "Use the address that it redirects to as --base-url."
 
 
-def _judged(status: int) -> tuple[Verdict, str]:
+def _judge(status: int) -> tuple[Verdict, str]:
     """Return what the status of an answer that nobody pays for says of a run, and what to do."""
     match status:
         case 301 | 302 | 307 | 308:
@@ -344,7 +344,7 @@ def _check_service(service: PaidService) -> Iterator[Finding]:
     else:
         found = "has a valid form; only the first call shows whether it is right"
         yield Finding("key", "ok", found)
-    yield _checked("locks", _locks, service)
+    yield _run_check("locks", _locks, service)
     yield from _connection(service)
 
 
@@ -379,7 +379,7 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     status = answer.status or 0
     about = f"HTTP {status}{AS_EXPECTED.get(status, '')}"
     found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
-    verdict, remedy = _judged(status)
+    verdict, remedy = _judge(status)
     yield Finding("service", verdict, found, remedy)
     yield from _clock(answer)
 
@@ -443,7 +443,7 @@ def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Findi
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
     yield from _check_engine(parse_systems(options.systems), options.models)
-    yield check_ledger(options.ledger or ledger_place(None), workers)
+    yield check_ledger(options.ledger or ledger_file(None), workers)
     yield from check_files(options, with_output=not with_tables)
 
 
@@ -455,7 +455,7 @@ def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Find
         check_files_apart(options)
         request, service = request_of(options) if sound else (None, options.service())
     except PipelineError as error:
-        yield _failed("settings", error)
+        yield _failure("settings", error)
         return
     if request:
         yield Finding("settings", "ok", "can be used together")

@@ -142,7 +142,7 @@ def evaluate(**values: Any) -> int:
 
     found = evaluated(rows, subjects, open_paid, progress_display())
     if isinstance(found, Stopped):
-        say(_stopped(found, options.as_json))
+        say(_describe_stop(found, options.as_json))
         return found.parked.exit_code
     if not options.as_json:
         say(str(found))
@@ -198,14 +198,14 @@ def _subjects(options: _Options) -> list[Subject]:
             "Give one of them; --compare A B can name a model's folder and a service's address.",
         )
     if options.compare is not None:
-        return _compared(options.compare, options)
+        return _compared_subjects(options.compare, options)
     if options.model_folder is not None:
         return [model(options.model_folder, options.system)]
     service = None if options.engine == "lexical" else options.service()
     return [Embedded(options.engine) if service is None else Paid(service)]
 
 
-def _compared(words: tuple[str, str], options: _Options) -> list[Subject]:
+def _compared_subjects(words: tuple[str, str], options: _Options) -> list[Subject]:
     subjects: list[Subject] = []
     for word in words:
         service = replace(options, base_url=word).service() if is_address(word) else None
@@ -213,7 +213,7 @@ def _compared(words: tuple[str, str], options: _Options) -> list[Subject]:
     return subjects
 
 
-def _stopped(found: Stopped, as_json: bool) -> str:
+def _describe_stop(found: Stopped, as_json: bool) -> str:
     if as_json:
         return json.dumps({"paid": found.paid.to_dict(), "parked": asdict(found.parked)})
     return f"{found.paid}\n{found.parked}\nNothing is evaluated before all answers are there."

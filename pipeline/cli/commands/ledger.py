@@ -17,7 +17,6 @@ from pipeline.cli.command import JsonErrors
 from pipeline.cli.ledger_options import (
     check_apart,
     confirm_pruning,
-    ledger_place,
     moment,
     of_systems,
     on_ledger,
@@ -25,13 +24,13 @@ from pipeline.cli.ledger_options import (
     waiting,
 )
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import say, warn, wrapped
+from pipeline.cli.output.console import say, warn, wrap
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
     book_figures,
     book_lines,
-    counted,
+    count_problems,
     job_figures,
     job_lines,
     megabytes,
@@ -89,14 +88,14 @@ def ledger() -> None:
 )
 @in_json
 @on_ledger
-def show(since: str, as_json: bool, path: Path | None) -> int:
+def show(since: str, as_json: bool, path: Path) -> int:
     """Show what was spent where and when, the prices, and open jobs.
 
     USD is confirmed. Attempts whose answer was lost are unconfirmed; responses without a price
     are counted too. Both may have cost up to the amount in the last column.
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
-    with usable(ledger_place(path)) as snapshot:
+    with usable(path) as snapshot:
         books, jobs = read_books(snapshot), open_jobs(snapshot)
         where, size = str(snapshot.path), snapshot.size
     if as_json:
@@ -121,24 +120,23 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
 @waiting
 @in_json
 @on_ledger
-def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | None) -> int:
+def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path) -> int:
     """List the jobs whose output is not in place: what they are for, cost, and wait for.
 
     Close a job whose command you will not run again. Nothing that it bought is lost: its answers
     and costs stay, and any job that needs the answers uses them without paying. The same command
     then starts a new job, whose costs begin at 0. A job that a run is working on is not closed.
     """
-    place = ledger_place(path)
     if numbers:
-        close_by_hand(place, dict.fromkeys(numbers), time.time(), wait)
-    with usable(place) as snapshot:
+        close_by_hand(path, dict.fromkeys(numbers), time.time(), wait)
+    with usable(path) as snapshot:
         found = open_jobs(snapshot)
     if as_json:
         say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in found]}))
         return 0
     closed = [f"job {number} closed" for number in numbers]
     lines = ["\n".join(open_job_lines(job)) for job in found] or ["no open jobs"]
-    say(wrapped("\n\n".join([*closed, *lines]), sys.stdout, JOB_INDENT))
+    say(wrap("\n\n".join([*closed, *lines]), sys.stdout, JOB_INDENT))
     return 0
 
 
@@ -162,14 +160,14 @@ def attempts(
     since: str | None,
     limit: int,
     as_json: bool,
-    path: Path | None,
+    path: Path,
 ) -> int:
     """List attempts, the latest first; --state failed --state unconfirmed lists the problems.
 
     The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
-    picked, place = Picked(states, systems, moment(since) if since else None), ledger_place(path)
-    with usable(place) as snapshot:
+    picked = Picked(states, systems, moment(since) if since else None)
+    with usable(path) as snapshot:
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
@@ -180,7 +178,7 @@ def attempts(
     if more:
         click.echo(f"There are more than {limit}. List more with --limit.", err=True)
     if any(attempt.state == "unconfirmed" for attempt in listed):
-        settle_them = command("ledger settle ATTEMPT... --billed USD --ledger", place)
+        settle_them = command("ledger settle ATTEMPT... --billed USD --ledger", path)
         click.echo(
             "If your account's statement shows whether the unconfirmed were billed, record it, "
             f"with --not-billed for those that were not: {settle_them}",
@@ -196,7 +194,7 @@ def attempts(
 @waiting
 @on_ledger
 def settle(
-    numbers: Sequence[int], billed: str | None, not_billed: bool, wait: bool, path: Path | None
+    numbers: Sequence[int], billed: str | None, not_billed: bool, wait: bool, path: Path
 ) -> int:
     """Record what the account's statement says about ATTEMPTs.
 
@@ -209,7 +207,7 @@ def settle(
             "Give either --billed or --not-billed.",
         )
     verdict: Verdict = "free" if billed is None else usd("billed", billed)
-    settle_by_hand(ledger_place(path), dict.fromkeys(numbers, verdict), time.time(), wait)
+    settle_by_hand(path, dict.fromkeys(numbers, verdict), time.time(), wait)
     count = len(set(numbers))
     if verdict == "free":
         say(f"{count:,} settled: not billed")
@@ -224,13 +222,13 @@ def settle(
 @click.option("--bodies", is_flag=True, help="Include the bodies of the responses.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @on_ledger
-def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -> int:
+def export_table(file: Path, bodies: bool, overwrite: bool, path: Path) -> int:
     """Write every attempt to FILE, a .parquet or a .csv file.
 
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
     check_apart({"FILE": file}, (), path)
-    with usable(ledger_place(path)) as snapshot:
+    with usable(path) as snapshot:
         count = export(snapshot, file, bodies, overwrite)
     say(f"{how_many(count, 'attempt')}: {file}")
     return 0
@@ -243,21 +241,21 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
 @waiting
 @on_ledger
 def prune_answers(
-    older_than: str, systems: Sequence[System], yes: bool, wait: bool, path: Path | None
+    older_than: str, systems: Sequence[System], yes: bool, wait: bool, path: Path
 ) -> int:
     """Delete old answers, so that they can be bought again.
 
     The ledger keeps their payments for ever, and it keeps failures and the answers of open jobs.
     The file is rewritten without the deleted answers; that needs as much free space as it has.
     """
-    place, old = ledger_place(path), Old(moment(older_than), systems or SYSTEMS)
-    with Snapshot(place) as snapshot:
+    old = Old(moment(older_than), systems or SYSTEMS)
+    with Snapshot(path) as snapshot:
         found = prunable(snapshot, old)
     in_use = f"; {found.in_use:,} more of that age are kept for open jobs" if found.in_use else ""
     say(f"{found.answers:,} answers, {megabytes(found.size)}{in_use}")
     if found.answers and not yes:
         confirm_pruning()
-    pruned = prune_by_hand(place, old, time.time(), wait)
+    pruned = prune_by_hand(path, old, time.time(), wait)
     say(f"{pruned.answers:,} pruned, {megabytes(pruned.size)} freed")
     return 0
 
@@ -271,16 +269,16 @@ def prune_answers(
 )
 @in_json
 @on_ledger
-def verify(jobs: int, as_json: bool, path: Path | None) -> int:
+def verify(jobs: int, as_json: bool, path: Path) -> int:
     """Check that the ledger is consistent; exit with 8 if it is not.
 
     It checks the file and each attempt, and reads every kept response again, whose price must be
     the one in the ledger.
     """
-    with Snapshot(ledger_place(path)) as snapshot:
+    with Snapshot(path) as snapshot:
         found = extent(snapshot)
         with progress(found.responses) as advance:
-            first, count = counted(problems(snapshot, jobs, advance))
+            first, count = count_problems(problems(snapshot, jobs, advance))
         if not count:
             for each in odd_times(snapshot, time.time()):
                 warn(each)

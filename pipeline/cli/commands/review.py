@@ -19,7 +19,7 @@ from pipeline.classification.provenance import read_manifest
 from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
-from pipeline.cli.output.report import repeated_run
+from pipeline.cli.output.report import rerun_command
 from pipeline.cli.service_extra import service_extra
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged
@@ -83,15 +83,15 @@ def review(**values: Any) -> int:
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-    place = options.decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    log_path = options.decisions or output.with_name(f"{output.name}.decisions.jsonl")
     merge = [
-        each for each in options.merge if not _are_same(each, place)
+        each for each in options.merge if not _are_same(each, log_path)
     ]  # its decisions are there
     others = [decision_file(path) for path in merge]
     table = open_enriched(output, options.text_columns, options.column_prefix)
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
-    check_apart({"--decisions": place}, kept, None)
-    with closing(Queue(table)) as queue, DecisionLog(place) as log:
+    check_apart({"--decisions": log_path}, kept, None)
+    with closing(Queue(table)) as queue, DecisionLog(log_path) as log:
         _warn([log.before, *others])
         browser = None if options.no_browser else _with_window()
         found = Review(table, queue, log, name, options.blind, others)
@@ -170,8 +170,8 @@ def _closing(sitting: Review) -> Iterator[str]:
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
         return
-    place = sitting.table.path
-    again = repeated_run(read_manifest(place), place, sitting.log.path)
+    output = sitting.table.path
+    again = rerun_command(read_manifest(output), output, sitting.log.path)
     yield f"next, to write them into the table: {again}"
 
 

@@ -83,7 +83,7 @@ def run(**values: Any) -> int:
     with leaving_at_once():
         from pipeline.cli.many import run_all
         from pipeline.cli.output.metrics import MetricsFile
-    options = _started(values)
+    options = _start(values)
     if options.metrics_file is None:
         return run_all(options)
     return MetricsFile.at(options.metrics_file, options.overwrite).measure(
@@ -131,10 +131,10 @@ def _default_output(options: RunOptions, given: AnyPath) -> AnyPath | None:
 def _plan_command(**values: Any) -> int:
     with leaving_at_once():
         from pipeline.cli.many import plan_all
-    return plan_all(_started(values))
+    return plan_all(_start(values))
 
 
-def _started(values: Mapping[str, Any]) -> RunOptions:
+def _start(values: Mapping[str, Any]) -> RunOptions:
     """Start the log, and let a person confirm a settings file that was only found.
 
     That comes first: no file, not even the metrics, is written where such a file says.

@@ -66,13 +66,13 @@ def train(**values: Any) -> int:
     kept = [("HISTORY", options.history)]
     kept += [("--decisions", path) for path in options.decisions]
     check_apart({"--output": options.output}, kept, None)
-    found = _trained(options)
+    found = _train(options)
     as_text = model_summary(found.figures, found.path)
     say(json.dumps(found.figures) if options.as_json else as_text)
     return 0
 
 
-def _trained(options: _Options) -> TrainedModel:
+def _train(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
     decisions = decisions_in(options.decisions, warn, options.text_columns)
     settings = TrainingSettings(

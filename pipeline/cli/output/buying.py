@@ -22,21 +22,21 @@ def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
 
     def confirm(estimate: Estimate) -> bool:
         if sure or service.has_cost_limit or not on_terminal():
-            notice(described(service, estimate))
+            notice(describe(service, estimate))
             return True
-        click.echo(described(service, estimate), err=True)
+        click.echo(describe(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
     return PaidBuyer(service, progress_display(), confirm)
 
 
-def described(service: PaidService, estimate: Estimate) -> str:
+def describe(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its limits and its ledger."""
     calls = f"{estimate.calls} ({service.allowed})"
     return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
 
 
-def described_files(
+def describe_files(
     service: PaidService, files: Mapping[str, Estimate], whole: Estimate
 ) -> Iterator[str]:
     """Yield what the purchase of each file would take, and that of all of them."""

@@ -73,7 +73,7 @@ class _Lines(JsonLines):
             case "log":
                 return visible(logging.Formatter.format(self, record))
             case _:
-                return wrapped(logging.Formatter().format(record))
+                return wrap(logging.Formatter().format(record))
 
 
 WIDTH = 80
@@ -85,7 +85,7 @@ def columns(stream: TextIO) -> int | None:
     return min(WIDTH, shutil.get_terminal_size().columns) if stream.isatty() else None
 
 
-def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
+def wrap(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
     """Return a text that shows its control characters, and fits into the stream's terminal, if any.
 
     Without a stream, it is for standard error. The further lines of a long line are indented.
@@ -150,7 +150,7 @@ def _tell(level: int, text: str, event: str, in_words: str) -> None:
     if Output.now().form != "text":
         log.log(level, text, extra={FIELDS: {"event": event}})
     elif log.isEnabledFor(logging.WARNING):
-        click.echo(wrapped(in_words), err=True)
+        click.echo(wrap(in_words), err=True)
 
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
@@ -264,8 +264,8 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
     """Print to standard error."""
     output = Output.now()
     if output.form == "text":
-        lines = wrapped(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
-        text = lines.replace(head, _coloured(head), 1) if head else lines
+        lines = wrap(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
+        text = lines.replace(head, _colour(head), 1) if head else lines
     else:
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
         if output.form == "log":
@@ -276,7 +276,7 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
     sys.stderr.flush()
 
 
-def _coloured(text: str) -> str:
+def _colour(text: str) -> str:
     """Return a text in red on a terminal, unless the user wants no colours (no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return click.style(text, "red", bold=True) if sys.stderr.isatty() and not plain else text

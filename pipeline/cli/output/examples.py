@@ -30,11 +30,11 @@ class Examples:
         if self._full:
             return
         self._excerpts.count(batch.texts)
-        for place, text in enumerate(batch.texts):
+        for index, text in enumerate(batch.texts):
             if self._full:
                 return
             system = next(self._systems)
-            match answers[system][place]:
+            match answers[system][index]:
                 case Matched(matches=(first, *_)):
                     kept = self._found[band(first.confidence)]
                     if len(kept) < MOST:

@@ -21,7 +21,7 @@ PRINTED = 100
 """Problems that are printed; badly damaged books may have a million."""
 
 
-def counted(problems: Iterator[str]) -> tuple[list[str], int]:
+def count_problems(problems: Iterator[str]) -> tuple[list[str], int]:
     """Return the first problems, in words, and how many there are."""
     first = list(islice(problems, PRINTED))
     return first, len(first) + sum(1 for _ in problems)

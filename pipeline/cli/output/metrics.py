@@ -110,7 +110,7 @@ class MetricsFile:
         by_metric: dict[str, list[str]] = {}
         for metric, labels, value in samples:
             pairs = {"name": self.file.path.stem, **labels}.items()
-            shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in pairs)
+            shown = ",".join(f'{label}="{_escape(text)}"' for label, text in pairs)
             line = f"tender_pipeline_{metric}{{{shown}}} {value}"
             by_metric.setdefault(metric, []).append(line)
         parts = (
@@ -134,7 +134,7 @@ def figures(summary: Summary) -> Iterator[Sample]:
         yield "at_risk_usd", {}, plain(summary.paid.at_risk_usd)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return the value of a label as the format requires it."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 

@@ -38,7 +38,7 @@ DIALECT = ("delimiter", "encoding", "line_end", "quote_escape", "sheet", "header
 USUAL = (CsvOptions().quote_escape,)
 
 
-def repeated_run(manifest: Mapping[str, Any], output: Path, decisions: Path | None = None) -> str:
+def rerun_command(manifest: Mapping[str, Any], output: Path, decisions: Path | None = None) -> str:
     """Return the command of the run that wrote an output, as its manifest describes it.
 
     Anybody may have changed the manifest. Options for buying and for speed are left out.
@@ -58,7 +58,7 @@ def repeated_run(manifest: Mapping[str, Any], output: Path, decisions: Path | No
     words = [word for name, value in dialect.items() for word in (option_name(name), value)]
     words += ["--no-header"] if part_of(files, "csv").get("header") is False else []
     words += _options(manifest, output)
-    words += _places(manifest, source, output)
+    words += _file_options(manifest, source, output)
     decided = part_of(part_of(manifest, "settings"), "decisions")
     before = {path_from_here(manifest, each, output) for each in decided}
     for file in sorted({*before, str(decisions)} if decisions else before):
@@ -104,7 +104,7 @@ def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
     yield from map(str, found if isinstance(found, list) else getattr(Settings(), name))
 
 
-def _places(manifest: Mapping[str, Any], source: str, output: Path) -> Iterator[str]:
+def _file_options(manifest: Mapping[str, Any], source: str, output: Path) -> Iterator[str]:
     """Yield the options for the files of a run and their formats, where they are not usual."""
     files, limit = part_of(manifest, "files"), part_of(manifest, "settings").get("limit_rows")
     of_input, of_output = (
@@ -181,13 +181,13 @@ def _changes(
     """Return the rows of the output before; None if there is no file that this tool wrote."""
     if not isinstance(before, ExistingFile):  # an object would have to be read once more
         return None
-    place = before.path
+    output = before.path
     try:
-        if not place.is_file() or not written_by_us(place):
+        if not output.is_file() or not written_by_us(output):
             return None
         csv, excel = files.to_read_output
         texts = texts_of_output(settings.text_columns, files.input_format, files.output_format)
-        reader = open_reader(place, texts, csv, files.output_format, excel)
+        reader = open_reader(output, texts, csv, files.output_format, excel)
         return Changes(reader, settings)
     except (PipelineError, OSError) as error:
         log.info("The report does not compare rows with the last run: %s", error)

@@ -11,7 +11,7 @@ import click
 
 from pipeline.answers import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import Output, columns, name_table, print_error, say, wrapped
+from pipeline.cli.output.console import Output, columns, name_table, print_error, say, wrap
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS
@@ -68,9 +68,7 @@ def words_of(summary: Summary, settings: Settings, page: Path | None = None) -> 
     """Return a summary for people, as wide as their terminal, with what to do next."""
     text = summary.text(columns(sys.stdout), [*_worth(summary, settings)])
     lines = [text, *_next(summary, page)]
-    return "\n".join(
-        line if line.startswith(COMMAND) else wrapped(line, sys.stdout) for line in lines
-    )
+    return "\n".join(line if line.startswith(COMMAND) else wrap(line, sys.stdout) for line in lines)
 
 
 def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
