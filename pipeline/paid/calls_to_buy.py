@@ -9,7 +9,7 @@ import msgspec
 
 from pipeline.answers import Match, System
 from pipeline.cache import Cache
-from pipeline.decisions import Decisions
+from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.ledger.calls import Call, text_digest, text_digests
 from pipeline.paid.ledger.job import CallCount, Job
 from pipeline.tables import Batch
@@ -39,8 +39,12 @@ MOST_NOTED = 100_000
 """How many digests to keep in memory, in about 10 MB."""
 
 
-class CallIndex:
-    """Notes the calls of one job's table.
+MOST_LATER = 10_000
+"""How many calls that failed before wait until the end of the table, in some megabytes."""
+
+
+class CallsToBuy:
+    """The calls of a job's table: first they are noted, then those to buy are found.
 
     Args:
         job: the job.
@@ -51,11 +55,14 @@ class CallIndex:
         rows: how many rows the table has, once all of it is noted.
     """
 
-    def __init__(self, job: Job, systems: Sequence[System], decisions: Decisions) -> None:
+    def __init__(
+        self, job: Job, systems: Sequence[System], decisions: Decisions = NO_DECISIONS
+    ) -> None:
         self.rows = 0
         self._job = job
         self._systems = systems
         self._decisions = decisions
+        self._rows_to_buy: Sequence[int] | None = None
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
@@ -96,33 +103,15 @@ class CallIndex:
         decided -= self._job.answered(system, [*decided])
         return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
-
-MOST_LATER = 10_000
-"""How many calls that failed before wait until the end of the table, in some megabytes."""
-
-
-class CallsToBuy:
-    """The calls of a job's table that are to be bought.
-
-    Args:
-        job: the job.
-        systems: the systems to ask for.
-    """
-
-    def __init__(self, job: Job, systems: Sequence[System]) -> None:
-        self._job = job
-        self._systems = systems
-        self._rows: Sequence[int] | None = None
-
     def expect(self, counts: Iterable[CallCount]) -> None:
         """Take over where the calls to buy are, so that no other row is looked up again."""
         every: set[int] = set()
-        self._rows = None
+        self._rows_to_buy = None
         for count in counts:
             if count.rows is None:
                 return
             every.update(count.rows)
-        self._rows = sorted(every)
+        self._rows_to_buy = sorted(every)
 
     def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:
         """Yield the calls to buy, row by row, each at its first row.
@@ -163,9 +152,11 @@ class CallsToBuy:
 
     def _within(self, first: int, end: int) -> Iterable[int]:
         """Return the rows from ``first`` to before ``end`` that may have a call to buy."""
-        if self._rows is None:
+        if self._rows_to_buy is None:
             return range(first, end)
-        return self._rows[bisect_left(self._rows, first) : bisect_left(self._rows, end)]
+        return self._rows_to_buy[
+            bisect_left(self._rows_to_buy, first) : bisect_left(self._rows_to_buy, end)
+        ]
 
     def _find(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
         """Return which calls to buy, by first row, with the lost answers that each may have."""

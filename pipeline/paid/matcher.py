@@ -10,12 +10,9 @@ from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.cache import Cache
-from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
     Answered,
-    Outcome,
     Refused,
-    Unreadable,
     WrongCurrency,
     WrongPrice,
 )
@@ -89,7 +86,7 @@ class LedgerMatcher:
         owned = self._job.responses(system, digests)
         rows = self._job.first_rows(system, digests)
         return [
-            (_price(owned[digest]),) if digest in owned and rows.get(digest) == row else ()
+            (owned[digest].cost_usd,) if digest in owned and rows.get(digest) == row else ()
             for row, digest in enumerate(digests, start=first)
         ]
 
@@ -103,7 +100,7 @@ class LedgerMatcher:
         calls = [digest for digest in digests if digest]
         owned, costs[system] = self._job.responses_and_costs(system, calls)
         answers: dict[bytes, Answer] = {
-            digest: _lasting_answer(*response) for digest, response in owned.items()
+            digest: _lasting_answer(response) for digest, response in owned.items()
         }
         if open_calls := [digest for digest in calls if digest not in owned]:
             answers |= self._explain_unanswered(system, open_calls)
@@ -141,31 +138,17 @@ def _size(_digest: bytes, answer: Answer | None) -> int:
     return ANSWER_BYTES + MATCH_BYTES * len(answer.matches) + texts
 
 
-def _lasting_answer(status: int, body: bytes) -> Answer:
-    match _outcome(status, body):
+def _lasting_answer(owned: Owned) -> Answer:
+    outcome = read_response(owned.status, {}, owned.body)
+    if isinstance(outcome, WrongCurrency | WrongPrice):  # that does not matter here
+        outcome = outcome.ended
+    match outcome:
         case Answered(matches, _):
             return Matched(matches)
         case Refused(error, _, _):
             return Failed(error)
         case _:
             return Failed("MALFORMED_RESPONSE")
-
-
-def _outcome(status: int, body: bytes) -> Outcome:
-    """Parse a response again; here it does not matter whether its price can be used."""
-    outcome = read_response(status, {}, body)
-    return outcome.ended if isinstance(outcome, WrongCurrency | WrongPrice) else outcome
-
-
-def _price(owned: Owned) -> Decimal | None:
-    """Return the price that a response states; a refusal without a price was not billed."""
-    match read_response(owned.status, {}, owned.body):
-        case Refused(cost_usd=cost):
-            return cost or ZERO
-        case Answered(cost_usd=cost) | Unreadable(cost_usd=cost):
-            return cost
-        case _:
-            return None
 
 
 def _open_answer(error: str | None, pending: Answer, *, held: bool) -> Answer:

@@ -50,17 +50,12 @@ def what_the_account_lacks(
         judgement: of the last attempt.
     """
     match judgement.next:
-        case "credentials" if not has_key:
-            return Parked(
-                KEY,
-                _quoting("The service wants an API key, and none is set", judgement),
-                f"Set TENDER_PIPELINE_API_KEY or {option('api_key')}, then {THEN_RUN_AGAIN}: it "
-                "continues.",
-            )
         case "credentials":
+            wanted = "wants an API key, and none is set"
+            happened = f"The service {'does not accept the API key' if has_key else wanted}"
             return Parked(
                 KEY,
-                _quoting("The service does not accept the API key", judgement),
+                _quoting(happened, judgement),
                 f"Set TENDER_PIPELINE_API_KEY or {option('api_key')} to a valid key, then "
                 f"{THEN_RUN_AGAIN}: it continues.",
             )
@@ -72,22 +67,26 @@ def what_the_account_lacks(
                 f"these prices, and {THEN_RUN_AGAIN}: it continues.",
             )
         case "currency":
-            return Parked(
-                MONEY,
+            return _cost_unknown(
                 f"The service charges in {judgement.detail}, not in USD.",
-                "The response is kept; what it cost is unknown. Ask the service for an account in "
-                "USD. The same command continues with the next call; nothing is bought twice.",
+                "Ask the service for an account in USD.",
             )
         case "price":
-            return Parked(
-                MONEY,
-                f"The service states a price that cannot be used: {judgement.detail}. The "
-                "response is kept; what it cost is unknown.",
-                "Ask the service what it charges. The same command continues with the next call; "
-                "nothing is bought twice.",
+            return _cost_unknown(
+                f"The service states a price that cannot be used: {judgement.detail}.",
+                "Ask the service what it charges.",
             )
         case _:
             return None
+
+
+def _cost_unknown(message: str, advice: str) -> Parked:
+    return Parked(
+        MONEY,
+        message,
+        f"The response is kept; what it cost is unknown. {advice} The same command continues with "
+        "the next call; nothing is bought twice.",
+    )
 
 
 def _quoting(message: str, judgement: Judgement) -> str:
@@ -146,18 +145,12 @@ def asked_to_wait(seconds: float, down: bool = False) -> Parked:
         seconds: how long the pause is.
         down: whether the service is down; only a pause of the account holds for the next run, too.
     """
-    when = _until(seconds)
-    if down:
-        return Parked(
-            LATER,
-            f"The service is down, and asked to wait {when}.",
-            f"{RUN_AGAIN} then, or wait with {option('wait', True)}: it continues.",
-        )
+    who = "The service is down, and asked" if down else "The service asked this account"
+    at_once = "" if down else f" Or send at once, with {option('ignore_pause', True)}."
     return Parked(
         LATER,
-        f"The service asked this account to wait {when}.",
-        f"{RUN_AGAIN} then, wait with {option('wait', True)}, or send at once with "
-        f"{option('ignore_pause', True)}.",
+        f"{who} to wait {_until(seconds)}.",
+        f"{RUN_AGAIN} then, or wait with {option('wait', True)}: it continues.{at_once}",
     )
 
 

@@ -106,13 +106,9 @@ def judge(reply: Reply) -> Judgement:
             return Judgement(CallOpen("free", error), "again", detail)
         case Lost(error, detail):
             return Judgement(CallOpen("unconfirmed", error), "lost", detail)
-        case Received():
-            return _judge_response(reply)
-
-
-def _judge_response(got: Received) -> Judgement:
-    outcome = read_response(got.status, got.headers, got.body)
-    return _judge_end(got, outcome) or _judge_open(got.status, outcome)
+        case Received(status, headers, body):
+            outcome = read_response(status, headers, body)
+            return _judge_end(reply, outcome) or _judge_open(status, outcome)
 
 
 def _judge_end(got: Received, outcome: Outcome) -> Judgement | None:

@@ -254,12 +254,8 @@ class Pool:
                     return
                 await self._buy(order)
         except Exception as error:  # whichever it is, it must not cancel calls that are billed
-            self._fail(error)
-
-    def _fail(self, error: Exception) -> None:
-        """Park, and raise an error when everything under way has ended."""
-        self._error = self._error or error
-        self.park(parking.failed(error))
+            self._error = self._error or error  # raised when everything under way has ended
+            self.park(parking.failed(error))
 
     async def _buy(self, order: CallToBuy) -> None:
         self.progress.begin(order)

@@ -25,7 +25,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, plain, times, total
-from pipeline.paid.calls_to_buy import CallIndex, CallsToBuy, CallToBuy
+from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
 from pipeline.paid.client.chat_responses import LETTERS
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.job import Job
@@ -103,8 +103,7 @@ class PaidPurchase:
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
         self._earlier_runs = EarlierRuns(self._ledger, service)
-        self._orders = CallsToBuy(self._job, settings.systems)
-        self._index = CallIndex(self._job, settings.systems, decisions)
+        self._calls = CallsToBuy(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems)
 
     def __enter__(self) -> PaidPurchase:
@@ -113,16 +112,12 @@ class PaidPurchase:
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         with self._opened:
             if error or self._plan_only:  # a table that cannot be read leaves no open job
-                self._delete_unsent()
-
-    def _delete_unsent(self) -> None:
-        """Delete the job from the ledger, unless it has sent something."""
-        with suppress(ValueError, LedgerError):
-            self._job.delete()
+                with suppress(ValueError, LedgerError):  # it stays if it has sent something
+                    self._job.delete()
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
-        return self._index.record(batches)
+        return self._calls.record(batches)
 
     def estimate(self) -> Estimate:
         """Estimate what is to be bought, once the whole table is noted.
@@ -132,7 +127,7 @@ class PaidPurchase:
                 bought with another one.
         """
         counts = self._job.calls().values()
-        self._orders.expect(counts)
+        self._calls.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
         usual = self._service.typical_prices
@@ -197,7 +192,7 @@ class PaidPurchase:
                 estimate = self.estimate()
             most = service.most_attempts(estimate.to_buy)
             check_room(self._ledger.database, most, workers)
-            orders = self._orders.of(batches)
+            orders = self._calls.of(batches)
             if service.chat:
                 orders = _with_candidates(orders, self._systems, service.name)
             if not self._confirm(estimate):
@@ -277,7 +272,7 @@ class PaidPurchase:
                 answered_before=self._job.was_answered(),
             )
             with stop_request.watching(pool, service.max_duration):
-                async with show_progress(pool, self._index.rows, advance):
+                async with show_progress(pool, self._calls.rows, advance):
                     await pool.run(orders, service.workers)
         if not pool.parked:
             self.matcher.down = pool.down

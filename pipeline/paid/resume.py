@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, difference
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger.calls import PastAttempt, RateRefusal
+from pipeline.paid.ledger.calls import PastAttempt
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.limits import Allowance, Budget
@@ -72,12 +72,13 @@ class EarlierRuns:
         now, clock = time.time(), asyncio.get_running_loop().time()
         attempts = self._recent_attempts(now)
         refusal = self.ledger.last_refusal(service.key_fingerprint)
-        _warn_of_future(attempts, refusal, now)
         pause = refusal.pause_left(now) if refusal else 0.0
-        if pause > 0:
-            log.warning(Words(_pause_message(pause, service.ignore_pause)))
-        if service.ignore_pause:
-            pause = min(pause, 0.0)
+        if pause > 0 and service.ignore_pause:
+            at_once = f"{option('ignore_pause', True)} sends at once."
+            log.warning(Words(f"The service asked to wait {duration(pause)} more; {at_once}"))
+            pause = 0.0
+        elif pause > 0:
+            log.warning(f"The service asked to wait: nothing is sent for {duration(pause)}.")
         return Throttle(
             service.limit,
             burst=service.burst,
@@ -131,22 +132,3 @@ def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> l
         else limit.answered_until(attempt.ended_at(now))
         for attempt in attempts
     ]
-
-
-def _warn_of_future(attempts: list[PastAttempt], refusal: RateRefusal | None, now: float) -> None:
-    times = [attempt.settled_at for attempt in attempts if attempt.settled_at is not None]
-    ahead = max([*times, refusal.at if refusal else now, now]) - now
-    if ahead > 1:
-        log.warning(
-            f"The ledger has attempts that ended up to {duration(ahead)} in the future: the clock "
-            "was wrong then, or is wrong now. They count as if they had just ended."
-        )
-
-
-def _pause_message(left: float, ignored: bool) -> str:
-    if ignored:
-        return (
-            f"The service asked to wait {duration(left)} more; {option('ignore_pause', True)} "
-            "sends at once."
-        )
-    return f"The service asked to wait: nothing is sent for {duration(left)}."

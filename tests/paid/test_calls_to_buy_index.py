@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.decisions import NO_DECISIONS
 from pipeline.paid import calls_to_buy
-from pipeline.paid.calls_to_buy import CallIndex
+from pipeline.paid.calls_to_buy import CallsToBuy
 from pipeline.paid.ledger.calls import text_digest
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.ledger import Ledger
@@ -34,7 +33,7 @@ def test_a_call_is_noted_at_its_first_row(
     monkeypatch.setattr(calls_to_buy, "MOST_NOTED", 3)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
     batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]
-    read = CallIndex(job, ("cpv", "psc"), NO_DECISIONS)
+    read = CallsToBuy(job, ("cpv", "psc"))
     assert [*read.record(batches)] == batches
     assert read.rows == len(rows)
     first = {text_digest(text): rows.index(text) for text in rows if text}

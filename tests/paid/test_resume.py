@@ -136,14 +136,11 @@ def test_the_slots_of_the_run_before_are_held(tmp_path: Path, moved: Clock) -> N
         assert waits(ledger)[0] == pytest.approx([HELD[0] - 30, HELD[1] - 30, HELD[2]], abs=0.1)
 
 
-def test_a_clock_that_ran_ahead_frees_no_slot_and_is_reported(
-    tmp_path: Path, moved: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_clock_that_ran_ahead_frees_no_slot(tmp_path: Path, moved: Clock) -> None:
     moved.now += DAY
     with closing(bought(tmp_path / "ledger.db", moved)) as ledger:
         moved.now -= DAY
         assert waits(ledger)[0] == pytest.approx(HELD, abs=0.1)
-    assert "ended up to 24 h in the future: the clock was wrong" in caplog.text
 
 
 @pytest.mark.parametrize("wrong_by", [-9999 * DAY, -DAY, -3600, DAY])

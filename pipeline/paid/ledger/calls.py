@@ -63,10 +63,14 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Owned(NamedTuple):
-    """The response that answers a call for good: its HTTP status, and its bytes as received."""
+    """The response that answers a call for good: its HTTP status, its bytes as received, and price.
+
+    The price is in US dollars; None if the response stated none.
+    """
 
     status: int
     body: bytes
+    cost_usd: Decimal | None
 
 
 class Cost(NamedTuple):

@@ -21,12 +21,8 @@ from pipeline.paid.ledger.calls import unpack
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.quoting import command
 from pipeline.tables.cells import cell
-from pipeline.tables.table import ARROW_USD
+from pipeline.tables.table import ARROW_USD, in_batches
 from pipeline.wording import OVERWRITE
-
-ATTEMPTS_AT_ONCE = 20_000
-BYTES_AT_ONCE = 16 << 20
-"""Bytes of unpacked bodies held at once: a single body may have a megabyte."""
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -101,7 +97,7 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
         new_file(target, check) as temporary,
         closing(writers[path.suffix.lower()](temporary, schema)) as writer,
     ):
-        for rows in _batches(snapshot, bodies):
+        for rows in in_batches(_rows(snapshot, bodies), lambda row: len(row[-1] or "")):
             writer.write_batch(_batch(rows, schema))
             written += len(rows)
     return written
@@ -131,21 +127,11 @@ def _translate_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
-    """Yield the attempts in batches that fit into memory."""
-    some: list[_Row] = []
-    size = 0
+def _rows(snapshot: Snapshot, bodies: bool) -> Iterator[_Row]:
     joined = {"body": "body", "bodies": "LEFT JOIN bodies USING (attempt_id)"}
     query = ATTEMPTS.format(**joined if bodies else {"body": "NULL", "bodies": ""})
     for *values, packed in snapshot.rows(query):
-        body = None if packed is None else _text(values[0], packed, snapshot.path)
-        some.append((*values, body))
-        size += len(body or "")
-        if len(some) == ATTEMPTS_AT_ONCE or size >= BYTES_AT_ONCE:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+        yield *values, None if packed is None else _text(values[0], packed, snapshot.path)
 
 
 def _text(attempt: int, packed: object, ledger: Path) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import itemgetter
-from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
@@ -87,30 +86,6 @@ class CallCount:
     to_buy: int
     held: int = 0
     rows: Sequence[int] | None = field(default=None, compare=False)
-
-
-def count_calls(
-    database: Database, values: Sequence[Any], rows_of: int, system: System
-) -> CallCount:
-    """Count the calls that a job noted in a system.
-
-    Args:
-        database: the ledger's file.
-        values: the parameters of `COUNTS` and `LOST`, and how many lost answers hold a call.
-        rows_of: the number under which the first rows are noted.
-        system: the system.
-    """
-    [(distinct,)] = database.rows(DISTINCT, rows_of, system)
-    rows = array("q")
-    to_buy = held = 0
-    for kind, row in database.rows(OPEN_CALLS, *values, rows_of, system) if distinct else ():
-        if kind == "held":
-            held += 1
-            continue
-        to_buy += 1
-        if to_buy <= MOST_LISTED:
-            rows.append(row)
-    return CallCount(distinct, to_buy, held, rows if to_buy <= MOST_LISTED else None)
 
 
 ROWS_AT_ONCE = 20_000
@@ -272,18 +247,19 @@ class Job:
         """
         numbers = (self.number, self.number, self.rows_of)
         attempts = self.database.rows_of(digests, FOUND, *numbers, *self._counting(), system)
-        last: dict[bytes, tuple[int, int, bytes]] = {}
+        last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
         rows: dict[bytes, int | None] = {}
-        for attempt, digest, status, body, ours, cost, row in sorted(attempts, key=ATTEMPT_ID):
+        for attempt, digest, status, body, ours, stated, row in sorted(attempts, key=ATTEMPT_ID):
+            cost = None if stated is None else amount(stated)
             if body is not None:
-                last[digest] = attempt, status, body
+                last[digest] = attempt, status, body, cost
             if ours:
-                paid.setdefault(digest, []).append(None if cost is None else amount(cost))
+                paid.setdefault(digest, []).append(cost)
                 rows[digest] = row
         owned = {
-            digest: Owned(status, unpack(attempt, body, self.database.path))
-            for digest, (attempt, status, body) in last.items()
+            digest: Owned(status, unpack(attempt, body, self.database.path), cost)
+            for digest, (attempt, status, body, cost) in last.items()
         }
         costs = {digest: Cost(rows[digest], known_total(prices)) for digest, prices in paid.items()}
         return owned, costs
@@ -310,11 +286,22 @@ class Job:
 
     def calls(self) -> dict[System, CallCount]:
         """Count the distinct calls noted so far."""
-        values = (*self._counting(), *self._lost(), self.counting.most_lost)
-        counts = {
-            system: count_calls(self.database, values, self.rows_of, system) for system in SYSTEMS
-        }
+        counts = {system: self._count(system) for system in SYSTEMS}
         return {system: count for system, count in counts.items() if count.distinct}
+
+    def _count(self, system: System) -> CallCount:
+        [(distinct,)] = self.database.rows(DISTINCT, self.rows_of, system)
+        rows = array("q")
+        to_buy = held = 0
+        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.rows_of, system)
+        for kind, row in self.database.rows(OPEN_CALLS, *values) if distinct else ():
+            if kind == "held":
+                held += 1
+                continue
+            to_buy += 1
+            if to_buy <= MOST_LISTED:
+                rows.append(row)
+        return CallCount(distinct, to_buy, held, rows if to_buy <= MOST_LISTED else None)
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""

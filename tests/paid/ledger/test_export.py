@@ -20,6 +20,7 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.tables import table
 from pipeline.tables.table import ARROW_USD
 from tests.paid.ledger.buying import (
     BASE_URL,
@@ -105,8 +106,8 @@ def test_no_cell_of_a_csv_file_is_a_formula(ledger: Path, tmp_path: Path) -> Non
 def test_bodies_come_only_when_asked_for_however_many_are_held(
     ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rows: int, size: int
 ) -> None:
-    monkeypatch.setattr(exporting, "ATTEMPTS_AT_ONCE", rows)
-    monkeypatch.setattr(exporting, "BYTES_AT_ONCE", size)
+    monkeypatch.setattr(table, "BATCH_ROWS", rows)
+    monkeypatch.setattr(table, "BATCH_CHARS", size)
     assert "body" not in exported(ledger, tmp_path / name)[0]
     answer, lost, _ = exported(ledger, tmp_path / name, bodies=True, overwrite=True)
     assert answer["body"] == GERMAN.body.decode()

@@ -34,7 +34,7 @@ def test_an_answer_is_owned_by_every_job_and_after_reopening(
     buy(journal)
     other = Ledger(path, BASE_URL)
     owned = other.open_job("others").responses("cpv", [ROAD_DIGEST])
-    assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body, ANSWERED.cost_usd)}
     other.close()
 
 
@@ -55,7 +55,7 @@ def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
     ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
 ) -> None:
     buy(journal, end)
-    owned = {ROAD_DIGEST: Owned(end.status, end.body)}
+    owned = {ROAD_DIGEST: Owned(end.status, end.body, end.cost_usd)}
     assert ledger.open_job("others").responses("cpv", [ROAD_DIGEST]) == owned
     again = ledger.open_job("again", Counting(retry_failed=True))
     assert again.responses("cpv", [ROAD_DIGEST]) == {}
@@ -125,7 +125,9 @@ def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
 def test_of_several_lasting_responses_the_last_counts(job: Job, journal: Journal) -> None:
     buy(journal, REFUSED)
     buy(journal, ANSWERED)
-    assert job.responses("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    assert job.responses("cpv", [ROAD_DIGEST]) == {
+        ROAD_DIGEST: Owned(200, ANSWERED.body, ANSWERED.cost_usd)
+    }
 
 
 def test_what_was_sent_or_failed_in_passing_is_not_owned(job: Job, journal: Journal) -> None:
