@@ -38,9 +38,8 @@ from pipeline.paid.limits import over
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
-from pipeline.paid.progress import show_progress
 from pipeline.paid.resume import EarlierRuns
-from pipeline.paid.runner import StopRequest, buy_in_thread
+from pipeline.paid.runner import StopRequest, buy_in_thread, show_progress
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Paid, Parked

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from threading import RLock, Timer
@@ -197,6 +198,9 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._translate_errors = partial(
+            _translate_errors, f"The ledger {path} cannot be used", _ADVICE
+        )
         # An interrupt may leave a transaction suspended, with this lock, before its block begins.
         # The same thread can then still close the file, which ends the transaction.
         self._writing = RLock()
@@ -300,14 +304,9 @@ class Database:
         finally:
             timer.cancel()
 
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        with translate_errors(f"The ledger {self.path} cannot be used", _ADVICE):
-            yield
-
 
 @contextmanager
-def translate_errors(message: str, advice: Mapping[int, str]) -> Iterator[None]:
+def _translate_errors(message: str, advice: Mapping[int, str]) -> Iterator[None]:
     """Raise SQLite's and the system's errors as `LedgerError`.
 
     Args:
@@ -370,6 +369,9 @@ class Snapshot:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._translate_errors = partial(
+            _translate_errors, f"The ledger {path} cannot be read", _ADVICE_TO_READERS
+        )
         self._file = path.resolve()  # SQLite keeps its other files beside this one
         try:
             exists = path.exists()
@@ -425,11 +427,6 @@ class Snapshot:
         """Return the only row of a query."""
         (row,) = self.rows(query, *values)
         return row
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        with translate_errors(f"The ledger {self.path} cannot be read", _ADVICE_TO_READERS):
-            yield
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:

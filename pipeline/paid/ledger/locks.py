@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from hashlib import sha256
 from io import FileIO
@@ -28,8 +28,7 @@ SECONDS_BETWEEN_TRIES = 0.05
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[None]:
+def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> AbstractContextManager[None]:
     """Lock a key at an address, for this user on this machine, whatever the ledger.
 
     Args:
@@ -44,12 +43,10 @@ def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> Iterator[None
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
     name = _name(address_of(endpoint), key_fingerprint)
     path = machine_folder() / "locks" / f"buyer-{name}.lock"
-    with _hold(path, taken, wait):
-        yield
+    return _hold(path, taken, wait)
 
 
-@contextmanager
-def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
+def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManager[None]:
     """Lock a ledger for buying from an address.
 
     The lock file is beside the ledger, so that buyers with other keys, and on other machines that
@@ -71,12 +68,12 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
     )
     file = ledger.resolve()
     path = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
-    with _hold(path, taken, wait, _mode(ledger)):
-        yield
+    return _hold(path, taken, wait, _mode(ledger))
 
 
-@contextmanager
-def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[None]:
+def job_lock(
+    ledger: Path, base_url: str, identity: str, wait: bool
+) -> AbstractContextManager[None]:
     """Lock a job: two runs of it would delete each other's first rows.
 
     The lock file is beside the ledger like that of `ledger_lock`, in a folder for all jobs.
@@ -95,8 +92,7 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     )
     path = _lock_of_job(ledger, base_url, identity)
     _make_folder(path.parent, ledger)
-    with _hold(path, taken, wait, _mode(ledger)):
-        yield
+    return _hold(path, taken, wait, _mode(ledger))
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:

@@ -24,7 +24,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool, RunProgress
-from pipeline.paid.progress import show_progress
+from pipeline.paid.runner import show_progress
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
