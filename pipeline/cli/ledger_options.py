@@ -15,8 +15,7 @@ from pipeline.cli.options import SETTINGS_FILE, LocalPath
 from pipeline.cli.output.console import on_terminal, progress_display
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import SettingsError
-from pipeline.files.directories import data_folder
-from pipeline.files.paths import AnyPath, check_kept
+from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
 from pipeline.progress import Count, silent
 from pipeline.rate import seconds

@@ -16,7 +16,7 @@ from urllib.request import url2pathname
 import click
 
 from pipeline.errors import SettingsError
-from pipeline.files.directories import data_folder
+from pipeline.files.paths import data_folder
 from pipeline.quoting import command
 
 DATA_HELP = "The folder of the accounts.  [default: in the user's data folder]"

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.answers import System
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
-from pipeline.files.directories import data_folder
+from pipeline.files.paths import data_folder
 from pipeline.files.regular import check_regular
 from pipeline.quoting import command
 

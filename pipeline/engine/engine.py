@@ -123,8 +123,7 @@ def ranker(
     table = load(system)
     if engine == "lexical":
         # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
-        from pipeline.engine.lexical.index import kept_index
-        from pipeline.engine.lexical.ranker import LexicalRanker
+        from pipeline.engine.lexical import LexicalRanker, kept_index
 
         return LexicalRanker(table, kept_index(table))
     learned = load_model(model or shipped_model(), system)

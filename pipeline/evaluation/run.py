@@ -23,16 +23,17 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated, Review
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores
-from pipeline.evaluation.settings import EvaluationSettings, check_given
-from pipeline.evaluation.significance import Comparison, compare
-from pipeline.evaluation.subjects import (
+from pipeline.evaluation.settings import (
     Embedded,
+    EvaluationSettings,
     Paid,
     Subject,
+    check_given,
     check_subjects,
     is_address,
     offline,
 )
+from pipeline.evaluation.significance import Comparison, compare
 from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
 from pipeline.processes import Jobs

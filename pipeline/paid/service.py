@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pipeline.checks import check_choice, check_flag, whole_number
 from pipeline.errors import SettingsError
-from pipeline.files.directories import data_folder
+from pipeline.files.paths import data_folder
 from pipeline.money import Usd, usd
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.files.directories import machine_folder
+from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger

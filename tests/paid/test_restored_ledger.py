@@ -15,7 +15,7 @@ import pytest
 import pipeline
 from pipeline.cli.commands import doctor as checks
 from pipeline.errors import LedgerError
-from pipeline.files.directories import machine_folder
+from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.service import PaidService
 from pipeline.paid.verify import problems

@@ -33,8 +33,14 @@ from pipeline.cli.output.ledger import is_in_memory
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.errors import LedgerError, PipelineError, SettingsError
-from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
-from pipeline.files.paths import AnyPath, is_seen
+from pipeline.files.paths import (
+    AnyPath,
+    cache_folder,
+    data_folder,
+    is_seen,
+    machine_folder,
+    state_folder,
+)
 from pipeline.quoting import command, listed, readable
 from pipeline.report import page_file
 from pipeline.settings import parse_systems

@@ -25,14 +25,15 @@ from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
-from pipeline.evaluation.page import page, page_file
+from pipeline.evaluation.evaluation import page, page_file
 from pipeline.evaluation.phrases import left_out_lines
 from pipeline.evaluation.run import Stopped, evaluated
-from pipeline.evaluation.settings import EvaluationSettings, check_given
-from pipeline.evaluation.subjects import (
+from pipeline.evaluation.settings import (
     Embedded,
+    EvaluationSettings,
     Paid,
     Subject,
+    check_given,
     check_subjects,
     is_address,
     model,

@@ -128,8 +128,7 @@ def _warn(files: list[DecisionFile]) -> None:
 
 def _serve(sitting: Review, port: int, browser: webbrowser.BaseBrowser | None) -> int:
     """Serve the page until a signal, and print what to do with the decisions."""
-    from pipeline.review.app import START, Access, create_app
-    from pipeline.review.pages import Candidates
+    from pipeline.review.pages import START, Access, Candidates, create_app
     from pipeline.service.server import Server, address, listening
 
     with listening(HOST, port) as listener:

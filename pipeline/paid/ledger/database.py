@@ -14,8 +14,7 @@ from threading import RLock, Timer
 from typing import Any
 
 from pipeline.errors import LedgerError
-from pipeline.files.directories import machine_folder
-from pipeline.files.paths import is_file_at
+from pipeline.files.paths import is_file_at, machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 from pipeline.wording import LEDGER, RUN_AGAIN, THEN_RUN_AGAIN

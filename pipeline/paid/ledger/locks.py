@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 
 from pipeline.errors import LedgerError
-from pipeline.files.directories import machine_folder
+from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.paid.ledger.schema import address_of
 from pipeline.rate import duration

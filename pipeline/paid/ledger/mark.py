@@ -15,8 +15,7 @@ from shlex import quote
 from typing import Any
 
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.files.directories import machine_folder
-from pipeline.files.paths import AnyPath
+from pipeline.files.paths import AnyPath, machine_folder
 from pipeline.money import plain, times
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.quoting import how_many, readable

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.files.directories import machine_folder
+from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger import locks
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from pipeline.evaluation.page import page as page_of
+from pipeline.evaluation.evaluation import page as page_of
 from tests.evaluation.labels import evaluation
 from tests.evaluation.samples import ONE, TWO
 from tests.service.browser.axe import complaints

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pipeline.classification.enriched import open_enriched
 from pipeline.decisions import DecisionLog, read_decisions
-from pipeline.review.app import Access, create_app
+from pipeline.review.pages import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
 from pipeline.service.server import listening

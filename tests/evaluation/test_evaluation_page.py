@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.errors import OutputError
+from pipeline.evaluation.evaluation import MARK, page, page_file
 from pipeline.evaluation.metrics import STATED
-from pipeline.evaluation.page import MARK, page, page_file
 from pipeline.evaluation.sections import sections
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.samples import ANSWERS, ONE, TRUTHS, TWO, subject

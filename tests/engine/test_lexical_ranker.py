@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, load
-from pipeline.engine import ranker
-from pipeline.engine.lexical import ranker as lexical
-from pipeline.engine.lexical.index import build_index
-from pipeline.engine.lexical.ranker import LexicalRanker
+from pipeline.engine import lexical, ranker
+from pipeline.engine.lexical import LexicalRanker, build_index
 from pipeline.engine.model.ranker import Ranker
 
 WORDS = ["road", "construction", "of", "wheat", "farming", "steel", "bridges", "büro", "12", "<b>"]

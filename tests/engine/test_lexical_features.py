@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.lexical.index import (
+from pipeline.engine.lexical import (
     FEATURES,
     HALF_AT_WORD,
     LIGHTER,

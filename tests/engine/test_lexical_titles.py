@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.lexical.index import counted, term_counts
+from pipeline.engine.lexical import counted, term_counts
 from pipeline.engine.text.cleaning import words
 
 ODD = [

@@ -6,7 +6,7 @@ import platformdirs
 import pytest
 
 from pipeline.errors import SettingsError
-from pipeline.files import directories as folders
+from pipeline.files import paths as folders
 
 
 def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

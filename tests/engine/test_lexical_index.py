@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pipeline.codes import CodeTable
-from pipeline.engine.lexical import index
-from pipeline.engine.lexical.index import (
+from pipeline.engine import lexical as index
+from pipeline.engine.lexical import (
     FEATURES,
     Index,
     build_index,

@@ -1,1 +1,0 @@
-"""Ranks codes by the wording of their titles."""
