@@ -8,9 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
-
-import platformdirs
+from typing import Literal, TypeAlias
 
 from pipeline.errors import SettingsError
 
@@ -200,17 +198,17 @@ def data_folder() -> Path:
     Raises:
         SettingsError: the user has no home folder and the environment names no other.
     """
-    return _folder(platformdirs.user_data_path, "XDG_DATA_HOME")
+    return _folder("data", "XDG_DATA_HOME")
 
 
 def cache_folder() -> Path:
     """Return the folder of files that can be made again; errors as in `data_folder`."""
-    return _folder(platformdirs.user_cache_path, "XDG_CACHE_HOME")
+    return _folder("cache", "XDG_CACHE_HOME")
 
 
 def state_folder() -> Path:
     """Return the folder of this machine's state, such as locks; errors as in `data_folder`."""
-    return _folder(platformdirs.user_state_path, "XDG_STATE_HOME")
+    return _folder("state", "XDG_STATE_HOME")
 
 
 def machine_folder() -> Path:
@@ -231,7 +229,10 @@ def machine_folder() -> Path:
     return folder if os.access(folder, os.W_OK | os.X_OK) else state_folder()
 
 
-def _folder(find: Callable[[str], Path], variable: str) -> Path:
+def _folder(kind: Literal["data", "cache", "state"], variable: str) -> Path:
+    import platformdirs  # not needed to show help
+
+    find: Callable[[str], Path] = getattr(platformdirs, f"user_{kind}_path")
     try:
         return find(APP)
     except RuntimeError as error:  # as in a container whose user has no passwd entry
