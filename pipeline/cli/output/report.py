@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -25,17 +26,15 @@ from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.quoting import command, in_shell
 from pipeline.report import Changes, Collected, page, page_file
-from pipeline.settings import FORMATS, CsvOptions, Files, Settings
+from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Files, Settings
 from pipeline.tables import Batch, has_table_suffix, open_reader
 from pipeline.wording import SETTINGS, option_name
 
-SINGLE = ("top", "min_confidence", "roll_up", "column_prefix", "limit_rows", "engine", "language")
-"""The settings whose options take one value."""
-
-DIALECT = ("delimiter", "encoding", "line_end", "quote_escape", "sheet", "header_row")
-"""What describes a table file and takes one value."""
-
-USUAL = (CsvOptions().quote_escape,)
+USUAL: dict[str, Any] = json.loads(
+    json.dumps({**asdict(Settings()), **asdict(CsvOptions()), **asdict(ExcelOptions())})
+)
+del USUAL["jobs"]
+"""The settings of a run as a manifest has them, if nobody states any; without that for speed."""
 
 
 def rerun_command(manifest: Mapping[str, Any], output: Path, decisions: Path | None = None) -> str:
@@ -50,67 +49,52 @@ def rerun_command(manifest: Mapping[str, Any], output: Path, decisions: Path | N
     """
     given = str(part_of(manifest, "input").get("path") or "INPUT")
     source = path_from_here(manifest, given, output)
-    files = part_of(manifest, "files")
-    dialect = _dialect(files)
-    variables = [
-        f"{option_name(each)}={quote(dialect.pop(each))}" for each in SETTINGS if each in dialect
-    ]
-    words = [word for name, value in dialect.items() for word in (option_name(name), value)]
-    words += ["--no-header"] if part_of(files, "csv").get("header") is False else []
-    words += _options(manifest, output)
-    words += _file_options(manifest, source, output)
-    decided = part_of(part_of(manifest, "settings"), "decisions")
-    before = {path_from_here(manifest, each, output) for each in decided}
-    for file in sorted({*before, str(decisions)} if decisions else before):
-        words += ["--decisions", file]
-    return " ".join([*variables, command("run", in_shell(source), *map(quote, words))])
+    more = [("decisions", str(decisions))] if decisions else []
+    variables: dict[str, str] = {}
+    words: list[str] = []
+    for name, value in dict.fromkeys([*_settings(manifest, output), *more]):
+        if name in SETTINGS:
+            variables[option_name(name)] = quote(value)
+        elif value:
+            words += [option_name(name), value]
+        else:
+            words.append(option_name(name))
+    words += _files(manifest, source, output)
+    command_words = command("run", in_shell(source), *map(quote, words))
+    return " ".join([*map("=".join, variables.items()), command_words])
 
 
-def _dialect(files: Mapping[str, Any]) -> dict[str, str]:
-    """Return how the run read its table, where that is not usual."""
-    given = [*part_of(files, "csv").items(), *part_of(files, "excel").items()]
-    stated = {name: value for name, value in given if value not in (None, *USUAL)}
-    found = {name: str(stated[name]) for name in DIALECT if name in stated}
-    return {name: "tab" if value == "\t" else value for name, value in found.items()}
-
-
-def _options(manifest: Mapping[str, Any], output: Path) -> Iterator[str]:
-    settings, usual = part_of(manifest, "settings"), asdict(Settings())
-    service = manifest.get("service")
-    if [*_names(settings, "systems")] != [*usual["systems"]]:
-        yield from ("--systems", ",".join(_names(settings, "systems")))
-    if [*_names(settings, "text_columns")] != [*usual["text_columns"]]:
-        for name in _names(settings, "text_columns"):
-            yield from ("--text-column", name)
-    for name in SINGLE:
-        value = settings.get(name)
-        is_usual = value == usual[name] or (name == "min_confidence" and service and not value)
-        if value is not None and not is_usual:
-            yield from (option_name(name), str(value))
-    if settings.get("explain"):
-        yield "--explain"
-    for folder in part_of(settings, "models"):
-        yield from ("--model", path_from_here(manifest, folder, output))
+def _settings(manifest: Mapping[str, Any], output: Path) -> Iterator[tuple[str, str]]:
+    """Yield each setting that is not usual, by the argument that states it; "" for a flag."""
+    files, settings = part_of(manifest, "files"), part_of(manifest, "settings")
+    parts = (part_of(files, "csv"), part_of(files, "excel"), settings)
+    service, _, model = str(manifest.get("service") or "").partition("#")
+    all_usual = USUAL | ({"min_confidence": 0.0} if service else {})  # see `Settings.for_service`
+    for name, value in (each for part in parts for each in part.items() if each[0] in all_usual):
+        usual = all_usual[name]
+        if value in (None, usual):
+            continue
+        match value:
+            case bool():
+                yield "no_header" if name == "header" else name, ""
+            case list() if isinstance(usual, list):
+                listed = [",".join(map(str, value))] if name == "systems" else map(str, value)
+                yield from ((name, each) for each in listed)
+            case dict() if isinstance(usual, dict):
+                yield from ((name, path_from_here(manifest, each, output)) for each in value)
+            case str() | int() | float() if not isinstance(usual, list | dict):
+                yield name, "tab" if value == "\t" else str(value)
     if service:
-        address, _, model = str(service).partition("#")  # see `PaidService.endpoint`
-        yield from ("--base-url", address)
-        if model:
-            yield from ("--language-model", unquote(model), "--token-prices", "IN/OUT")
+        yield "base_url", service
+    if model:  # see `PaidService.endpoint`
+        yield from (("language_model", unquote(model)), ("token_prices", "IN/OUT"))
 
 
-def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Yield the names in a list; those of the default if there is no list."""
-    found = settings.get(name)
-    yield from map(str, found if isinstance(found, list) else getattr(Settings(), name))
-
-
-def _file_options(manifest: Mapping[str, Any], source: str, output: Path) -> Iterator[str]:
+def _files(manifest: Mapping[str, Any], source: str, output: Path) -> Iterator[str]:
     """Yield the options for the files of a run and their formats, where they are not usual."""
     files, limit = part_of(manifest, "files"), part_of(manifest, "settings").get("limit_rows")
-    of_input, of_output = (
-        each if each in FORMATS else None
-        for each in map(files.get, ("input_format", "output_format"))
-    )
+    formats = (files.get(name) for name in ("input_format", "output_format"))
+    of_input, of_output = (each if each in FORMATS else None for each in formats)
     if of_input and not has_table_suffix(Path(source), of_input):
         yield from ("--input-format", of_input)
     usual = of_input and default_output(Path(source), of_input, of_input, limit)
