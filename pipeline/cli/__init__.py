@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pipeline.cli.signals import ENDED, INTERRUPTED, end_message, leaving_at_once, listen
+from pipeline.cli.signals import ENDED, leaving_at_once, listen
 from pipeline.cli.streams import open_streams
 
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
@@ -50,11 +50,11 @@ def main() -> None:
     except SystemExit as stop:
         code = stop.code
         if code in ENDED:
-            code = _report_end(stop)
+            code = _print_end(stop)
     except BaseException as error:
         if debug:
             sys.excepthook(type(error), error, error.__traceback__)
-        code = _report_end(error)
+        code = _print_end(error)
     sys.exit(code)
 
 
@@ -75,32 +75,10 @@ def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
     return [*rest, *args[end:]], variable or len(rest) < end
 
 
-def _report_end(error: BaseException) -> int:
-    """Print why the command failed, and return its exit code."""
-    import click
+def _print_end(error: BaseException) -> int:
+    from pipeline.cli.output.console import print_end  # most commands end without an error
 
-    from pipeline.cli.output.console import (
-        exit_code_of,
-        print_end,
-        print_error,
-        print_usage_error,
-        unexpected_error,
-    )
-    from pipeline.errors import PipelineError
-
-    code = exit_code_of(error)
-    match error:
-        case PipelineError():
-            print_error(error)
-        case click.ClickException():
-            print_usage_error(error)
-        case click.Abort() | KeyboardInterrupt():
-            print_end(end_message(INTERRUPTED), code)
-        case SystemExit():
-            print_end(end_message(code, error), code)
-        case _:
-            print_error(unexpected_error(error))
-    return code
+    return print_end(error)
 
 
 def _check_platform() -> None:

@@ -13,10 +13,8 @@ from typing import IO, Any
 import click
 
 from pipeline.cli.options import GONE, DeclaredOption, origin_of
-from pipeline.cli.signals import ENDED, INTERRUPTED, end_message
-from pipeline.errors import InputError, OutputError, PipelineError, SettingsError
-
-AGAIN = "Run the same command again."
+from pipeline.cli.signals import ENDED
+from pipeline.errors import InputError, OutputError, SettingsError
 
 
 class JsonErrors(click.Command):
@@ -70,35 +68,17 @@ def _printing_json(as_json: bool, beside_the_table: bool) -> Iterator[None]:
 
 
 def _print(error: BaseException, beside_the_table: bool) -> None:
-    from pipeline.cli.output.console import say  # --help needs no log
+    from pipeline.cli.output.console import explain_end, say  # --help needs no log
 
-    figures = _figures(error)
-    if figures is not None:
-        printed = partial(click.echo, err=True) if beside_the_table else say
-        with suppress(OutputError):  # the exit code remains
-            printed(json.dumps(figures))
-
-
-def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.console import unexpected_error, with_origin
-
-    match error:
-        case PipelineError(message=message, hint=hint, exit_code=code):
-            return {"error": message, "hint": hint, "exit_code": code}
-        case click.UsageError(ctx=click.Context(command_path=command), exit_code=code):
-            message = with_origin(error).format_message()
-            hint = f"See all options: {command} --help."
-            return {"error": message, "hint": hint, "exit_code": code}
-        case click.ClickException(exit_code=code):
-            return {"error": error.format_message(), "hint": "", "exit_code": code}
-        case SystemExit(code=int(code)) if code in ENDED:
-            return {"error": end_message(code, error), "hint": AGAIN, "exit_code": code}
-        case KeyboardInterrupt() | click.Abort():
-            return {"error": end_message(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
-        case Exception() if not isinstance(error, click.exceptions.Exit):
-            return _figures(unexpected_error(error))
-        case _:
-            return None
+    if isinstance(error, click.exceptions.Exit):
+        return
+    if isinstance(error, SystemExit) and error.code not in ENDED:
+        return
+    found = explain_end(error)
+    figures = {"error": found.message, "hint": found.hint, "exit_code": found.exit_code}
+    printed = partial(click.echo, err=True) if beside_the_table else say
+    with suppress(OutputError):  # the exit code remains
+        printed(json.dumps(figures))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Literal, TextIO
 import click
 
 from pipeline.cli.options import origin_of
-from pipeline.cli.signals import INTERRUPTED
+from pipeline.cli.signals import INTERRUPTED, end_message
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS, JsonLines
@@ -179,6 +179,19 @@ UNEXPECTED = 1
 """The exit code for an error that nobody foresaw."""
 
 
+def print_end(error: BaseException) -> int:
+    """Print why a command ended before its end, and return its exit code."""
+    found = explain_end(error)
+    match error:
+        case click.ClickException():
+            _print_usage_error(error)
+        case click.Abort() | KeyboardInterrupt() | SystemExit():
+            _print("", found.message, event="ended", exit_code=found.exit_code)
+        case _:
+            print_error(found)
+    return found.exit_code
+
+
 def print_error(error: PipelineError | Parked) -> None:
     """Print an error of the package, or why a run stopped."""
     head, event = ERROR, "error"
@@ -195,16 +208,16 @@ def name_table(table: AnyPath, error: PipelineError) -> PipelineError:
     return error
 
 
-def print_usage_error(error: click.ClickException) -> None:
+def _print_usage_error(error: click.ClickException) -> None:
     """Print an error about the command line, with its usage if that helps."""
-    error = with_origin(error)
+    error = _with_origin(error)
     if Output.now().form == "json":
         _print("", error.format_message(), event="error", exit_code=error.exit_code)
     else:
         error.show()
 
 
-def with_origin(error: click.ClickException) -> click.ClickException:
+def _with_origin(error: click.ClickException) -> click.ClickException:
     """Return an error that names where a wrong value comes from, and the one likeliest option."""
     match error:
         case click.NoSuchOption(option_name=name, possibilities=[likeliest, *_]):
@@ -216,47 +229,42 @@ def with_origin(error: click.ClickException) -> click.ClickException:
     return error
 
 
-def print_end(text: str, exit_code: int) -> None:
-    """Print why the process ended."""
-    _print("", text, event="ended", exit_code=exit_code)
+AGAIN = "Run the same command again."
 
 
-def exit_code_of(error: BaseException) -> int:
-    """Return the exit code of a command that an error ended."""
+def explain_end(error: BaseException) -> PipelineError:
+    """Return whatever ended a command as an error of the package, with its exit code."""
     match error:
-        case PipelineError(exit_code=code) | SystemExit(code=int(code)):
-            return code
-        case click.Abort() | KeyboardInterrupt():
-            return INTERRUPTED
-        case PermissionError(filename=str()) | OSError(errno=errno.ENAMETOOLONG, filename=str()):
-            return PipelineError.exit_code
+        case PipelineError():
+            return error
         case click.ClickException(exit_code=code):
-            return code
-        case _:
-            return UNEXPECTED
-
-
-def unexpected_error(error: BaseException) -> PipelineError:
-    """Return what to print for an error that is not one of the package."""
-    match error:
+            ctx = error.ctx if isinstance(error, click.UsageError) else None
+            hint = f"See all options: {ctx.command_path} --help." if ctx else ""
+            found = PipelineError(_with_origin(error).format_message(), hint)
+        case click.Abort() | KeyboardInterrupt():
+            code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
+        case SystemExit(code=int(code)):
+            found = PipelineError(end_message(code, error), AGAIN)
         case PermissionError(filename=str(path)):  # this user may not look at it
+            code = PipelineError.exit_code
             found = PipelineError(
                 f"{path} cannot be used: {error.strerror}.",
                 "Check the permissions of the path and of the folders above it.",
             )
         case OSError(errno=errno.ENAMETOOLONG, filename=str(path)):  # such as a text
+            code = PipelineError.exit_code
             found = PipelineError(
                 f"{quoted(path)} is too long for the path of a file.",
                 "Give the path of a table. To find codes for a few words: tender-pipeline codes "
                 "search WORDS.",
             )
         case _:
-            what = f"{type(error).__name__}: {error}".rstrip(": ")
+            code, what = UNEXPECTED, f"{type(error).__name__}: {error}".rstrip(": ")
             found = PipelineError(
                 f"An unexpected error in tender-pipeline or its installation: {what}",
                 "Run the same command with --debug to see where it happened, and report that.",
             )
-    found.exit_code = exit_code_of(error)
+    found.exit_code = code
     return found
 
 

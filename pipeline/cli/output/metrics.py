@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import exit_code_of
+from pipeline.cli.output.console import explain_end
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.signals import after
 from pipeline.errors import OutputError
@@ -90,7 +90,7 @@ class MetricsFile:
             code = work(lambda summary: done.extend([summary] if summary else []))
         except BaseException as error:
             with suppress(KeyboardInterrupt, SystemExit):  # the error of the run says more
-                write(exit_code_of(error))
+                write(explain_end(error).exit_code)
             raise
         with after("the run itself had ended, but not all of its figures were exported"):
             write(code)
