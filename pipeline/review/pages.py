@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from threading import Lock
 from typing import Any, TypeAlias
@@ -16,10 +16,10 @@ from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
@@ -369,23 +369,6 @@ class Access:
         return _same(cookie_of(request, self._cookie), self._session)
 
 
-class LoopbackHosts:
-    """Refuses requests for other hosts, as DNS rebinding makes a page of another site send them."""
-
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self._app = app
-        self._hosts = {f"{host}:{port}".encode() for host in ("127.0.0.1", "localhost")}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on if it is for this machine."""
-        if scope["type"] == "http":
-            hosts = [value for name, value in scope["headers"] if name == b"host"]
-            if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-                await Response("This page is for this machine only.\n", 421)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
 def _same(given: str, wanted: str) -> bool:
     return secrets.compare_digest(given.encode(), wanted.encode())
 
@@ -393,8 +376,8 @@ def _same(given: str, wanted: str) -> bool:
 Action: TypeAlias = Callable[[Review, Form, Filters], Response]
 
 
-def create_app(review: Review, access: Access, port: int) -> Starlette:
-    """Build the page of a review, to be served at a port."""
+def create_app(review: Review, access: Access) -> Starlette:
+    """Build the page of a review."""
     pages = Pages(review, access.form_token)
     app = Starlette(
         routes=[
@@ -410,7 +393,8 @@ def create_app(review: Review, access: Access, port: int) -> Starlette:
             (PageError, OutputError, HTTPException, Exception), pages.answer_error
         ),
     )
-    app.add_middleware(partial(LoopbackHosts, port=port))
+    # DNS rebinding makes a page of another site send requests for its own host.
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
     app.add_middleware(SecurityHeaders)  # the last is the outermost
     return app
 

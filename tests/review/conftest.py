@@ -154,7 +154,7 @@ def sit(tmp_path: Path, table: Path) -> Iterator[Open]:
             review = Review(described, queue, log, reviewer, blind, others)
             access = Access(PORT)
             client = httpx.AsyncClient(
-                transport=httpx.ASGITransport(create_app(review, access, PORT)),
+                transport=httpx.ASGITransport(create_app(review, access)),
                 base_url=f"http://127.0.0.1:{PORT}",
                 headers={"Accept": CHROMIUM},
                 follow_redirects=True,

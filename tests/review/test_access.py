@@ -35,12 +35,12 @@ async def test_the_cookie_is_out_of_reach_of_scripts_and_named_by_the_port(sit: 
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8123.evil.example"]
+    "host", ["evil.example", "evil.example:8123", "127.0.0.1.evil.example", ""]
 )
 async def test_another_host_is_refused_even_with_the_cookie(sit: Open, host: str) -> None:
     sitting = sit()
     await sitting.start()
-    assert (await sitting.go("/", Host=host)).status_code == 421
+    assert (await sitting.go("/", Host=host)).status_code == 400
     assert (await sitting.go("/", Host="localhost:8123")).status_code == 200
 
 

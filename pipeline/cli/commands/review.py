@@ -134,7 +134,7 @@ def _serve(sitting: Review, port: int, browser: webbrowser.BaseBrowser | None) -
     with listening(HOST, port) as listener:
         port = listener.getsockname()[1]
         access = Access(port)
-        server = Server(create_app(sitting, access, port))
+        server = Server(create_app(sitting, access))
         url = f"{address(listener)}{START}?token={access.token}"
         link = f"Open this link, which works in one browser only: {url}"
         say("\n".join([*_about(sitting), link]))

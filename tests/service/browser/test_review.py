@@ -42,7 +42,7 @@ def page(browser: Browser, table: Path, tmp_path: Path) -> Iterator[Page]:
     ):
         port = listener.getsockname()[1]
         access = Access(port)
-        app = create_app(Review(described, queue, log, "Anna"), access, port)
+        app = create_app(Review(described, queue, log, "Anna"), access)
         with served(app, listener) as address:
             context = browser.new_context(viewport={"width": 1100, "height": 900})
             context.set_default_timeout(20_000)
