@@ -198,8 +198,9 @@ class Journal:
 
     async def _flush(self) -> None:
         while self._waiting:
-            group, self._waiting = self._waiting, []
             self._flushed_at = asyncio.get_running_loop().time()
+            await self._gather()
+            group, self._waiting = self._waiting, []
             try:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
@@ -210,6 +211,13 @@ class Journal:
                     log.warning("The ledger can be written again: no answer was lost.")
                 for one, result in zip(group, results, strict=True):
                     one.resolve(result)
+
+    async def _gather(self) -> None:
+        """Let the group grow while each turn of the event loop brings more: a sync takes longer."""
+        size = 0
+        while len(self._waiting) > size:
+            size = len(self._waiting)
+            await asyncio.sleep(0)
 
     async def _in_thread(self, write: Callable[[], T]) -> T:
         try:
