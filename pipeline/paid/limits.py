@@ -103,7 +103,7 @@ MAX_PRICE = Decimal("0.01")
 """A higher price of one call is taken for a mistake, US dollars."""
 
 
-def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
+def excess(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
     """Return by how much the confirmed costs exceed a cost limit, in US dollars."""
     return ZERO if max_cost is None else max(ZERO, difference(confirmed, max_cost))
 
@@ -159,7 +159,7 @@ class Budget:
     @property
     def overshoot(self) -> Decimal:
         """By how much the job's confirmed costs exceed its limit."""
-        return over(self.confirmed, self._max_cost)
+        return excess(self.confirmed, self._max_cost)
 
     @property
     def exhausted(self) -> bool:

@@ -34,7 +34,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerReference, OutputReference
 from pipeline.paid.ledger.room import check_room, spare_file
-from pipeline.paid.limits import over
+from pipeline.paid.limits import excess
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
@@ -214,7 +214,7 @@ class PaidPurchase:
             unconfirmed=money.unconfirmed,
             unknown=money.unknown,
             at_risk_usd=money.at_risk,
-            over_max_cost_usd=over(money.confirmed, self._service.max_cost),
+            over_max_cost_usd=excess(money.confirmed, self._service.max_cost),
         )
 
     @property

@@ -20,7 +20,7 @@ from pipeline.money import Usd, usd
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint, valid_key
-from pipeline.paid.ledger.checks import usable
+from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.job import Counting
 from pipeline.paid.ledger.totals import read_books
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
@@ -190,7 +190,7 @@ class PaidService:
         """
         import pandas as pd
 
-        with usable(self.ledger) as snapshot:
+        with open_usable(self.ledger) as snapshot:
             spent = read_books(snapshot).spent
         rows = [
             (where.day, where.system, *astuple(tally))

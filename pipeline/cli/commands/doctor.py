@@ -244,7 +244,7 @@ def _ledger(path: Path, workers: int | None) -> Finding:
 
 
 def _ledger_file(path: Path) -> Finding:
-    from pipeline.paid.ledger.checks import usable
+    from pipeline.paid.ledger.checks import open_usable
     from pipeline.paid.ledger.database import check_not_gone
     from pipeline.paid.ledger.mark import HighWaterMark
     from pipeline.paid.ledger.totals import open_jobs
@@ -252,7 +252,7 @@ def _ledger_file(path: Path) -> Finding:
     if not path.exists():
         check_not_gone(path)
         return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
-    with usable(path) as snapshot:
+    with open_usable(path) as snapshot:
         jobs, size = open_jobs(snapshot), snapshot.size
         (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
         missing = HighWaterMark(snapshot).missing()

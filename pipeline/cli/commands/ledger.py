@@ -40,14 +40,14 @@ from pipeline.cli.output.ledger import (
 )
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
-from pipeline.paid.ledger.checks import odd_times, usable
+from pipeline.paid.ledger.checks import odd_times, open_usable
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
     Verdict,
     close_by_hand,
-    prunable,
+    count_prunable,
     prune_by_hand,
     settle_by_hand,
 )
@@ -95,7 +95,7 @@ def show(since: str, as_json: bool, path: Path) -> int:
     are counted too. Both may have cost up to the amount in the last column.
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
-    with usable(path) as snapshot:
+    with open_usable(path) as snapshot:
         books, jobs = read_books(snapshot), open_jobs(snapshot)
         where, size = str(snapshot.path), snapshot.size
     if as_json:
@@ -129,7 +129,7 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path) -> 
     """
     if numbers:
         close_by_hand(path, dict.fromkeys(numbers), time.time(), wait)
-    with usable(path) as snapshot:
+    with open_usable(path) as snapshot:
         found = open_jobs(snapshot)
     if as_json:
         say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in found]}))
@@ -167,7 +167,7 @@ def attempts(
     The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
     picked = Picked(states, systems, moment(since) if since else None)
-    with usable(path) as snapshot:
+    with open_usable(path) as snapshot:
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
@@ -228,7 +228,7 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path) -> int:
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
     check_apart({"FILE": file}, (), path)
-    with usable(path) as snapshot:
+    with open_usable(path) as snapshot:
         count = export(snapshot, file, bodies, overwrite)
     say(f"{how_many(count, 'attempt')}: {file}")
     return 0
@@ -250,7 +250,7 @@ def prune_answers(
     """
     old = Old(moment(older_than), systems or SYSTEMS)
     with Snapshot(path) as snapshot:
-        found = prunable(snapshot, old)
+        found = count_prunable(snapshot, old)
     in_use = f"; {found.in_use:,} more of that age are kept for open jobs" if found.in_use else ""
     say(f"{found.answers:,} answers, {megabytes(found.size)}{in_use}")
     if found.answers and not yes:

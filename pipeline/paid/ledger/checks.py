@@ -79,7 +79,7 @@ UNEXPECTED_BODIES = f"""
 
 
 @contextmanager
-def usable(path: Path) -> Iterator[Snapshot]:
+def open_usable(path: Path) -> Iterator[Snapshot]:
     """Open a ledger to read it, and check it with `check_usable`.
 
     Raises:

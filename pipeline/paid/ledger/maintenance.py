@@ -233,7 +233,7 @@ class Prunable:
     in_use: int
 
 
-def prunable(snapshot: Snapshot, old: Old) -> Prunable:
+def count_prunable(snapshot: Snapshot, old: Old) -> Prunable:
     """Count what `prune` would delete."""
     free = f"({NOT_IN_USE})"
     counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"

@@ -16,8 +16,8 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import (
     Old,
     Prunable,
+    count_prunable,
     forget_plans,
-    prunable,
     prune,
     prune_by_hand,
 )
@@ -42,7 +42,7 @@ EVERYTHING = Old(2_000.0, SYSTEMS)
 
 def counted(path: Path, old: Old = EVERYTHING) -> Prunable:
     with Snapshot(path) as snapshot:
-        return prunable(snapshot, old)
+        return count_prunable(snapshot, old)
 
 
 def pruned(path: Path, old: Old = EVERYTHING) -> int:
