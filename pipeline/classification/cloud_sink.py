@@ -93,8 +93,8 @@ def existing(path: AnyPath, storage: Storage) -> ExistingFile | ExistingObject:
     return ExistingFile(path.resolve())
 
 
-@dataclass(frozen=True, slots=True)
-class CloudSink:
+@dataclass(frozen=True)
+class CloudSink(Sink):
     """An output object, with its manifest beside it; see `FileSink` for its attributes."""
 
     path: CloudPath

@@ -23,7 +23,7 @@ from pipeline.classification.provenance import (
     with_note,
     written_by_us,
 )
-from pipeline.classification.sink import Draft, Manifest, partial_path
+from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.settings import Format
@@ -86,8 +86,8 @@ def temporary_writer(
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSink:
+@dataclass(frozen=True)
+class FileSink(Sink):
     """An output file, with its manifest beside it.
 
     Attributes:

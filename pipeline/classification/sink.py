@@ -62,28 +62,23 @@ class Draft(Protocol):
         ...
 
 
-class Sink(Protocol):
-    """A place for an output."""
+class Sink:
+    """What an output goes to.
 
-    @property
-    def path(self) -> AnyPath | None:
-        """The file or the object, or None for an output in memory."""
-        ...
+    Attributes:
+        path: the file or the object; None for an output in memory.
+        output_format: the format of the table, which cannot hold every row.
+        keeps_partial: whether to write the incomplete table when the job parks.
+    """
 
-    @property
-    def output_format(self) -> Format:
-        """The format of the table, which cannot hold every row."""
-        ...
+    path: AnyPath | None
+    output_format: Format
+    keeps_partial: bool
 
     @property
     def partial(self) -> Sink:
-        """The sink for the incomplete table when the job parks."""
-        ...
-
-    @property
-    def keeps_partial(self) -> bool:
-        """Whether to write the incomplete table when the job parks."""
-        ...
+        """The sink for the incomplete table when the job parks; this one if it replaces nothing."""
+        return self
 
     def check(self) -> None:
         """Refuse, before work begins, an output that would fail or do harm at the end.
@@ -91,13 +86,12 @@ class Sink(Protocol):
         Raises:
             OutputError: the path is unusable, or a file is there that this tool did not write.
         """
-        ...
 
     def draft(
         self, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> AbstractContextManager[Draft]:
         """Open an output; unless it is committed, nothing of it remains."""
-        ...
+        raise NotImplementedError
 
     def note(self, parked: Manifest) -> None:
         """Add to the manifest what is bought for the output, if a run ends before it is written.
@@ -105,15 +99,13 @@ class Sink(Protocol):
         Raises:
             OutputError: the manifest cannot be written, or is beside what this tool did not write.
         """
-        ...
 
     def discard(self) -> None:
         """Remove an outdated output, if this tool wrote it and nobody has changed it."""
-        ...
 
 
-@dataclass(slots=True)
-class MemorySink:
+@dataclass
+class MemorySink(Sink):
     """An output that stays in memory.
 
     Attributes:
@@ -127,24 +119,10 @@ class MemorySink:
     path: None = field(default=None, init=False)
     output_format: Format = field(default="parquet", init=False)
 
-    @property
-    def partial(self) -> MemorySink:
-        """This sink: a table in memory replaces nothing."""
-        return self
-
-    def check(self) -> None:
-        """Accept everything."""
-
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
         """Open a table in memory."""
         yield _MemoryDraft(self, ArrowWriter(reader.schema, new_fields))
-
-    def note(self, parked: Manifest) -> None:
-        """Do nothing: a table in memory has no manifest."""
-
-    def discard(self) -> None:
-        """Do nothing: the caller may use the table."""
 
 
 @dataclass(frozen=True, slots=True)

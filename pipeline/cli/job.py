@@ -78,8 +78,8 @@ def from_standard_input() -> Iterator[tuple[Path, str | None]]:
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class StandardOutput:
+@dataclass(frozen=True)
+class StandardOutput(Sink):
     """Standard output as a `pipeline.classification.sink.Sink`.
 
     What was written to a pipe cannot be taken back. So the table is written to a temporary file
@@ -89,11 +89,6 @@ class StandardOutput:
     output_format: Format
     keeps_partial: bool = False
     path: None = field(default=None, init=False)
-
-    @property
-    def partial(self) -> StandardOutput:
-        """This sink: the table so far is sent where the complete one would be."""
-        return self
 
     def check(self) -> None:
         """Refuse a closed standard output, and binary formats on a terminal.
@@ -121,12 +116,6 @@ class StandardOutput:
         name = f"stdout.{self.output_format}"
         with temporary_writer(name, self.output_format, reader, new_fields) as opened:
             yield _Draft(*opened)
-
-    def note(self, parked: Mapping[str, Any]) -> None:
-        """Do nothing: there is no manifest."""
-
-    def discard(self) -> None:
-        """Do nothing: what was sent cannot be removed."""
 
 
 @dataclass(frozen=True, slots=True)
