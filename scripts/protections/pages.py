@@ -39,13 +39,13 @@ PROTECTIONS = (
         "a new password ends every session",
         """execute("DELETE FROM sessions WHERE account_id = ?", (account,))""",
         """execute("SELECT 1")""",
-        "tests/service/web/test_account.py::test_a_changed_password_ends_every_other_session",
+        "tests/service/web/test_authentication.py::test_a_changed_password_ends_every_other_session",
     ),
     Protection(
         "no script reads a cookie",
         "            httponly=True,\n",
         "",
-        "tests/service/web/test_cookies.py::"
+        "tests/service/web/test_authentication.py::"
         "test_cookies_are_out_of_reach_of_scripts_and_other_sites",
     ),
     Protection(

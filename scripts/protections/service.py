@@ -136,7 +136,7 @@ PROTECTIONS = (
         "a batch of queries is charged whole or not at all",
         "        if not await self._charging.result(dues):\n",
         "        if not all([await self._charging.result([due]) for due in dues]):\n",
-        "tests/service/reconcile/test_limits.py::"
+        "tests/service/reconcile/test_reconcile.py::"
         "test_a_balance_that_does_not_cover_a_batch_pays_for_none_of_it",
     ),
     Protection(

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import PipelineError
-from pipeline.settings import Format
-from pipeline.tables import checked, open_reader
-from tests.tables.rewriting import rewrite
+from pipeline.errors import InputError, OutputError, PipelineError
+from pipeline.settings import CsvOptions, Format
+from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, checked, open_reader, open_writer
+from tests.tables.rewriting import CODE, rewrite
 
 FAR = pa.array([2**61], pa.timestamp("us"))
 NO_TEXT = pa.Array.from_buffers(
@@ -53,3 +53,122 @@ def check_refused(table: Path, output_format: Format, message: str) -> None:
         rewrite(reader, table.with_name("out"), [("ok",)], output_format, [pa.field("c", "str")])
     with pytest.raises(PipelineError, match=message):
         list(checked(reader.batches(), output_format))
+
+
+LATE = pa.array([2**62], pa.timestamp("us"))
+
+
+def listed(column: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays([0, len(column)], column)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        LATE,
+        LATE.cast(pa.timestamp("us", "UTC")),
+        pa.array([10**8], pa.date32()),
+        pa.array([0], pa.timestamp("us", "Mars/Olympus")),
+        pa.array([-1], pa.time32("s")),
+        LATE.dictionary_encode(),
+    ],
+)
+@pytest.mark.parametrize("nest", [False, True])
+def test_times_that_have_no_text_cannot_go_to_csv(
+    tmp_path: Path, column: pa.Array, nest: bool
+) -> None:
+    reader = ArrowReader(pa.table({"a": ["x"], "t": listed(column) if nest else column}), ["a"])
+    with pytest.raises(InputError) as caught:
+        rewrite(reader, tmp_path / "o.csv", [["1"]], fields=[CODE])
+    assert caught.value.message.startswith(
+        "The column 't' has a value that cannot be written as text: "
+    )
+    assert "--output-format parquet" in caught.value.hint
+
+
+def test_a_type_without_text_cannot_go_to_csv(tmp_path: Path) -> None:
+    column = pa.nulls(1, pa.month_day_nano_interval())
+    with pytest.raises(InputError, match="The column 'i' has a value that cannot be written"):
+        rewrite(
+            ArrowReader(pa.table({"i": column}), ()), tmp_path / "o.csv", [["1"]], fields=[CODE]
+        )
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        (pa.array([0], pa.timestamp("us", "Europe/Paris")), "1970-01-01 01:00:00.000000+0100"),
+        (pa.array([253402300799], pa.timestamp("s", "UTC")), "9999-12-31 23:59:59Z"),
+        (pa.array([-62135596800], pa.timestamp("s")), "0001-01-01 00:00:00"),
+    ],
+)
+def test_times_that_have_a_text_go_to_csv(tmp_path: Path, column: pa.Array, text: str) -> None:
+    rewrite(ArrowReader(pa.table({"t": column}), ()), tmp_path / "o.csv", [["1"]], fields=[CODE])
+    assert (tmp_path / "o.csv").read_text() == f"t,cpv_code\n{text},1\n"
+
+
+def uuids() -> pa.Array:
+    """Return an extension type within a struct."""
+    values = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16)], pa.binary(16)))
+    return pa.StructArray.from_arrays([values, pa.array([1])], ["id", "n"])
+
+
+def union(kind: str) -> pa.Array:
+    places, values = pa.array([0], pa.int8()), [pa.array([7])]
+    if kind == "sparse":
+        return pa.UnionArray.from_sparse(places, values)
+    return pa.UnionArray.from_dense(places, pa.array([0], pa.int32()), values)
+
+
+def test_extension_types_within_structs_come_back(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x"], "s": uuids()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    reader = open_reader(tmp_path / "in.parquet", ["a"])
+    rewrite(reader, tmp_path / "out.parquet", [["1"]], "parquet", [CODE])
+    assert pq.read_table(tmp_path / "out.parquet").select(["a", "s"]).equals(table)
+
+
+@pytest.mark.parametrize("column", [uuids(), union("sparse"), union("dense")])
+def test_a_table_in_memory_may_have_any_type(column: pa.Array) -> None:
+    table = pa.table({"a": ["x"], "s": column})
+    reader = ArrowReader(table, ["a"])
+    writer = ArrowWriter(reader.schema, [CODE])
+    assert writer.table.num_rows == 0
+    for batch in reader.batches():
+        writer.write(batch, [NewColumn("cpv_code", pa.string(), ["1"])])
+    writer.close({})
+    assert writer.table.select(["a", "s"]).equals(table)
+
+
+@pytest.mark.parametrize("column", [union("sparse"), pa.nulls(1, pa.month_day_nano_interval())])
+def test_a_type_that_parquet_lacks_is_an_error_that_names_the_column(
+    tmp_path: Path, column: pa.Array
+) -> None:
+    reader = ArrowReader(pa.table({"a": ["x"], "u": column}), ["a"])
+    with pytest.raises(OutputError) as caught:
+        open_writer(tmp_path / "o.parquet", "o.parquet", "parquet", reader, [CODE])
+    assert caught.value.message.startswith("The column 'u' cannot be written as Parquet: Unhandled")
+    assert caught.value.hint == "Drop the column, or write CSV: --output-format csv."
+    assert not (tmp_path / "o.parquet").exists()
+
+
+def test_values_that_parquet_lacks_are_an_error(tmp_path: Path) -> None:
+    """Parquet has no seconds; as milliseconds this one is too big."""
+    reader = ArrowReader(pa.table({"t": pa.array([2**62], pa.timestamp("s"))}), ())
+    with pytest.raises(OutputError, match="cannot be written as Parquet"):
+        rewrite(reader, tmp_path / "o.parquet", [["1"]], "parquet", [CODE])
+
+
+HALF = "a,b\n\\ud800,2\n"
+
+
+def test_half_a_character_stays_in_csv_and_cannot_go_to_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(HALF.encode())
+    reader = open_reader(path, ["b"], CsvOptions(encoding="raw_unicode_escape"))
+    rewrite(reader, tmp_path / "o.csv", [["1"]], fields=[CODE])
+    assert (tmp_path / "o.csv").read_bytes() == b"a,b,cpv_code\n\\ud800,2,1\n"
+    with pytest.raises(InputError) as caught:
+        rewrite(reader, tmp_path / "o.parquet", [["1"]], "parquet", [CODE])
+    assert "an unpaired surrogate, U+D800" in caught.value.message
+    assert "--output-format csv" in caught.value.hint

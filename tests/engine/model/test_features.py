@@ -3,7 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.features import BITS, MAX_TOKENS, Counts, count, tokens
+from pipeline.engine.model.features import (
+    BITS,
+    BLOCKS,
+    MAX_TOKENS,
+    Counts,
+    KnownFeatures,
+    count,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +72,16 @@ def test_what_a_text_excludes_has_nothing_in_common_with_what_it_is_about() -> N
     alike = count(["bars (except mobile)"])
     words = [{each for each in features(c) if each >> BITS == 0} for c in (excluded, alike)]
     assert len(words[0] & words[1]) == 1
+
+
+LAST = (BLOCKS << BITS) - 1
+
+
+def test_features_are_found_at_their_places_and_others_are_unknown() -> None:
+    random = np.random.default_rng(0)
+    some = random.choice(3_000, 1_000, replace=False)
+    features = np.unique(np.concatenate([some, [LAST - 1, LAST]])).astype(np.uint32)
+    asked = np.concatenate([random.permutation(4_000), [LAST, LAST - 16]]).astype(np.uint32)
+    known, places = KnownFeatures(features).find(asked)
+    assert known.tolist() == np.isin(asked, features).tolist()
+    assert features[places].tolist() == asked[known].tolist()

@@ -12,9 +12,14 @@ from pipeline.engine.text.cleaning import (
     ENOUGH,
     LONGEST,
     MAX_CHARS,
+    MAX_WORDS,
+    REACH,
+    REACH_IN_BRACKETS,
     TITLE,
+    clauses,
     meaning,
     readable,
+    words,
     written_sentences,
 )
 
@@ -216,3 +221,97 @@ def test_no_more_is_read_than_is_enough(monkeypatch: pytest.MonkeyPatch) -> None
     meaning("Drums and cymbals for the band. " * 3_000)
     assert sum(map(len, seen)) <= ENOUGH + LONGEST
     assert len(readable("drums " * 10_000_000)) <= MAX_CHARS
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded"),
+    [
+        ("stores (except food) and markets", ["food"]),
+        ("stores (except food; drinks. tobacco), new", ["food; drinks. tobacco"]),
+        ("stores (except (fresh) food) and markets", ["(fresh) food"]),
+        ("stores (except (fresh food and markets", [""]),
+        ("office equipment except furniture and paper. delivery", ["furniture and paper"]),
+        ("services other than cleaning: lot 2", ["cleaning"]),
+        ("one (except a), two (excluding b)", ["a", "b"]),
+        ("mobel (ohne stuhle), regale ohne turen", ["stuhle"]),
+        ("travaux, a l'exception de la peinture", ["de la peinture"]),
+        ("exceptional services, unexceptional", []),
+        ("equipment except", [""]),
+        ("except meals", ["meals"]),
+        ("", []),
+    ],
+)
+def test_an_exception_goes_to_the_end_of_its_bracket_or_clause(
+    text: str, excluded: list[str]
+) -> None:
+    assert [clause.strip() for clause, out in clauses(text) if out] == excluded
+
+
+def test_outside_brackets_an_exception_ends_with_a_word_after_its_reach() -> None:
+    [_, (excluded, out), (rest, _)] = clauses("all except " + "word " * 100)
+    assert out
+    assert REACH <= len(excluded) <= REACH + len("word")
+    assert excluded.endswith("word")
+    assert rest.startswith(" word")
+
+
+def test_a_bracket_that_is_not_closed_does_not_swallow_the_text() -> None:
+    (_, (excluded, out), *_) = clauses("all (except " + "word " * 100)
+    assert out
+    assert len(excluded) <= REACH_IN_BRACKETS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Road WORKS", ["road", "works"]),
+        ("Büromöbel, Škoda; café", ["buromobel", "skoda", "cafe"]),
+        ("Straße", ["strasse"]),
+        ("Προμήθεια ΥΠΗΡΕΣΊΕΣ", ["προμηθεια", "υπηρεσιεσ"]),
+        ("Изграждане на път", ["изграждане", "на", "път"]),
+        ("<p class='x'>Road</p><br/>works", ["road", "works"]),
+        ("caf&eacute; &amp; bar&nbsp;supplies", ["cafe", "bar", "supplies"]),
+        ("<!-- none --> chairs", ["chairs"]),
+        ("&lt;strong&gt;Road&lt;/strong&gt; works", ["road", "works"]),
+        ("bridges < 5 m, tunnels > 9 m", ["bridges", "tunnels"]),
+        ("lot 45233141-9 in 2024", ["lot", "in"]),
+        ("A4paper x2y hi-fi snake_case", ["paper", "hi", "fi", "snake", "case"]),
+        ("Windows™ №5 \U0001d411oad", ["windowstm", "no", "road"]),
+        ("ﬁre ＥＮＧＩＮＥ", ["fire", "engine"]),  # noqa: RUF001
+        ("a b c", []),
+        ("12 34 --- !!!", []),
+        ("", []),
+    ],
+)
+def test_words_are_letters_without_case_accents_tags_and_entities(
+    text: str, expected: list[str]
+) -> None:
+    assert words(text) == expected
+
+
+def test_a_text_written_in_capitals_or_decomposed_has_the_same_words() -> None:
+    assert words("İSTANBUL MÜNCHEN") == words("i̇stanbul mu\u0308nchen")
+
+
+def test_only_the_first_words_of_a_long_text_count() -> None:
+    assert words("road " * MAX_WORDS + "bridge") == ["road"] * MAX_WORDS
+
+
+def test_a_huge_cell_costs_little() -> None:
+    assert words("x" * 10_000_000) == ["x" * 60] * MAX_WORDS
+    assert words(" " * MAX_CHARS + "road") == []
+
+
+@given(st.text())
+def test_words_of_any_text_are_bounded_and_free_of_case_digits_and_signs(text: str) -> None:
+    for word in words(text):
+        assert len(word) >= 2
+        assert word == word.casefold()
+        assert word.isalnum()
+        assert not any(character.isdecimal() for character in word)
+    assert len(words(text)) <= MAX_WORDS
+
+
+@given(st.text(st.characters(categories=["Nd", "P", "Zs"], exclude_characters="&")))
+def test_digits_and_punctuation_are_not_words(text: str) -> None:
+    assert words(text) == []

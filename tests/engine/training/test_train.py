@@ -3,12 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pipeline.answers import System
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.encoder import Reading
 from pipeline.engine.model.features import count
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.training import history_recipe, work
-from pipeline.engine.training.train import train
+from pipeline.engine.training.network import Head, Network
+from pipeline.engine.training.train import merge, train, traits, tree
 from tests.engine.model.training_data import (
     PHRASES,
     answers,
@@ -147,3 +150,57 @@ def test_how_often_a_code_is_new_is_measured_on_the_examples_held_back() -> None
     codes[:100] = fresh
     unseen = learned(texts, codes).model.unseen
     assert 0.2 < unseen < 0.8
+
+
+def network(seed: int) -> Network:
+    random = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Floats:
+        return random.standard_normal(shape, dtype=np.float32)
+
+    heads = tuple(Head(normal(codes, 3), np.log(np.full(codes, 1 / codes))) for codes in (5, 9))
+    return Network(normal(40, 3), heads)
+
+
+def scores(network: Network, system: int) -> Floats:
+    found: Floats = network.features @ network.heads[system].directions.T
+    return found
+
+
+@pytest.mark.parametrize("system", [0, 1])
+def test_the_merged_network_scores_as_the_mean_of_the_networks_for_every_system(
+    system: int,
+) -> None:
+    networks = [network(1), network(2)]
+    merged = merge(networks, np.ones(40, np.float32), 6)
+    assert merged.features.shape == (40, 6)
+    mean = np.mean([scores(each, system) for each in networks], axis=0)
+    assert scores(merged, system) == pytest.approx(mean, abs=1e-3)
+
+
+def test_fewer_dimensions_keep_most_of_it() -> None:
+    networks = [network(1), network(2)]
+    mean = np.mean([scores(each, 0) for each in networks], axis=0)
+    off = scores(merge(networks, np.ones(40, np.float32), 4), 0) - mean
+    assert 0 < (off**2).sum() < 0.3 * (mean**2).sum()
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "shared"),
+    [
+        ("cpv", "03111000", {"=03111000", "03", "031", "0311", "03111"}),
+        ("unspsc", "43210000", {"=43210000", "43", "4321"}),
+        ("naics", "332111", {"=332111", "31-33", "332", "3321", "33211"}),
+        ("psc", "J016", {"=J016", "J0", "J", "equipment 16"}),
+        ("psc", "1680", {"=1680", "16", "supplies", "equipment 16"}),
+    ],
+)
+def test_a_code_has_the_traits_of_what_it_is_part_of(
+    system: System, code: str, shared: set[str]
+) -> None:
+    assert set(traits(system, code)) == shared
+
+
+def test_codes_of_a_group_share_its_column() -> None:
+    matrix = tree("cpv", ["03111000", "03112000", "90910000"]).toarray()
+    assert (matrix[0] @ matrix[1], matrix[0] @ matrix[2]) == (3, 0)

@@ -1,0 +1,442 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import CodeTable, load
+from pipeline.engine import lexical, ranker
+from pipeline.engine import lexical as index
+from pipeline.engine.lexical import (
+    FEATURES,
+    HALF_AT_WORD,
+    LIGHTER,
+    Index,
+    LexicalRanker,
+    build_index,
+    counted,
+    kept_index,
+    parts,
+    term_counts,
+    weighted,
+)
+from pipeline.engine.model.ranker import Ranker
+from pipeline.engine.text.boilerplate import BUYING_WORDS
+from pipeline.engine.text.cleaning import words
+from pipeline.errors import SettingsError
+
+WORDS = ["road", "construction", "of", "wheat", "farming", "steel", "bridges", "büro", "12", "<b>"]
+
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.text(max_size=30), max_size=8
+)
+every_system = pytest.mark.parametrize("system", SYSTEMS)
+
+
+def small(titles: dict[str, str]) -> LexicalRanker:
+    table = CodeTable("unspsc", "today", "a test", "none", titles)
+    return LexicalRanker(table, build_index([list(titles.values())]))
+
+
+def codes(found: Ranker, text: str, top: int) -> list[str]:
+    (matches,) = found.rank([text], top)
+    return [match.code for match in matches]
+
+
+@given(texts)
+def test_a_text_is_answered_alike_alone_and_in_any_company(batch: Sequence[str]) -> None:
+    naics = ranker("naics", "lexical")
+    together = naics.rank(batch, 5)
+    assert together == [naics.rank([text], 5)[0] for text in batch]
+    assert naics.rank(batch[::-1], 5) == together[::-1]
+
+
+def test_a_text_is_answered_alike_however_many_are_scored_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    titles = list(load("naics").titles.values())[:50]
+    at_once = ranker("naics", "lexical").rank(titles, 5)
+    monkeypatch.setattr(lexical, "SCORES_AT_ONCE", 7 * len(load("naics")))
+    assert ranker("naics", "lexical").rank(titles, 5) == at_once
+
+
+@given(texts, st.integers(1, 12))
+def test_confidence_is_a_fraction_and_falls_along_at_most_top_distinct_codes(
+    batch: Sequence[str], top: int
+) -> None:
+    for matches in ranker("psc", "lexical").rank(batch, top):
+        sure = [match.confidence for match in matches]
+        assert len(matches) <= top
+        assert len({match.code for match in matches}) == len(matches)
+        assert sure == sorted(sure, reverse=True)
+        assert all(0 <= value <= 1 for value in sure)
+
+
+@given(texts, st.integers(1, 5))
+def test_a_shorter_answer_is_the_start_of_a_longer_one(batch: Sequence[str], top: int) -> None:
+    longer = ranker("naics", "lexical").rank(batch, 6)
+    assert ranker("naics", "lexical").rank(batch, top) == [matches[:top] for matches in longer]
+
+
+def test_of_equal_codes_the_first_is_given_however_few_are_asked_for() -> None:
+    titles = {f"{number}000000": "Chairs" for number in range(10, 40)}
+    for top in (1, 2, 3, 30):
+        assert codes(small(titles), "chairs", top) == list(titles)[:top]
+
+
+def test_a_table_may_have_fewer_codes_than_are_asked_for() -> None:
+    assert codes(small({"10000000": "Chairs"}), "chairs", 10) == ["10000000"]
+    assert codes(small({"10000000": "Chairs", "11000000": "Roads"}), "roads", 10) == ["11000000"]
+
+
+def test_a_lead_over_the_second_makes_surer() -> None:
+    alone = small({"10000000": "Chairs", "11000000": "Roads"})
+    rivals = small({"10000000": "Chairs", "11000000": "Chairs"})
+    (one,), (two,) = (found.rank(["chairs"], 1)[0] for found in (alone, rivals))
+    assert one.confidence > two.confidence
+
+
+def test_titles_above_a_code_speak_for_it() -> None:
+    titles = {
+        "10000000": "Furniture",
+        "10100000": "Chairs",
+        "11000000": "Rail vehicles",
+        "11100000": "Chairs",
+    }
+    for text, first, second in (
+        ("chairs as furniture", "10100000", "11100000"),
+        ("chairs of rail vehicles", "11100000", "10100000"),
+    ):
+        found = codes(small(titles), text, 4)
+        assert found.index(first) < found.index(second)
+
+
+@every_system
+def test_a_text_without_any_letter_has_no_match(system: System) -> None:
+    assert ranker(system, "lexical").rank(["123 456", "", "!!! -- 7", "<br/>&nbsp;"], 5) == [()] * 4
+    assert ranker(system, "lexical").rank([], 5) == []
+
+
+@pytest.mark.parametrize(("system", "length"), [("psc", 4), ("naics", 6)])
+def test_psc_and_naics_give_full_codes_only(system: System, length: int) -> None:
+    table = load(system)
+    for matches in ranker(system, "lexical").rank(list(table.titles.values())[::7], 10):
+        assert {len(match.code) for match in matches} == {length}
+
+
+@every_system
+def test_matches_carry_the_titles_of_the_table(system: System) -> None:
+    table = load(system)
+    (matches,) = ranker(system, "lexical").rank(["cleaning services"], 10)
+    assert [match.title for match in matches] == [table.titles[match.code] for match in matches]
+    assert len(matches) == 10
+
+
+@every_system
+def test_nine_codes_in_ten_come_first_for_their_own_title(system: System) -> None:
+    """Not all do: some titles occur twice, and some are all words of the titles around them."""
+    table = load(system)
+    given = [code for code in table.titles if table.assignable(code)]
+    sample = Random(2022).sample(given, 200)
+    answers = ranker(system, "lexical").rank([table.titles[code] for code in sample], 1)
+    firsts = [matches[0].code == code for code, matches in zip(sample, answers, strict=True)]
+    assert sum(firsts) >= 0.9 * len(sample)
+
+
+@pytest.mark.parametrize(
+    ("text", "division"),
+    [
+        ("Purchase of office furniture", "39"),
+        ("Lieferung von Büromöbeln", "39"),
+        ("Travaux de construction de routes", "45"),
+        ("Rakennustyöt", "45"),
+        ("Servizi di pulizia degli edifici", "90"),
+        ("Servicios de limpieza", "90"),
+        ("Servicii de arhitectură", "71"),
+        ("Leverans av ambulanser", "34"),
+        ("Jízdní kola", "34"),
+        ("Kancelárske potreby", "30"),
+        ("Строителни и монтажни работи", "45"),
+        ("Ασφαλιστικές υπηρεσίες", "66"),
+        ("Usługi ubezpieczeniowe", "66"),
+    ],
+)
+def test_an_obvious_text_gets_the_obvious_cpv_division(text: str, division: str) -> None:
+    ((match,),) = ranker("cpv", "lexical").rank([text], 1)
+    assert match.code[:2] == division
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "code"),
+    [
+        ("psc", "Custodial and janitorial services", "S201"),
+        ("naics", "Highway and bridge construction", "237310"),
+        ("unspsc", "Computers", "43211500"),
+    ],
+)
+def test_an_obvious_text_gets_the_obvious_code(system: System, text: str, code: str) -> None:
+    ((match,),) = ranker(system, "lexical").rank([text], 1)
+    assert match.code == code
+
+
+def test_the_words_that_are_in_the_titles_are_named_as_the_text_writes_them() -> None:
+    titles = {"10000000": "Vessels", "10100000": "Ferry boats", "20000000": "Office chairs"}
+    found = small(titles)
+    text = "Two FERRY boats and their paint"
+    assert codes(found, text, 1) == ["10100000"]
+    assert [set(why.split(", ")) for why in found.why([text, text], ["10100000"] * 2)] == [
+        {"FERRY", "boats"}
+    ] * 2
+    assert found.why(["Büro & <b>CHÄIRS</b>"], ["20000000"]) == ["CHÄIRS"]
+    assert found.why(["12 !!"], ["20000000"]) == [""]
+    assert found.why([], []) == []
+
+
+def test_a_word_of_a_title_above_speaks_for_a_code_too() -> None:
+    titles = {"10000000": "Vessels", "10100000": "Ferry boats"}
+    assert small(titles).why(["vessels"], ["10100000"]) == ["vessels"]
+
+
+def test_boilerplate_before_a_text_does_not_hide_the_words_that_spoke() -> None:
+    bidding = "Questions about the submission of offers are due by email no later than noon. " * 40
+    titles = {"10000000": "Drum kits", "20000000": "Chairs"}
+    assert small(titles).why([f"{bidding}Drum kits."], ["10000000"]) == ["Drum, kits"]
+
+
+def test_boilerplate_round_a_text_does_not_change_its_codes() -> None:
+    clean = "Drum kits for the school band"
+    formulas = (
+        "Offers are due no later than noon. The solicitation number is W912DY-24-R-0001. " * 9
+    )
+    for shape in ("{0}{1}", "{1}. {0}", "{0}{1}. {0}"):
+        noisy = shape.format(formulas, clean)
+        assert codes(ranker("cpv"), noisy, 3) == codes(ranker("cpv"), clean, 3)
+
+
+def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None:
+    for texts in ([], [""], ["road"], ["road", "", "Büromöbel"]):
+        counts = term_counts(texts)
+        assert counts.shape == (len(texts), FEATURES)
+        assert counts.dtype == np.float32
+    assert term_counts(["", "12"]).nnz == 0
+
+
+def test_earlier_words_weigh_more_and_half_at_the_stated_position() -> None:
+    filler = "xy " * HALF_AT_WORD
+    first, late = term_counts(["road", filler + "road"])
+    places = first.indices
+    assert late.toarray()[0, places] == pytest.approx(first.data / 2)
+    one, two = (term_counts([text]).toarray()[0, places] for text in ("a road", "dig the road"))
+    assert (one > two).all()
+
+
+def test_a_word_said_twice_counts_more_than_once_and_less_than_double() -> None:
+    once, twice = (matrix.toarray()[0] for matrix in term_counts(["road", "road road"]))
+    assert ((once < twice) == (once > 0)).all()
+    assert (twice <= 2 * once).all()
+
+
+def test_words_that_share_most_letters_share_features_and_others_none() -> None:
+    chair, chairs, road = (row.indices for row in term_counts(["chair", "chairs", "road"]))
+    assert set(chair) & set(chairs)
+    assert not set(chair) & set(road)
+
+
+def test_a_row_does_not_depend_on_the_texts_beside_it() -> None:
+    alone = term_counts(["chairs and tables"])
+    among = term_counts(["tables", "chairs and tables", "and"])[1]
+    assert (alone != among).nnz == 0
+
+
+def test_words_that_only_say_that_something_is_bought_count_less() -> None:
+    assert {"purchase", "lieferung", "διαγωνισμοσ", "zamowienie"} <= BUYING_WORDS
+    plain = term_counts(["purchase"]).sum()
+    light = term_counts(["purchase"], BUYING_WORDS).sum()
+    assert light == pytest.approx(plain * LIGHTER)
+    assert term_counts(["road"], BUYING_WORDS).sum() == term_counts(["road"]).sum()
+
+
+@given(st.text(max_size=60) | st.sampled_from(["road road construction", "<b>Größe</b>", ""]))
+def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
+    counts = term_counts([text], {"construction"})
+    apart = parts(text, {"construction"})
+    sums = np.bincount(apart.features, apart.weights, FEATURES)
+    assert sums[counts.indices] == pytest.approx(counts.data, rel=1e-5)
+    assert np.count_nonzero(sums) == counts.nnz
+
+
+ODD = [
+    "",
+    "12 34",
+    "Road works, road signs",
+    "Büro für R&D",
+    "Изграждане на път",
+    "a b",
+    "路面 工程",
+]
+LONG = "Notice of award under reference AB-2024/117. Supply of office chairs. " * 4
+
+
+@pytest.mark.parametrize("titles", [ODD, [*ODD, LONG, "x" * 70], [""], ["aaaaaaaa aaaaaaaa"]])
+def test_many_titles_have_the_features_that_each_has_as_a_text(titles: list[str]) -> None:
+    found = counted(titles)
+    together, apart = found.by_word @ found.features, term_counts(titles)
+    assert together.shape == apart.shape
+    assert np.abs(together - apart).max() < 1e-6
+    assert {*found.words} == {word for title in titles for word in words(title)}
+    assert len(found.words) == len({*found.words})
+
+
+TITLES = {"10000000": "Live animals", "11000000": "Minerals", "12000000": "Animal feed"}
+
+
+@pytest.fixture
+def table() -> CodeTable:
+    return CodeTable("unspsc", "today", "a test", "none", TITLES)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[Index]:
+    """The indexes that were built and not loaded."""
+    seen: list[Index] = []
+
+    def spy(titles: list[list[str]]) -> Index:
+        seen.append(build_index(titles))
+        return seen[-1]
+
+    monkeypatch.setattr(index, "build_index", spy)
+    return seen
+
+
+def same(one: Index, other: Index) -> bool:
+    return (one.titles != other.titles).nnz == 0 and np.array_equal(one.rarity, other.rarity)
+
+
+def test_an_index_has_a_row_a_feature_and_a_column_a_code_of_unit_length() -> None:
+    built = build_index([list(TITLES.values())])
+    assert built.titles.shape == (FEATURES, 3)
+    assert built.titles.dtype == np.float32
+    assert np.sqrt(built.titles.multiply(built.titles).sum(axis=0)) == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_feature_that_fewer_codes_have_weighs_more() -> None:
+    built = build_index([["road works", "road signs", "road"]])
+    rarity = [built.rarity[term_counts([word]).indices].min() for word in ("signs", "road", "boat")]
+    assert rarity[2] > rarity[0] > rarity[1]
+
+
+def test_a_code_is_as_near_to_its_title_in_one_language_as_in_another() -> None:
+    built = build_index([["chairs", "roads"], ["Stühle", "Straßen"]])
+    for text, place in {"chairs": 0, "Stühle": 0, "roads": 1, "Straßen": 1}.items():
+        scores = (weighted(term_counts([text]), built.rarity) @ built.titles).toarray()[0]
+        assert scores.argmax() == place
+        assert scores[place] == pytest.approx(1.0, rel=1e-5)
+
+
+def test_weighing_leaves_a_text_without_words_at_nothing() -> None:
+    built = build_index([["chairs"]])
+    rows = weighted(term_counts(["", "chairs"]), built.rarity)
+    assert rows[0].nnz == 0
+    assert np.isfinite(rows.data).all()
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_second_call_loads_what_the_first_built(table: CodeTable, built: list[Index]) -> None:
+    first, second = kept_index(table), kept_index(table)
+    assert len(built) == 1
+    assert same(first, second)
+
+
+def test_a_kept_index_is_mapped_and_not_copied_so_that_processes_share_it(
+    table: CodeTable, cache: Path
+) -> None:
+    kept_index(table)
+    titles = kept_index(table).titles
+    for array in (titles.data, titles.indices):
+        assert any(isinstance(part, np.memmap) for part in (array, array.base, array.base.base))
+    assert len(list((cache / "tender-pipeline" / "indexes").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("cache")
+def test_other_titles_have_an_index_of_their_own(table: CodeTable, built: list[Index]) -> None:
+    kept_index(table)
+    other = {**TITLES, "11000000": "Stones"}
+    kept_index(CodeTable("unspsc", "today", "a test", "none", other))
+    assert len(built) == 2
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def truncated(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-8])
+
+
+def overwritten(file: Path) -> None:
+    file.write_bytes(b"no array at all")
+
+
+@pytest.mark.parametrize("damage", [emptied, truncated, overwritten, Path.unlink])
+@pytest.mark.parametrize("name", ["weights", "places", "ends", "rarity", "codes"])
+def test_a_damaged_index_is_built_and_kept_again(
+    table: CodeTable, cache: Path, built: list[Index], damage: Callable[[Path], None], name: str
+) -> None:
+    sound = kept_index(table)
+    (file,) = cache.rglob(f"{name}.npy")
+    damage(file)
+    assert same(kept_index(table), sound)
+    assert same(kept_index(table), sound)
+    assert len(built) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    table: CodeTable, cache: Path, built: list[Index]
+) -> None:
+    cache.write_text("in the way")
+    assert same(kept_index(table), kept_index(table))
+    assert len(built) == 2
+
+
+def test_a_disk_that_fills_up_leaves_no_draft_behind(
+    table: CodeTable, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    assert kept_index(table).titles.shape == (FEATURES, 3)
+    assert list((cache / "tender-pipeline" / "indexes").iterdir()) == []
+
+
+def test_an_index_whose_values_were_damaged_is_built_again(
+    table: CodeTable, cache: Path, built: list[Index]
+) -> None:
+    first = kept_index(table)
+    (places,) = cache.glob("tender-pipeline/indexes/*/places.npy")
+    np.save(places, np.full_like(np.load(places), 2**30))
+    assert same(kept_index(table), first)
+    assert len(built) == 2
+
+
+def test_a_user_without_a_home_folder_is_served_without_a_cache(
+    table: CodeTable, built: list[Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise SettingsError("This user has no home folder.", "Set HOME.")
+
+    monkeypatch.setattr(index, "cache_folder", homeless)
+    assert same(kept_index(table), kept_index(table))
+    assert len(built) == 2
