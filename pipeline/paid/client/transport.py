@@ -102,11 +102,10 @@ class _Connection(asyncio.Protocol):
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
         self._got = bytearray()
         self._is_first = True
-        self._waiter: asyncio.Future[None] | None = None
+        self._arrived = asyncio.Event()
         self._ended = False
         self._error: Exception | None = None
         self._paused = False
@@ -119,24 +118,19 @@ class _Connection(asyncio.Protocol):
             data = data.lstrip(b"\r\n")  # h11 reads no line end before a response
             self._is_first = not data
         self._got += data
-        if self._waiter is not None and data:
-            self._wake()
-        elif len(self._got) > MOST_UNREAD and not self._paused:
+        if data:
+            self._arrived.set()
+        if len(self._got) > MOST_UNREAD and not self._paused:
             self._paused = True
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
         self._ended = True
-        self._wake()
+        self._arrived.set()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._ended = True
         self._error = error
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self.eof_received()
 
     def close(self) -> None:
         """Close the connection, whatever it does."""
@@ -177,11 +171,8 @@ class _Connection(asyncio.Protocol):
             if self._paused:
                 self._paused = False
                 self._transport.resume_reading()
-            self._waiter = self._loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
+            self._arrived.clear()
+            await self._arrived.wait()
         if not self._got and self._error is not None:
             raise self._error
         data = bytes(self._got[:PORTION])
