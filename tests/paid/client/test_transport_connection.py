@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 
 import pytest
 
@@ -98,6 +99,19 @@ async def test_a_response_may_end_with_its_connection(response: bytes) -> None:
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
     assert reply.body == b"{}"
+
+
+@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
+async def test_the_first_address_of_a_host_that_answers_is_asked(
+    hosts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def addresses(_: str, port: int, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port)) for host in hosts]
+
+    async with serving(answers) as server:
+        monkeypatch.setattr(socket, "getaddrinfo", addresses)
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
 
 
 async def test_every_request_has_a_connection_of_its_own() -> None:
