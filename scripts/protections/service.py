@@ -72,7 +72,7 @@ PROTECTIONS = (
         "a text in a statement is no formula however its line is split",
         """return INNER_FORMULA.sub(r"\\1'", cell(""",
         """return str(cell(""",
-        "tests/service/accounts/test_statement_csv.py::"
+        "tests/service/accounts/test_statement.py::"
         "test_names_and_notes_are_texts_however_a_line_is_split",
     ),
     # The service among people.
@@ -111,13 +111,13 @@ PROTECTIONS = (
         "the log does not quote errors",
         'cause = f"{kind}: {part}" if isinstance(part, TELLING) else kind',
         'cause = f"{kind}: {part}"',
-        "tests/service/http/test_outcomes_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_outcomes.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "the log has no path that a caller made up",
         'getattr(scope.get("route"), "path", None)',
         'scope["path"]',
-        "tests/service/http/test_outcomes_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_outcomes.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "a request that comes too slowly is broken off",

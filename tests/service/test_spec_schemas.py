@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,9 +19,13 @@ from jsonschema_rs import Draft202012Validator
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes.shipped import shipped
+from pipeline.rate import Rate
 from pipeline.service import spec
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.messages import (
+    MAX_BODY,
     MAX_CHARACTERS,
     METADATA,
     Metadata,
@@ -27,7 +35,8 @@ from pipeline.service.http.messages import (
     write_json,
 )
 from pipeline.service.pricing import price
-from pipeline.service.spec import CODES, FAILURES, MATCHES, NOT_BLANK, Form
+from pipeline.service.spec import CODES, FAILURES, MATCHES, NOT_BLANK, Form, Terms, describe_api
+from tests.service.conftest import SCRIPTED, Caller
 
 
 def validator(schema: dict[str, Any]) -> Draft202012Validator:
@@ -154,3 +163,147 @@ def test_a_failure_is_of_its_own_type_only(one: Any) -> None:
 def test_the_forms_are_those_that_can_be_chosen() -> None:
     chosen: tuple[Metadata, ...] = (*FORMS, "mixed")
     assert chosen == METADATA
+
+
+pytestmark = pytest.mark.anyio
+
+OF_A_CALL = [str(one.status) for one in FAILURES if one.of_a_call]
+
+
+async def description(accounts: Accounts, metadata: Metadata = "detailed", **options: Any) -> Any:
+    client = Caller(create_app(accounts, SCRIPTED, metadata=metadata, **options)).client
+    response = await client.get("/openapi.json")
+    assert response.headers["Content-Type"] == "application/json"
+    return response.json()
+
+
+def schema_of(document: Any, response: httpx.Response) -> Draft202012Validator:
+    operation = document["paths"][response.request.url.path][response.request.method.lower()]
+    stated = operation["responses"][str(response.status_code)]
+    schema = stated["content"]["application/json"]["schema"]
+    return Draft202012Validator({**schema, "components": document["components"]})
+
+
+def promised_headers(document: Any, response: httpx.Response) -> dict[str, Any]:
+    operation = document["paths"][response.request.url.path][response.request.method.lower()]
+    headers = operation["responses"][str(response.status_code)].get("headers", {})
+    assert all(header["required"] for header in headers.values())
+    return {name: header["schema"] for name, header in headers.items()}
+
+
+async def test_it_describes_the_api_and_nothing_else(accounts: Accounts) -> None:
+    document = await description(accounts)
+    assert document["openapi"].startswith("3.1.")
+    endpoints = [f"/api/{system}/match" for system in SYSTEMS]
+    assert list(document["paths"]) == [*endpoints, "/health"]
+    assert list(document["paths"]["/health"]) == ["get"]
+    for endpoint in endpoints:
+        (method,) = document["paths"][endpoint]
+        operation = document["paths"][endpoint][method]
+        assert method == "post"
+        assert sorted(operation["responses"]) == ["200", *OF_A_CALL]
+        assert operation["requestBody"]["required"] is True
+        assert list(operation["requestBody"]["content"]) == ["application/json"]
+        assert operation["security"] == [{}, {"ApiKey": []}]
+    key = document["components"]["securitySchemes"]["ApiKey"]
+    assert (key["type"], key["in"], key["name"]) == ("apiKey", "header", "X-API-Key")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "forms"),
+    [("detailed", ["detailed"]), ("compact", ["compact"]), ("mixed", ["detailed", "compact"])],
+)
+async def test_it_has_the_forms_that_this_deployment_answers_in(
+    accounts: Accounts, metadata: Metadata, forms: list[str]
+) -> None:
+    document = await description(accounts, metadata)
+    answer = document["paths"]["/api/cpv/match"]["post"]["responses"]["200"]
+    text = json.dumps(answer)
+    assert [form for form in ("detailed", "compact") if f"Cpv{form.title()}Answer" in text] == forms
+    examples = answer["content"]["application/json"]["examples"]
+    assert len(examples) == 2 * len(forms)
+
+
+@pytest.mark.parametrize("metadata", METADATA)
+async def test_its_examples_are_of_its_schemas(accounts: Accounts, metadata: Metadata) -> None:
+    document = await description(accounts, metadata)
+    seen = 0
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for body in (operation.get("requestBody"), *operation["responses"].values()):
+                for media in (body or {}).get("content", {}).values():
+                    named = [one["value"] for one in media.get("examples", {}).values()]
+                    schema = {**media["schema"], "components": document["components"]}
+                    for one in [*named, *([media["example"]] if "example" in media else [])]:
+                        Draft202012Validator(schema).validate(one)
+                        seen += 1
+    assert seen == 4 * (1 + (4 if metadata == "mixed" else 2))
+
+
+@pytest.mark.parametrize("metadata", METADATA)
+async def test_every_response_of_a_call_is_as_described(
+    accounts: Accounts, metadata: Metadata
+) -> None:
+    app = create_app(accounts, SCRIPTED, metadata=metadata, demo_rate=Rate(1, 3600))
+    document = (await Caller(app).client.get("/openapi.json")).json()
+    rich, poor = accounts.open(), accounts.open(Decimal("0.00001"))
+    caller = Caller(app, rich.key)
+    json_type = {"Content-Type": "application/json"}
+    path = "/api/cpv/match"
+    demo = Caller(app)
+    responses = [
+        *[await caller.match(text) for text in ("road", "chairs", "gibberish")],
+        await caller.client.post(path, content=b"{", headers=json_type),
+        await Caller(app, "tp_unknown").match(),
+        await Caller(app, poor.key).match(),
+        await caller.client.post(path, content=b" " * (MAX_BODY + 1), headers=json_type),
+        await caller.client.post(path, content=b"{}"),
+        *[await demo.match() for _ in range(2)],
+        await caller.match("not in the script"),
+    ]
+    statuses = [200, 200, 200, 400, 401, 402, 413, 415, 200, 429, 500]
+    assert [response.status_code for response in responses] == statuses
+    for response in [*responses, await caller.client.get("/health")]:
+        check(document, response)
+
+
+def check(document: Any, response: httpx.Response) -> None:
+    """Compare a response with what is said of it."""
+    schema_of(document, response).validate(response.json())
+    for name, schema in promised_headers(document, response).items():
+        value: str | int = response.headers[name]
+        if schema["type"] == "integer":
+            value = int(value)
+        Draft202012Validator(schema).validate(value)
+
+
+async def test_no_amount_is_written_with_an_exponent(accounts: Accounts) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    text = (await client.get("/openapi.json")).text
+    assert "0.0000705" in text
+    assert re.findall(r"\d[eE]-?\d", re.sub(r'"(\\.|[^"\\])*"', '""', text)) == []
+
+
+async def test_it_says_the_limits_as_they_are_set(accounts: Accounts) -> None:
+    said = (await description(accounts))["info"]["description"]
+    assert "100/min of an account and 10/hour of an address without a key" in said
+    said = (await description(accounts, key_rate=Rate(7, 60), demo_rate=None))["info"]
+    assert "limits: 7/min of an account, in any" in said["description"]
+    said = (await description(accounts, key_rate=None, demo_rate=None))["info"]["description"]
+    assert "Rate limits: any number" in said
+
+
+def test_it_is_the_same_from_start_to_start() -> None:
+    program = (
+        "import sys\n"
+        "from pipeline.service.spec import Terms, describe_api\n"
+        "sys.stdout.buffer.write(describe_api(Terms('mixed')))\n"
+    )
+    other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONHASHSEED": other},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == describe_api(Terms("mixed"))

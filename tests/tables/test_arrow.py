@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,12 +13,13 @@ from hypothesis import given, settings
 from pyarrow.csv import write_csv
 
 from pipeline.errors import InputError
-from pipeline.tables import NewColumn, open_reader
-from pipeline.tables.arrow import ArrowReader, ArrowWriter, column_texts
-from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables import NewColumn, Reader, Writer, open_reader
+from pipeline.tables.arrow import ArrowReader, ArrowWriter, column_texts, with_metadata
+from pipeline.tables.parquet import ParquetWriter
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables
-from tests.tables.rewriting import CODE
+from tests.tables.rewriting import CODE, rewrite
 
 
 def written(reader: ArrowReader, metadata: dict[str, str] | None = None) -> pa.Table:
@@ -339,3 +342,157 @@ def test_a_part_of_a_table_may_lack_a_field() -> None:
     table = pa.table({"buyer": ['{"name": "Town"}', ""]})
     reader = ArrowReader(table, ["buyer.city"], part=True)
     assert [text for batch in reader.batches() for text in batch.texts] == ["", ""]
+
+
+HUGE = "x" * 100_000
+
+
+def not_utf8(values: pa.Array) -> pa.Array:
+    """Return bytes that some writers take for text."""
+    return pa.Array.from_buffers(pa.string(), len(values), values.buffers())
+
+
+def test_a_small_file_that_names_a_huge_value_often_comes_in_small_batches(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    column = pa.array([HUGE]).dictionary_encode().take([0] * 3_000)
+    pq.write_table(pa.table({"a": column}), path, store_schema=False)
+    assert pq.read_schema(path).field("a").type == pa.string()
+    assert path.stat().st_size < 20_000
+    rows = 0
+    for batch in open_reader(path, ["a"]).batches():
+        assert batch.to_arrow().nbytes <= BATCH_CHARS
+        assert set(batch.texts) == {HUGE}
+        rows += len(batch.texts)
+    assert rows == 3_000
+
+
+def test_a_dictionary_in_memory_comes_in_small_batches() -> None:
+    table = pa.table(
+        {"a": pa.array([HUGE]).dictionary_encode().take([0] * 1_000), "n": range(1_000)}
+    )
+    batches = list(ArrowReader(table, ["a"]).batches())
+    assert max(sum(map(len, batch.texts)) for batch in batches) <= BATCH_CHARS
+    assert pa.Table.from_batches([batch.to_arrow() for batch in batches]).equals(table)
+
+
+def test_a_row_is_never_cut() -> None:
+    table = pa.table({"a": ["x" * (BATCH_CHARS + 1), "y", None]})
+    batches = list(ArrowReader(table, ["a"]).batches())
+    assert [text[:1] for batch in batches for text in batch.texts] == ["x", "y", ""]
+
+
+def test_a_big_dictionary_does_not_make_small_batches() -> None:
+    values = pa.array([HUGE + str(place) for place in range(200)])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 50, pa.int32()), values)
+    (batch,) = ArrowReader(pa.table({"a": column}), ["a"]).batches()
+    assert len(batch.texts) == 100
+
+
+def test_text_that_is_not_utf8_in_memory_is_an_error_that_names_column_and_rows() -> None:
+    column = pa.chunked_array([pa.array(["x"] * 1_024), not_utf8(pa.array([b"y", b"\xff"]))])
+    batches = ArrowReader(pa.table({"a": column}), ["a"]).batches()
+    next(batches)
+    with pytest.raises(InputError) as caught:
+        next(batches)
+    assert caught.value.message.startswith(
+        "The column 'a' has a value that is not UTF-8 text, in one of the rows 1,025 to 1,026: "
+    )
+    assert caught.value.hint == "Fix the table, or choose another column: --text-column NAME."
+
+
+BINARY = [
+    pa.array([" Straße\n", "", None], pa.string()).cast(kind)
+    for kind in (pa.binary(), pa.large_binary(), pa.binary_view())
+]
+
+
+@pytest.mark.parametrize("column", [*BINARY, BINARY[0].dictionary_encode()])
+def test_bytes_that_are_utf8_are_text(column: pa.Array) -> None:
+    (batch,) = ArrowReader(pa.table({"a": column}), ["a"]).batches()
+    assert batch.texts == ["Straße", "", ""]
+    assert batch.to_arrow().column(0).equals(column)
+
+
+def test_text_that_an_older_writer_stored_as_bytes_stays_so(tmp_path: Path) -> None:
+    table = pa.table({"description": pa.array([b"roads", None], pa.binary())})
+    pq.write_table(table, tmp_path / "in.parquet", store_schema=False)
+    reader = open_reader(tmp_path / "in.parquet", ["description"])
+    assert [batch.texts for batch in reader.batches()] == [["roads", ""]]
+    rewrite(reader, tmp_path / "out.parquet", [["1"]] * 2, "parquet", [CODE])
+    assert pq.read_table(tmp_path / "out.parquet", columns=["description"]).equals(table)
+
+
+INDEXES = [pd.RangeIndex(10, 0, -2, name="id"), pd.RangeIndex(5), pd.RangeIndex(7, 12)]
+
+
+def write_head(reader: Reader, writer: Writer, rows: int) -> None:
+    for batch in reader.batches():
+        head = batch.head(rows)
+        writer.write(head, [NewColumn("cpv_code", pa.string(), [None] * len(head.texts))])
+    writer.close({"total": "1"})
+
+
+def frame(index: pd.RangeIndex) -> pd.DataFrame:
+    return pd.DataFrame({"a": list("vwxyz")}, index=index)
+
+
+@pytest.mark.parametrize("rows", [0, 2, 5])
+@pytest.mark.parametrize("index", INDEXES)
+def test_the_first_rows_of_a_table_keep_their_range_index(index: pd.RangeIndex, rows: int) -> None:
+    reader = ArrowReader(pa.Table.from_pandas(frame(index)), ["a"])
+    writer = ArrowWriter(reader.schema, [CODE])
+    write_head(reader, writer, rows)
+    assert writer.table.to_pandas().index.equals(index[:rows])
+    assert writer.table.to_pandas().index.name == index.name
+
+
+@pytest.mark.parametrize("rows", [0, 2, 5])
+@pytest.mark.parametrize("index", INDEXES)
+def test_the_first_rows_of_a_file_keep_their_range_index(
+    tmp_path: Path, index: pd.RangeIndex, rows: int
+) -> None:
+    frame(index).to_parquet(tmp_path / "in.parquet")
+    reader = open_reader(tmp_path / "in.parquet", ["a"])
+    writer = ParquetWriter(tmp_path / "out.parquet", reader.schema, [CODE], ())
+    write_head(reader, writer, rows)
+    assert pd.read_parquet(tmp_path / "out.parquet").index.equals(index[:rows])
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        b"{",
+        b"[]",
+        b"\xff",
+        b'{"index_columns": null}',
+        b'{"index_columns": ["a", {"kind": "range"}]}',
+        b'{"index_columns": [{"kind": "range", "start": 0, "stop": 5, "step": 0}]}',
+        b'{"index_columns": [{"kind": "range", "start": 0, "stop": 1, "step": 1}]}',
+        b'{"index_columns": ["a", {"kind": "serialized"}]}',
+    ],
+)
+def test_other_notes_stay_as_they_are(notes: bytes) -> None:
+    metadata = {b"pandas": notes, b"k": b"v"}
+    assert with_metadata(metadata, {}, 2) == metadata
+
+
+def test_nothing_is_noted_where_nothing_was() -> None:
+    assert with_metadata(None, {}, 2) == {}
+    assert with_metadata({b"k": b"v"}, {}, 2) == {b"k": b"v"}
+
+
+def test_only_the_end_of_the_range_changes() -> None:
+    table = pa.Table.from_pandas(frame(INDEXES[0]))
+    before = json.loads(table.schema.metadata[b"pandas"])
+    after = json.loads(with_metadata(table.schema.metadata, {}, 3)[b"pandas"])
+    before["index_columns"][0]["stop"] = 4
+    assert after == before
+
+
+def test_a_whole_file_keeps_its_notes_byte_for_byte(tmp_path: Path) -> None:
+    frame(INDEXES[0]).to_parquet(tmp_path / "in.parquet")
+    reader = open_reader(tmp_path / "in.parquet", ["a"])
+    writer = ParquetWriter(tmp_path / "out.parquet", reader.schema, [CODE], ())
+    write_head(reader, writer, 5)
+    files = (tmp_path / "in.parquet", tmp_path / "out.parquet")
+    assert len({pq.read_schema(file).metadata[b"pandas"] for file in files}) == 1

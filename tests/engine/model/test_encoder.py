@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from pipeline.engine.model.encoder import Encoded, Encoder, quantised, rotation
-from pipeline.engine.model.features import BITS, count, hashed_features, learn
+from pipeline.engine.model import load_model, shipped_model
+from pipeline.engine.model.encoder import Encoded, Encoder, Reading, quantised, reading, rotation
+from pipeline.engine.model.features import BITS, Counts, count, hashed_features, learn
+from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.text.ngrams import gram_hashes
 from tests.engine.model.training_data import history
 
@@ -120,3 +124,37 @@ def test_errors_of_rows_mostly_cancel_in_a_sum() -> None:
 def test_a_rotation_keeps_products() -> None:
     turn, some = rotation(16), rows(10, 16)
     assert (some @ turn) @ (some @ turn).T == pytest.approx(some @ some.T, abs=1e-4)
+
+
+READ = "wheat and seeds", "asphalt for a road", "road works", "cleaning of windows"
+
+
+@dataclass(eq=False)
+class Watched:
+    """An encoder that remembers how many texts it encoded each time."""
+
+    encoder: Encoder
+    encoded: list[int] = field(default_factory=list)
+
+    def encode(self, counts: Counts) -> Encoded:
+        self.encoded.append(len(counts))
+        return self.encoder.encode(counts)
+
+
+@pytest.fixture
+def watched() -> Any:
+    scores = load_model(shipped_model(), "cpv").scores
+    assert isinstance(scores, Scorer)
+    return Watched(scores.encoder)
+
+
+@pytest.fixture
+def read() -> Reading:
+    reading.cache_clear()
+    return reading(READ)
+
+
+def test_an_encoder_is_asked_once(read: Reading, watched: Any) -> None:
+    first, second = (read(cast(Encoder, watched)) for _ in range(2))
+    assert first is second
+    assert watched.encoded == [4]

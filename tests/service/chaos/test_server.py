@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import logging
 import threading
 import time
 from contextlib import suppress
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
 
 from pipeline.answers import Match
-from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
+from pipeline.paid.client.outcomes import (
+    Answered,
+    RateLimited,
+    Unreadable,
+    WrongCurrency,
+    WrongPrice,
+)
 from pipeline.paid.client.responses import read_response
 from pipeline.rate import Rate
 from pipeline.service.chaos.faults import FORMS, Fault, Form
@@ -21,6 +31,7 @@ from pipeline.service.chaos.server import ABSURD_USD, HUGE, Response, spoil
 from pipeline.service.http.messages import METADATA, Metadata, success
 from pipeline.service.pricing import price
 from tests.service.chaos.nights import ROAD, Night, match, night
+from tests.service.sockets import BODY, CALL
 
 
 def test_without_faults_the_answer_is_the_services_and_the_record_has_it(tmp_path: Path) -> None:
@@ -186,3 +197,193 @@ def test_the_forms_are_what_their_names_say() -> None:
     assert made("duplicates").body.count(b'"45233140"') == 2
     assert b"metadata" not in made("no-metadata").body
     assert Decimal(0) < PRICE.final < ABSURD_USD
+
+
+@pytest.mark.parametrize("retry_after", ["seconds", "date", "none"])
+def test_a_refusal_says_when_to_retry_in_its_form(
+    tmp_path: Path, retry_after: Literal["seconds", "date", "none"]
+) -> None:
+    with (
+        night(tmp_path, Fault("refuse", retry_after=retry_after, seconds=7)) as server,
+        server.client() as client,
+    ):
+        response = match(client)
+        assert response.status_code == 429
+        said = response.headers.get("Retry-After")
+        outcome = read_response(429, response.headers, response.content)
+        assert isinstance(outcome, RateLimited)
+        if retry_after == "none":
+            assert (said, outcome.wait) == (None, None)
+        else:
+            assert outcome.wait is not None
+            assert 5 <= outcome.wait <= 8  # dates have whole seconds
+            assert (said == "7") == (retry_after == "seconds")
+            assert retry_after == "seconds" or parsedate_to_datetime(said or "")
+        assert [one.fault for one in server.record()] == ["refuse"]
+        assert server.billed() == []
+
+
+def test_errors_have_the_envelope_or_not_and_cost_nothing(tmp_path: Path) -> None:
+    faults = (
+        Fault("error", requests=(1,)),
+        Fault("error", status=503, envelope=False, requests=(2,)),
+    )
+    with night(tmp_path, *faults) as server, server.client() as client:
+        with_envelope, without = match(client), match(client)
+        assert (with_envelope.status_code, with_envelope.json()["error"]) == (500, "INTERNAL_ERROR")
+        assert (without.status_code, without.headers["Content-Type"]) == (503, "text/html")
+        assert [one.worked_at for one in server.record()] == [None, None]
+        assert server.billed() == []
+
+
+def test_a_gateways_error_hides_an_answer_that_is_billed(tmp_path: Path) -> None:
+    faults = (Fault("gateway", requests=(1,)), Fault("gateway", status=504, requests=(2,)))
+    with night(tmp_path, *faults) as server, server.client() as client:
+        assert [match(client).status_code for _ in range(2)] == [502, 504]
+        assert [(one.fault, one.stated_usd) for one in server.record()] == [("gateway", None)] * 2
+        assert len(server.billed()) == 2
+
+
+def test_garbage_is_billed_and_named(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("garbage", form="absurd-cost")) as server, server.client() as client:
+        prices = match(client).json()["metadata"]["costBreakdown"]
+        assert prices["finalCost"] == prices["apiCost"] == prices["markupAmount"] == ABSURD_USD
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("garbage absurd-cost", None)
+        assert sum(server.billed()) < Decimal("0.001")
+
+
+def test_any_garbage_is_of_many_forms(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("garbage")) as server, server.client() as client:
+        for _ in range(12):
+            match(client)
+        assert len({one.fault for one in server.record()}) > 3
+        assert len(server.billed()) == 12
+
+
+def test_a_huge_answer_is_sent_as_far_as_it_is_read(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("garbage", form="huge")) as server, server.client() as client:
+        with client.stream("POST", "/api/cpv/match", json={"description": "road"}) as response:
+            assert int(response.headers["Content-Length"]) > HUGE
+            next(response.iter_raw(100))
+        with server.client() as another:
+            assert len(match(another).content) > HUGE
+        assert len(server.billed()) == 2
+
+
+def test_a_redirect_names_another_host_and_bills_nothing(tmp_path: Path) -> None:
+    redirect = Fault("redirect", to="https://elsewhere.example/")
+    with night(tmp_path, redirect) as server, server.client() as client:
+        response = match(client)
+        assert response.status_code == 307
+        assert response.headers["Location"] == "https://elsewhere.example/api/cpv/match"
+        assert server.billed() == []
+
+
+@pytest.mark.parametrize("kind", ["drop-before", "drop-after"])
+def test_a_drop_resets_the_connection_and_bills_only_after_the_work(
+    tmp_path: Path, kind: str
+) -> None:
+    with night(tmp_path, Fault(kind)) as server:
+        with server.connection() as connection, pytest.raises(ConnectionResetError):
+            server.ask(connection)
+        (served,) = server.record()
+        assert (served.fault, served.status, served.stated_usd) == (kind, None, None)
+        assert (served.worked_at is None) == (kind == "drop-before")
+        assert server.billed() == ([] if kind == "drop-before" else [served.billed_usd])
+
+
+def test_a_client_that_leaves_before_a_drop_causes_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = (
+        Fault("latency", seconds=0.3),
+        Fault("drop-before", requests=(1,)),
+        Fault("cut", requests=(2,)),
+    )
+    with night(tmp_path, *faults) as server:
+        for number in range(1, 3):
+            server.leave()
+            server.wait_for(lambda request: True, requests=number)  # in this order
+        server.wait_for(lambda request: request.answered_at is not None, requests=2)
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("cut")) as server, server.connection() as connection:
+        response = server.ask(connection)
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            response.read()
+        assert 0 < len(broken.value.partial) < int(response.headers["Content-Length"])
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("cut", None)
+        assert server.billed() == [served.billed_usd]
+
+
+def test_a_stalled_request_is_handled_although_nobody_waits_for_it(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("stall", seconds=0.4)) as server:
+        server.leave()
+        served = server.wait_for(lambda request: request.answered_at is not None)
+        assert served.worked_at is not None
+        # The clock of the event loop is up to some milliseconds behind the one of the record.
+        assert served.worked_at - served.arrived_at > 0.3
+        assert (served.fault, served.billed_usd) == ("stall", *server.billed())
+
+
+@pytest.mark.parametrize("kind", ["stall", "drip"])
+def test_a_patient_client_gets_a_whole_answer(tmp_path: Path, kind: str) -> None:
+    with night(tmp_path, Fault(kind, seconds=0.1)) as server, server.client() as client:
+        assert match(client).json()["success"] is True
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == (kind, *server.billed())
+
+
+def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("drip", seconds=3)) as server, server.connection() as connection:
+        response = server.ask(connection)
+        assert response.status == 200
+        assert response.read1(1) == b"{"
+        connection.close()
+        assert len(server.billed()) == 1
+
+
+def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("duplicate")) as server, server.connection() as connection:
+        connection.connect()
+        request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY
+        connection.sock.sendall(request)
+        received = b""
+        while received.count(b'"success"') < 2:
+            received += (more := connection.sock.recv(65_536))
+            assert more, received
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("duplicate", *server.billed())
+
+
+def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
+    with night(tmp_path, Fault("idle-close")) as server, server.connection() as connection:
+        response = server.ask(connection)
+        assert response.headers["Connection"] is None
+        assert response.read()
+        served = server.wait_for(lambda request: request.closed_at is not None)
+        assert (served.fault, served.stated_usd) == ("idle-close", *server.billed())
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+            server.ask(connection)
+        assert len(server.billed()) == 1
+
+
+def test_a_connection_in_use_again_is_not_closed(tmp_path: Path) -> None:
+    """The next request is there before the answer, and stalls beyond the time to close."""
+    faults = (
+        Fault("idle-close", seconds=0.1, requests=(1,)),
+        Fault("stall", seconds=0.3, requests=(2,)),
+    )
+    with night(tmp_path, *faults) as server, server.connection() as connection:
+        connection.connect()
+        request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY
+        connection.sock.sendall(3 * request)
+        received = b""
+        while received.count(b"HTTP/1.1 200 ") < 3:
+            received += (more := connection.sock.recv(65_536))
+            assert more, received
+        assert [one.closed_at for one in server.record()] == [None, None, None]

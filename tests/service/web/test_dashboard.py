@@ -1,14 +1,21 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import csv
+import re
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import plain, total
-from pipeline.service.accounts import Accounts, Due
+from pipeline.service.accounts import Accounts, DailyUse, Due, Entry
+from pipeline.service.web.dashboard import usage_chart
+from pipeline.service.web.rendering import usd
 from tests.service.conftest import Caller, VirtualClock
 from tests.service.web.browsing import Browser
 
@@ -245,3 +252,159 @@ async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
     )
     assert browser.form("/keys")["name"] == ["n" * 101]
     assert accounts.keys.of(1) == []
+
+
+def charge_calls(accounts: Accounts, count: int) -> None:
+    dues = [Due(1, None, "cpv", Decimal(705 + n).scaleb(-7)) for n in range(count)]
+    assert all(accounts.statement.charge([[each] for each in dues]))
+
+
+def shown(browser: Browser) -> list[list[str]]:
+    (table,) = browser.page.each("table")
+    return table.rows()[1:]
+
+
+def expected(entries: list[Entry]) -> list[tuple[str, str]]:
+    return [(_signed(e.amount_usd), _signed(e.balance_usd)) for e in entries]
+
+
+def _signed(amount: Decimal) -> str:
+    return f"{amount:,.7f}".replace("-", "\u2212")
+
+
+async def test_every_entry_is_on_one_page_and_the_newest_first(
+    browser: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    charge_calls(accounts, 120)
+    accounts.statement.top_up(1, Decimal(2000), "for November")
+    await browser.go("/statement")
+    rows = shown(browser)
+    assert rows[0][1:4] == ["Top-up for November", "", "2,000.0000000"]
+    sizes = [len(rows)]
+    while links := [a for a in browser.page.each("a") if a.text == "Earlier entries"]:
+        await browser.go(links[0].attributes["href"])
+        sizes.append(len(shown(browser)))
+        rows += shown(browser)
+    assert sizes == [50, 50, 22]
+    entries = accounts.statement.entries(1, 1000)
+    assert [(row[3], row[4]) for row in rows] == expected(entries)
+    assert rows[-1][1:] == ["Opening balance", "", "5.0000000", "5.0000000"]
+    (newest,) = (a for a in browser.page.each("a") if a.text == "Newest entries")
+    await browser.go(newest.attributes["href"])
+    assert shown(browser) == rows[:50]
+
+
+@pytest.mark.parametrize("count", [49, 50])
+async def test_there_is_no_page_without_entries(
+    browser: Browser, accounts: Accounts, count: int
+) -> None:
+    await browser.sign_up()
+    charge_calls(accounts, count - 1)  # the opening balance is an entry too
+    await browser.go("/statement")
+    assert len(shown(browser)) == count
+    assert "Earlier entries" not in browser.page.text
+
+
+@pytest.mark.parametrize("before", ["", "x", "-1", "1.5", "\u0661", "9" * 18, "9" * 19, "9" * 9000])
+async def test_a_number_that_no_entry_has_shows_the_newest(browser: Browser, before: str) -> None:
+    await browser.sign_up()
+    response = await browser.go("/statement", params={"before": before})
+    assert response.status_code == 200
+    assert len(shown(browser)) == 1
+
+
+async def test_before_the_first_entry_there_is_nothing(browser: Browser) -> None:
+    await browser.sign_up()
+    await browser.go("/statement?before=1")
+    assert "No earlier entries." in browser.page.text
+    assert "Newest entries" in browser.page.text
+
+
+async def test_the_csv_is_the_whole_statement_to_the_last_digit(
+    browser: Browser, app: Starlette, accounts: Accounts, clock: VirtualClock
+) -> None:
+    await browser.sign_up()
+    key = await browser.make_key()
+    clock.now += 0.25
+    charge_calls(accounts, 3000)
+    await Caller(app, key).match()
+    accounts.statement.top_up(1, Decimal("0.0000001"), 'a "note", with; all')
+    response = await browser.go("/statement.csv")
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.headers["Content-Disposition"] == (
+        'attachment; filename="statement-1-2026-11-20.csv"'
+    )
+    assert response.headers["Cache-Control"] == "no-store"
+    rows = list(csv.DictReader(StringIO(response.text)))
+    entries = accounts.statement.entries(1, 10_000)[::-1]
+    assert len(rows) == 3003
+    assert [row["amount_usd"] for row in rows] == [plain(e.amount_usd) for e in entries]
+    assert [row["balance_usd"] for row in rows] == [plain(e.balance_usd) for e in entries]
+    assert total(Decimal(row["amount_usd"]) for row in rows) == accounts.balance(1)
+    assert rows[1]["time"] == "2026-11-20T22:00:00.250Z"
+    assert [row["kind"] for row in (rows[0], rows[1], rows[-1])] == [
+        "opening",
+        "charge",
+        "top-up",
+    ]
+    assert (rows[-2]["system"], rows[-2]["key"]) == ("cpv", "1")
+    assert rows[-1]["note"] == 'a "note", with; all'
+
+
+TODAY = date(2026, 11, 20)
+
+USES = st.lists(
+    st.builds(
+        DailyUse,
+        day=st.integers(0, 29).map(lambda back: TODAY - timedelta(back)),
+        system=st.sampled_from(SYSTEMS),
+        calls=st.integers(1, 1_000_000),
+        usd=st.integers(1, 10**12).map(lambda units: Decimal(units).scaleb(-7)),
+    ),
+    unique_by=lambda use: (use.day, use.system),
+)
+
+
+def rows(chart: str) -> list[list[str]]:
+    return [
+        re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", chart)
+    ]
+
+
+def titles(chart: str) -> list[str]:
+    return re.findall("<g>\n<title>(.*?)</title>", chart)
+
+
+@given(uses=USES)
+def test_what_is_drawn_is_what_was_used(uses: list[DailyUse]) -> None:
+    _, *days, foot = rows(usage_chart(uses, TODAY, 30))
+    used = {
+        (day, system): int(calls.replace(",", ""))
+        for day, *counts, _, _ in days
+        for system, calls in zip(SYSTEMS, counts, strict=True)
+        if calls != "0"
+    }
+    assert used == {(use.day.isoformat(), use.system): use.calls for use in uses}
+    assert foot[-1] == usd(total(use.usd for use in uses), 7)
+    for system, calls in zip(SYSTEMS, foot[1:], strict=False):
+        assert calls == f"{sum(use.calls for use in uses if use.system == system):,}"
+
+
+def test_the_days_are_those_up_to_today_without_a_gap() -> None:
+    old = DailyUse(TODAY - timedelta(30), "cpv", 5, Decimal(1))
+    chart = usage_chart([old], TODAY, 30)
+    days = [TODAY - timedelta(29 - place) for place in range(30)]
+    assert titles(chart) == [f"{day:%-d %B %Y}: no calls" for day in days]
+    assert rows(chart)[1:] == [["Total", "0", "0", "0", "0", "0", "0.0000000"]]
+
+
+def test_a_day_is_described_in_a_sentence() -> None:
+    uses = [
+        DailyUse(TODAY, "cpv", 1200, Decimal("0.12")),
+        DailyUse(TODAY, "naics", 1, Decimal("0.0000705")),
+    ]
+    assert titles(usage_chart(uses, TODAY, 2)) == [
+        "19 November 2026: no calls",
+        "20 November 2026: 1,201 calls (CPV 1,200, NAICS 1), 0.1200705 USD",
+    ]
