@@ -77,16 +77,7 @@ _WORK_ON: Mapping[Act | str, tuple[Act, ...]] = {
     **{act: (act,) for act in Act},
 }
 
-_NEGATIONS = frozenset(
-    readable(
-        "no not without ohne keine sans sin sem senza bez zonder uden utan uten fara без χωρις"
-        " nelkul ilman ilma nie ne nem inte ikke non excl exkl hors keinerlei"
-    ).split()
-)
-"""A word after one of these says what is not bought."""
-
-_AND = frozenset(readable("and & / und et y e ed og och en a i ja es ir un si и και та").split())
-"""An installation after one of these belongs to what is before it."""
+_NEGATIONS, _AND = (frozenset(readable(words).split()) for words in _DATA["before"].values())
 
 READ = 600
 """Characters of a text in which acts are looked for: what follows does not say what is bought."""

@@ -59,23 +59,9 @@ def factored(alternatives: Iterable[str]) -> str:
     )
 
 
-def split(expression: str) -> list[str]:
-    """Return the alternatives of a regular expression: its parts between ``|`` outside groups."""
-    found, depth = [""], 0
-    for character in expression:
-        depth += (character == "(") - (character == ")")
-        if character == "|" and not depth:
-            found.append("")
-        else:
-            found[-1] += character
-    return found
-
-
 def _any_of(lines: str) -> str:
     """Return the alternation of patterns, one a line; a line with `#` is a comment."""
-    patterns = [line.strip() for line in lines.splitlines()]
-    kept = "|".join(line for line in patterns if line and not line.startswith("#"))
-    return factored(split(kept))
+    return factored(line for line in lines.splitlines() if not line.startswith("#"))
 
 
 REFERENCE = re.compile(
