@@ -1,9 +1,10 @@
-"""Reads settings: a file, which a person confirms if it was only found, and variables."""
+"""Reads settings: a file, which a person confirms if it was only found, and variables; the ledger."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import GONE, SETTINGS_FILE, JobsType, Names
+from pipeline.cli.options import GONE, SETTINGS_FILE, JobsType, LocalPath, Names
 from pipeline.errors import SettingsError
-from pipeline.files.paths import AnyPath
+from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
-from pipeline.settings import KEY_VARIABLE
+from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
 from pipeline.wording import variable_name
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
@@ -220,3 +221,43 @@ def _claims(context: click.Context) -> Iterator[tuple[str, str, str]]:
 def _is_inside(output: AnyPath) -> bool:
     """Return whether a path is in the current folder."""
     return isinstance(output, Path) and output.resolve().is_relative_to(Path.cwd().resolve())
+
+
+def ledger_file(path: Path | None) -> Path:
+    """Return the ledger that ``run`` would use here, unless a path is given."""
+    return path or _in_settings_file() or data_folder() / "ledger.db"
+
+
+def _in_settings_file() -> Path | None:
+    if not DEFAULT_FILE.is_file():
+        return None
+    try:
+        named = read_toml(DEFAULT_FILE).get("ledger")
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."
+        ) from error
+    return Path(named) if named and isinstance(named, str) else None
+
+
+on_ledger = click.option(
+    "--ledger",
+    "path",
+    envvar=LEDGER_VARIABLE,
+    type=LocalPath(path_type=Path),
+    callback=lambda _context, _option, path: ledger_file(path),
+    help="The ledger.  [default: the settings file's, or the one in your data folder]",
+)
+
+
+def check_apart(
+    written: Mapping[str, AnyPath | None],
+    kept: Sequence[tuple[str, AnyPath | None]],
+    ledger: Path | None,
+) -> None:
+    """Check what a command writes as `check_kept` does; the settings file is kept, too."""
+    settings_file = click.get_current_context().meta.get(SETTINGS_FILE)
+    kept_ledger = None
+    with suppress(SettingsError):  # a user without a home folder has no ledger there
+        kept_ledger = ledger_file(ledger)
+    check_kept(written, [*kept, ("the settings file", settings_file)], kept_ledger)

@@ -357,7 +357,7 @@ def set_password(accounts: Accounts, name: str) -> int:
 @on_accounts
 def statement(accounts: Accounts, name: str, output: Path | None, overwrite: bool) -> int:
     """Print every entry of an ACCOUNT as CSV, the oldest first; times are in UTC."""
-    from pipeline.cli.ledger_options import check_apart
+    from pipeline.cli.settings_file import check_apart
     from pipeline.service.accounts import statement_csv
     from pipeline.service.accounts.database import FILE
 

@@ -27,11 +27,10 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
-from pipeline.cli.ledger_options import ledger_file
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.settings_file import confirm_found_file, unknown_variables
+from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.paths import (
     AnyPath,

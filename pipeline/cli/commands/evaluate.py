@@ -16,12 +16,12 @@ from pipeline.answers import System
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option, parameters
 from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.run_options import PaidOptions, check_no_terms
+from pipeline.cli.settings_file import check_apart
 from pipeline.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,17 +15,8 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import JsonErrors
-from pipeline.cli.ledger_options import (
-    check_apart,
-    confirm_pruning,
-    moment,
-    of_systems,
-    on_ledger,
-    progress,
-    waiting,
-)
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import say, warn, wrap
+from pipeline.cli.output.console import on_terminal, progress_display, say, warn, wrap
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -38,6 +30,7 @@ from pipeline.cli.output.ledger import (
     open_job_lines,
     print_problems,
 )
+from pipeline.cli.settings_file import check_apart, on_ledger
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.checks import odd_times, open_usable
@@ -54,11 +47,53 @@ from pipeline.paid.ledger.maintenance import (
 from pipeline.paid.ledger.totals import STATES, Picked, Wanted, open_jobs, read_books
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
+from pipeline.progress import silent
 from pipeline.quoting import command, how_many
+from pipeline.rate import seconds
 
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
 
 JOB_INDENT = 11
+
+
+# Without the variables of run: TENDER_PIPELINE_WAIT is about buying.
+waiting = click.option("--wait", is_flag=True, help="Wait for other runs to finish.")
+of_systems = click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    type=click.Choice(SYSTEMS),
+    help="Only this system; repeat it for several.",
+)
+
+
+def moment(text: str) -> float:
+    """Return an age (``90d``) as a time since 1970, or the beginning of a day (UTC).
+
+    Raises:
+        SettingsError: the text is neither.
+    """
+    with suppress(ValueError):
+        return datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    try:
+        return max(0.0, time.time() - seconds("age", text))
+    except SettingsError as error:
+        raise SettingsError(
+            f"The time {text!r} cannot be understood.",
+            "Give an age such as 90d, or a day such as 2026-01-31.",
+        ) from error
+
+
+def _confirm_pruning() -> None:
+    """Ask whether to prune; without a terminal, nobody could say no.
+
+    Raises:
+        SettingsError: there is no terminal.
+        click.Abort: the answer is no.
+    """
+    if not on_terminal():
+        raise SettingsError("Nothing was pruned.", "Use --yes to prune without being asked.")
+    click.confirm("Prune them?", abort=True, err=True)
 
 
 class _Ledger(click.Group):
@@ -254,7 +289,7 @@ def prune_answers(
     in_use = f"; {found.in_use:,} more of that age are kept for open jobs" if found.in_use else ""
     say(f"{found.answers:,} answers, {megabytes(found.size)}{in_use}")
     if found.answers and not yes:
-        confirm_pruning()
+        _confirm_pruning()
     pruned = prune_by_hand(path, old, time.time(), wait)
     say(f"{pruned.answers:,} pruned, {megabytes(pruned.size)} freed")
     return 0
@@ -277,7 +312,8 @@ def verify(jobs: int, as_json: bool, path: Path) -> int:
     """
     with Snapshot(path) as snapshot:
         found = extent(snapshot)
-        with progress(found.responses) as advance:
+        shown = progress_display(silent)  # on a terminal, how many responses were read
+        with shown(found.responses, "responses") as advance:
             first, count = count_problems(problems(snapshot, jobs, advance))
         if not count:
             for each in odd_times(snapshot, time.time()):

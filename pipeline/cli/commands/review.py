@@ -16,11 +16,11 @@ import click
 
 from pipeline.classification.corrections import decision_file
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.report import rerun_command
 from pipeline.cli.service_extra import service_extra
+from pipeline.cli.settings_file import check_apart
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged
 from pipeline.errors import SettingsError

@@ -98,7 +98,7 @@ def check_files_apart(options: RunOptions) -> None:
         SettingsError: one is.
     """
     from pipeline.classification.sink import files_of  # --help needs none of it
-    from pipeline.cli.ledger_options import check_apart
+    from pipeline.cli.settings_file import check_apart
 
     inputs = [path for path in options.input_paths if str(path) != "-"]
     output = None if options.to_standard_output else options.output

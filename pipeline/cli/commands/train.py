@@ -14,9 +14,9 @@ from pipeline.answers import System
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.ledger_options import check_apart
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option, parameters
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
+from pipeline.cli.settings_file import check_apart
 from pipeline.tables import naming_all
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
