@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.signals import leaving_at_once
 from pipeline.quoting import command
 
@@ -30,7 +31,7 @@ MODULES = {"plan": "pipeline.cli.commands.run"}
 """The modules of commands that have none of their own name."""
 
 
-class _Commands(click.Group):
+class _Commands(SuggestingGroup):
     """Imports only the command that is called, and none for the list of commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
@@ -47,33 +48,16 @@ class _Commands(click.Group):
         command.short_help = COMMANDS[cmd_name]
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command in the arguments.
-
-        Raises:
-            click.UsageError: there is none of that name; it says what may be meant.
-        """
-        name = args[0]
-        if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
-            ctx.fail(f"No such command {name!r}.{_suggest(name)}")
-        return super().resolve_command(ctx, args)
+    def suggest(self, args: list[str]) -> str:
+        """Return how to classify a file that was named without a command."""
+        path = Path(args[0])
+        is_file = bool(args[0]) and path.exists()  # an empty one would be the current folder
+        return f"To classify that: {command('run', path)}" if is_file else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
-
-
-def _suggest(name: str) -> str:
-    from difflib import get_close_matches
-
-    if close := get_close_matches(name, COMMANDS, 1):
-        return f" Did you mean {close[0]!r}?"
-    if name and Path(name).exists():  # an empty one would be the current folder
-        return f" To classify that: {command('run', Path(name))}"
-    return ""
 
 
 @click.command(

@@ -57,6 +57,33 @@ class JsonErrors(click.Command):
         return False
 
 
+class SuggestingGroup(click.Group):
+    """Commands of which a mistyped one suggests the likeliest."""
+
+    command_class = JsonErrors
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command in the arguments.
+
+        Raises:
+            click.UsageError: there is none of that name; it says what may be meant.
+        """
+        name = args[0]
+        if not (name.startswith("-") or ctx.resilient_parsing or self.get_command(ctx, name)):
+            from difflib import get_close_matches  # most names are right
+
+            close = get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"Did you mean {close[0]!r}?" if close else self.suggest(args)
+            ctx.fail(f"No such command {name!r}. {hint}".rstrip())
+        return super().resolve_command(ctx, args)
+
+    def suggest(self, args: list[str]) -> str:  # noqa: ARG002
+        """Return what to do with arguments that begin with no command, and nothing like one."""
+        return ""
+
+
 @contextmanager
 def _printing_json(as_json: bool, beside_the_table: bool) -> Iterator[None]:
     try:

@@ -1,4 +1,4 @@
-"""Reads settings: a file, which a person confirms if it was only found, and variables; the ledger."""
+"""Reads settings, of a file that a person confirms and of variables, and finds the ledger."""
 
 from __future__ import annotations
 

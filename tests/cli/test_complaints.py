@@ -88,8 +88,10 @@ def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
 def test_a_misspelt_command_suggests_the_likeliest_one(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("ledgr", "show") == 2
-    assert "No such command 'ledgr'. Did you mean 'ledger'?" in capsys.readouterr().err
+    for within, wrong, meant in (((), "ledgr", "ledger"), (("accounts",), "lst", "list")):
+        assert command(*within, wrong) == 2
+        said = f"No such command {wrong!r}. Did you mean {meant!r}?"
+        assert said in capsys.readouterr().err
     assert command("zzz") == 2
     assert "Did you mean" not in capsys.readouterr().err
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pipeline.cli.command import JsonErrors
+from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
 from pipeline.cli.output.accounts import (
     DAYS,
@@ -186,13 +186,7 @@ LAST = 10
 """Entries that `show` prints by default."""
 
 
-class _Accounts(click.Group):
-    """The commands for accounts."""
-
-    command_class = JsonErrors
-
-
-@click.group(cls=_Accounts)
+@click.group(cls=SuggestingGroup)
 def accounts() -> None:
     """Open accounts of the service, top them up, and manage their keys and statements.
 

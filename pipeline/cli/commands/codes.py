@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.output.console import say
 from pipeline.codes import (
     CodeTable,
@@ -48,27 +49,13 @@ def _one_code(_context: click.Context, _argument: click.Parameter, words: Sequen
     return first
 
 
-class _Codes(click.Group):
+class _Codes(SuggestingGroup):
     """Says how to look up what was written in place of a command: a code, or words."""
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command in the arguments.
-
-        Raises:
-            click.UsageError: there is none of that name.
-        """
-        name = args[0]
-        if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, self.commands, 1)
-            command = "show" if _is_code(name) else "search"
-            look_up = f"To look that up: tender-pipeline codes {command} {shlex.join(args)}"
-            hint = f"Did you mean {close[0]!r}?" if close else look_up
-            ctx.fail(f"No such command {name!r}. {hint}")
-        return super().resolve_command(ctx, args)
+    def suggest(self, args: list[str]) -> str:
+        """Return the command that looks something up."""
+        command = "show" if _is_code(args[0]) else "search"
+        return f"To look that up: tender-pipeline codes {command} {shlex.join(args)}"
 
 
 @click.group(cls=_Codes, invoke_without_command=True)

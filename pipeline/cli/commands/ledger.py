@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.command import JsonErrors
+from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
 from pipeline.cli.output.console import on_terminal, progress_display, say, warn, wrap
 from pipeline.cli.output.ledger import (
@@ -96,10 +96,8 @@ def _confirm_pruning() -> None:
     click.confirm("Prune them?", abort=True, err=True)
 
 
-class _Ledger(click.Group):
+class _Ledger(SuggestingGroup):
     """The ledger's commands; ``calls`` is the old name of ``attempts``."""
-
-    command_class = JsonErrors
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name or its old name."""
