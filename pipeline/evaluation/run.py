@@ -26,7 +26,6 @@ from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.settings import (
     Embedded,
     EvaluationSettings,
-    Paid,
     Subject,
     check_given,
     check_subjects,
@@ -39,8 +38,7 @@ from pipeline.money import total
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.purchases import Paid as Payments
-from pipeline.purchases import Parked, identity_of_contents
+from pipeline.purchases import Paid, Parked, identity_of_contents
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, parse_system
 from pipeline.tables import check_unchanged
 from pipeline.wording import warn_in_python
@@ -62,7 +60,7 @@ class Stopped:
         parked: why it stopped.
     """
 
-    paid: Payments
+    paid: Paid
     parked: Parked
 
 
@@ -90,14 +88,14 @@ def evaluated(
     suspects = Suspects(codes) if settings.suspects else None
     score = partial(_scores, rows, progress, suspects)
     scored: dict[Subject, _Scored] = {}
-    for subject in sorted(subjects, key=lambda subject: isinstance(subject, Paid)):
+    for subject in sorted(subjects, key=lambda subject: not isinstance(subject, Embedded)):
         match subject:
             case Embedded():
                 matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
                 texts = (batch.texts for batch in rows.batches())
                 learned = subject.learned(settings.system, texts)
                 scored[subject] = _Scored(score(matcher), learned=learned)
-            case Paid(service):
+            case service:
                 found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
@@ -174,7 +172,7 @@ def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
 
 def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
     known = figures(found.scores, codes)
-    if isinstance(subject, Paid):
+    if not isinstance(subject, Embedded):
         return Evaluated(subject.name, "service", known, cost=found.cost)
     if subject.model is None:
         return Evaluated(subject.name, subject.engine, known)
@@ -289,7 +287,7 @@ def _subject(named: Any, system: System) -> Subject:
         from pipeline.paid.service import PaidService  # only who buys needs what buys
 
         if isinstance(named, PaidService):
-            return Paid(named)
+            return named
         raise SettingsError(
             "The subject of an evaluation is not a name, a folder or a PaidService.",
             'Give "engine", "lexical", the path of a model, or '

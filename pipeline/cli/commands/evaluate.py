@@ -31,7 +31,6 @@ from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import (
     Embedded,
     EvaluationSettings,
-    Paid,
     Subject,
     check_given,
     check_subjects,
@@ -132,7 +131,7 @@ def evaluate(**values: Any) -> int:
         check_suspects(options.suspects, source, options.overwrite)
     subjects = _subjects(options)
     check_subjects(subjects, settings.suspects)
-    buys = any(isinstance(subject, Paid) for subject in subjects)
+    buys = not all(isinstance(subject, Embedded) for subject in subjects)
     if not buys:
         check_no_terms()
     rows = labelled(_reader(source, settings, options), settings, str(source))
@@ -203,14 +202,14 @@ def _subjects(options: _Options) -> list[Subject]:
     if options.model_folder is not None:
         return [model(options.model_folder, options.system)]
     service = None if options.engine == "lexical" else options.service()
-    return [Embedded(options.engine) if service is None else Paid(service)]
+    return [service or Embedded(options.engine)]
 
 
 def _compared_subjects(words: tuple[str, str], options: _Options) -> list[Subject]:
     subjects: list[Subject] = []
     for word in words:
         service = replace(options, base_url=word).service() if is_address(word) else None
-        subjects.append(offline(word, options.system) if service is None else Paid(service))
+        subjects.append(service or offline(word, options.system))
     return subjects
 
 
