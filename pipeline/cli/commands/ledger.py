@@ -44,7 +44,7 @@ from pipeline.paid.ledger.maintenance import (
     prune_by_hand,
     settle_by_hand,
 )
-from pipeline.paid.ledger.totals import STATES, Picked, Wanted, open_jobs, read_books
+from pipeline.paid.ledger.totals import STATES, Wanted, open_jobs, read_books
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.progress import silent
@@ -199,9 +199,9 @@ def attempts(
 
     The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
-    picked = Picked(states, systems, moment(since) if since else None)
+    earliest = moment(since) if since else None
     with open_usable(path) as snapshot:
-        found = list(find_attempts(snapshot, picked, limit + 1))
+        found = list(find_attempts(snapshot, limit + 1, states, systems, earliest))
     listed, more = found[:limit], len(found) > limit
     if as_json:
         figures = [attempt_figures(attempt) for attempt in listed]

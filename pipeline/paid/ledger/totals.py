@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -34,6 +34,9 @@ JOB_ATTEMPTS = """
 """
 
 EPOCH = date(1970, 1, 1).toordinal()
+
+_UNTRAPPED = Context(traps=[])
+"""With it, a text that is no number is NaN."""
 
 WHOLE_DIGITS, DECIMALS = 16, 30
 """More than any price or reservation has; sums have room for ten thousand times more."""
@@ -178,7 +181,7 @@ def amount(text: object) -> Decimal:
     Raises:
         LedgerError: it is not an amount, or one that sums could not hold exactly.
     """
-    usd = _decimal(text)
+    usd = Decimal(text if isinstance(text, str) else "NaN", _UNTRAPPED)
     if usd.is_finite() and not usd.is_signed() and usd.adjusted() < WHOLE_DIGITS:
         exponent = usd.as_tuple().exponent
         if isinstance(exponent, int) and exponent >= -DECIMALS:
@@ -187,13 +190,6 @@ def amount(text: object) -> Decimal:
         f"The ledger has {text!r} instead of an amount of money.",
         f"See which attempts are wrong: {command('ledger verify --ledger PATH')}",
     )
-
-
-def _decimal(text: object) -> Decimal:
-    try:
-        return Decimal(text) if isinstance(text, str) else Decimal("NaN")
-    except InvalidOperation:
-        return Decimal("NaN")
 
 
 def _date(day: int) -> str:
@@ -269,43 +265,36 @@ class Attempt:
     reserved_usd: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """Which attempts to list; an empty or None criterion selects all.
+def attempts(
+    snapshot: Snapshot,
+    most: int,
+    states: Sequence[Wanted] = (),
+    systems: Sequence[System] = (),
+    since: float | None = None,
+) -> Iterator[Attempt]:
+    """Yield attempts, the latest first, at most ``most`` of them.
 
-    Attributes:
-        states: their states.
-        systems: the systems asked about.
+    Args:
+        snapshot: the ledger.
+        most: the maximum number of attempts.
+        states: their states; none: all.
+        systems: the systems asked about; none: all.
         since: the earliest time of sending, seconds since 1970.
     """
-
-    states: Sequence[Wanted] = ()
-    systems: Sequence[System] = ()
-    since: float | None = None
-
-    def condition(self) -> tuple[str, list[Any]]:
-        """Return the criteria as SQL, with the values of its parameters."""
-        parts: list[str] = []
-        values: list[Any] = []
-        if self.systems:
-            parts.append(f"system IN ({_marks(self.systems)})")
-            values += self.systems
-        if self.since is not None:
-            parts.append("sent_at >= ?")
-            values.append(self.since)
-        if self.states:
-            plain = [state for state in self.states if state != "failed"]
-            any_of = [f"state IN ({_marks(plain)})"] if plain else []
-            if "failed" in self.states:
-                any_of.append(FAILED)
-            parts.append(f"({' OR '.join(any_of)})")
-            values += plain
-        return " AND ".join(parts) or "TRUE", values
-
-
-def attempts(snapshot: Snapshot, picked: Picked, most: int) -> Iterator[Attempt]:
-    """Yield the picked attempts, the latest first, at most ``most`` of them."""
-    condition, values = picked.condition()
+    conditions: list[str] = ["TRUE"]
+    values: list[Any] = []
+    if systems:
+        conditions.append(f"system IN ({_marks(systems)})")
+        values += systems
+    if since is not None:
+        conditions.append("sent_at >= ?")
+        values.append(since)
+    if states:
+        plain = [state for state in states if state != "failed"]
+        failed = f" OR {FAILED}" if "failed" in states else ""
+        conditions.append(f"(state IN ({_marks(plain)}){failed})")
+        values += plain
+    condition = " AND ".join(conditions)
     query = f"{LISTED_ATTEMPTS} WHERE {condition} ORDER BY attempt_id DESC LIMIT ?"
     for *facts, cost, reserved in snapshot.rows(query, *values, most):
         facts += [None if cost is None else amount(cost), amount(reserved)]
