@@ -205,7 +205,8 @@ class OutputReference:
             cls(mark, path)
             for path, manifest in manifests
             for part in (manifest, *_notes_of_parked_runs(manifest.get(PARKED), base_url))
-            if (mark := _mark_in(part, base_url)) is not None
+            if isinstance(part, Mapping) and part.get("service") == base_url
+            if (mark := LedgerReference.read(part.get("ledger"))) is not None
         ]
 
     def check_there(self, ledger: Path) -> None:
@@ -241,13 +242,6 @@ class OutputReference:
 def _notes_of_parked_runs(notes: object, base_url: str) -> tuple[object, ...]:
     """Return the notes of parked runs; the older form has only that of the last one."""
     return (notes, notes.get(base_url)) if isinstance(notes, Mapping) else ()
-
-
-def _mark_in(manifest: object, base_url: str) -> LedgerReference | None:
-    match manifest:
-        case {"service": str(service), "ledger": value} if service == base_url:
-            return LedgerReference.read(value)
-    return None
 
 
 def _name(path: object) -> str:
