@@ -228,12 +228,12 @@ class DirectTransport:
             self._addresses = await _look_up(self._host, self._port)
             self._looked_up_at = now
         try:
-            return await self._open()
+            return await self._open_connection()
         except OSError:
             self._addresses = ()  # the host may have moved
             raise
 
-    async def _open(self) -> _Connection:
+    async def _open_connection(self) -> _Connection:
         connection = _Connection()
         connect = partial(
             asyncio.get_running_loop().create_connection,

@@ -372,34 +372,21 @@ class Snapshot:
             _translate_errors, f"The ledger {path} cannot be read", _ADVICE_TO_READERS
         )
         self._file = path.resolve()  # SQLite keeps its other files beside this one
-        try:
+        first_run = f"The first paid run creates it; name the right one with {LEDGER}."
+        with self._translate_errors():
             exists = path.exists()
-        except PermissionError as error:
-            raise LedgerError(
-                f"The ledger {path} cannot be read: {error.strerror}.",
-                f"Check the permissions of the folders above it, or name another: {LEDGER}.",
-            ) from error
         check_not_gone(path)
         if not exists:
-            raise LedgerError(
-                f"There is no ledger {path}.",
-                f"The first paid run creates it; name the right one with {LEDGER}.",
-            )
+            raise LedgerError(f"There is no ledger {path}.", first_run)
         if not path.is_file():
             raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
-        with self._translate_errors():
+        with self._translate_errors(), ExitStack() as opened:
             self._connection = _connect_to_read(self._file)
-            try:
-                self.version = version_of(self._connection, path)
-            except BaseException:
-                self._connection.close()
-                raise
-        if self.version == 0:
-            self._connection.close()
-            raise LedgerError(
-                f"{path} is empty: it is not a ledger yet.",
-                f"The first paid run makes it one; name the right one with {LEDGER}.",
-            )
+            opened.callback(self._connection.close)
+            self.version = version_of(self._connection, path)
+            if self.version == 0:
+                raise LedgerError(f"{path} is empty: it is not a ledger yet.", first_run)
+            opened.pop_all()
 
     def __enter__(self) -> Snapshot:
         return self
