@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import chain, compress
 from math import exp, sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -105,24 +105,13 @@ def parts(text: str, lighter: Container[str] = ()) -> Parts:
     return Parts(found, features, owners, weights[owners])
 
 
-class Counted(NamedTuple):
-    """The words and features of titles.
+def counted(titles: Iterable[str]) -> tuple[sparse.csr_matrix, sparse.csr_matrix, list[str]]:
+    """Count the words of titles, and cut each distinct word into n-grams once.
 
-    The product of the matrices is what `term_counts` returns for the titles.
-
-    Attributes:
-        by_word: titles x words.
-        features: words x features.
-        words: all distinct words, also those that do not say what is bought and are not counted.
+    Returns:
+        Titles x words, and words x features: their product is what `term_counts` returns for the
+        titles. Last, all distinct words, also those that do not say what is bought.
     """
-
-    by_word: sparse.csr_matrix
-    features: sparse.csr_matrix
-    words: list[str]
-
-
-def counted(titles: Iterable[str]) -> Counted:
-    """Count the words of titles, and cut each distinct word into n-grams once."""
     vocabulary = defaultdict[str, int]()
     vocabulary.default_factory = vocabulary.__len__
     columns, ends = array("i"), array("i", [0])
@@ -139,7 +128,7 @@ def counted(titles: Iterable[str]) -> Counted:
     weights = (HALF_AT_WORD / (HALF_AT_WORD + place)).astype(np.float32)
     by_word = sparse.csr_matrix((weights, columns, ends), (len(ends) - 1, len(words)))
     features = _rows(*_spellings(words), (len(words), FEATURES))
-    return Counted(by_word, features, [*words, *left_out.difference(words)])
+    return by_word, features, [*words, *left_out.difference(words)]
 
 
 FORM = 5

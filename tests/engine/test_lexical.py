@@ -285,12 +285,12 @@ LONG = "Notice of award under reference AB-2024/117. Supply of office chairs. " 
 
 @pytest.mark.parametrize("titles", [ODD, [*ODD, LONG, "x" * 70], [""], ["aaaaaaaa aaaaaaaa"]])
 def test_many_titles_have_the_features_that_each_has_as_a_text(titles: list[str]) -> None:
-    found = counted(titles)
-    together, apart = found.by_word @ found.features, term_counts(titles)
+    by_word, features, every = counted(titles)
+    together, apart = by_word @ features, term_counts(titles)
     assert together.shape == apart.shape
     assert np.abs(together - apart).max() < 1e-6
-    assert {*found.words} == {word for title in titles for word in words(title)}
-    assert len(found.words) == len({*found.words})
+    assert {*every} == {word for title in titles for word in words(title)}
+    assert len(every) == len({*every})
 
 
 TITLES = {"10000000": "Live animals", "11000000": "Minerals", "12000000": "Animal feed"}

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -49,18 +48,6 @@ TINY = 1e-6
 
 NO_STEM = STEMS
 """The stem of a code without words in its titles: no text has it."""
-
-
-class _Titles(NamedTuple):
-    """The titles of a code.
-
-    Attributes:
-        stems: those of one title after those of another.
-        lengths: how many each title has.
-    """
-
-    stems: Ints
-    lengths: Ints
 
 
 def stems(readable_text: str) -> list[int]:
@@ -108,7 +95,7 @@ class TitleWords:
     table: CodeTable
     of_titles: Floats
     of_texts: Floats
-    _titles: dict[str, _Titles] = field(default_factory=dict, init=False, repr=False)
+    _titles: dict[str, tuple[Ints, Ints]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _number(self) -> Mapping[str, int]:
@@ -151,8 +138,8 @@ class TitleWords:
         words = stems_of_text(text)
         place[[*words]] = np.arange(1, len(words) + 1)
         titles = [*map(self._titles_of, codes)]
-        some = np.concatenate([each.stems for each in titles])
-        lengths = np.concatenate([each.lengths for each in titles])
+        some = np.concatenate([each for each, _ in titles])
+        lengths = np.concatenate([each for _, each in titles])
         first = np.cumsum(lengths) - lengths
         at = place[some]
         place[[*words]] = 0
@@ -163,7 +150,7 @@ class TitleWords:
         of_text = np.add.reduceat(rare_in_texts * shared, first) / whole
         fit = share * np.sqrt(of_text)
         # The best title of each code: the first of those with the highest fit.
-        counts = [len(each.lengths) for each in titles]
+        counts = [len(each) for _, each in titles]
         code = np.repeat(np.arange(len(codes)), counts)
         ranked = np.lexsort((-fit, code))
         best = ranked[np.cumsum(counts) - counts]
@@ -173,7 +160,8 @@ class TitleWords:
         found[fit[best] == 0] = 0
         return found
 
-    def _titles_of(self, code: str) -> _Titles:
+    def _titles_of(self, code: str) -> tuple[Ints, Ints]:
+        """Return the stems of a code's titles, one title after the other, and how many each has."""
         if code not in self._titles:
             number = self._number.get(code)
             texts = [] if number is None else [titles[number] for titles in self._languages]
@@ -182,7 +170,7 @@ class TitleWords:
             some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
             some = some or [(NO_STEM,)]
             every = np.fromiter(chain.from_iterable(some), np.int32)
-            self._titles[code] = _Titles(every, np.array([*map(len, some)]))
+            self._titles[code] = every, np.array([*map(len, some)])
         return self._titles[code]
 
     @cached_property

@@ -12,9 +12,10 @@ from pipeline.errors import SettingsError
 from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.accounts.keys import LONGEST, SHORTEST
+from pipeline.service.errors import RateLimitError
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import NO_FORM, render
-from pipeline.service.web.site import HOME, Site, TooManyTriesError, Visitor, redirect, safe_path
+from pipeline.service.web.site import HOME, Site, Visitor, redirect, safe_path
 
 NO_EMAIL, NO_PASSWORD = "Enter your e-mail address.", "Enter your password."
 
@@ -41,7 +42,7 @@ async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
     wait, account = 0, None
     try:
         account = None if errors else await site.account_of(visitor, email, password)
-    except TooManyTriesError as error:
+    except RateLimitError as error:
         errors[""], wait = _patience(error.wait), error.wait
     if account is not None:
         return await run_in_threadpool(
@@ -107,7 +108,7 @@ async def change_password(site: Site, visitor: Visitor, form: Form) -> Response:
     try:
         if not errors and not await site.account_of(visitor, email, current):
             errors["current"] = "This is not your current password."
-    except TooManyTriesError as error:
+    except RateLimitError as error:
         errors[""], wait = _patience(error.wait), error.wait
     if errors:
         return await run_in_threadpool(show_account, site, visitor, form.wrong(errors, wait))

@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, canonical_email
 from pipeline.service.calls import Calls
+from pipeline.service.errors import RateLimitError
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.spec import Terms
@@ -29,19 +30,9 @@ PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
 PAUSE, LINE = 2.0, 30.0
 """Seconds between two attempts on an account under attack, and the longest wait for a turn."""
 
+TOO_MANY = "Too many wrong passwords."
+
 Counted: TypeAlias = list[tuple[SlidingWindow, str]]
-
-
-class TooManyTriesError(Exception):
-    """Too many wrong passwords: this one is not checked.
-
-    Attributes:
-        wait: seconds until an attempt would be taken.
-    """
-
-    def __init__(self, wait: float) -> None:
-        super().__init__(wait)
-        self.wait = ceil(wait)
 
 
 class PasswordTries:
@@ -76,7 +67,7 @@ class PasswordTries:
         """Return the account if `look` finds that the password is right, else None.
 
         Raises:
-            TooManyTriesError: the password is not checked.
+            RateLimitError: the password is not checked.
         """
         name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
         counted: Counted = []
@@ -95,7 +86,7 @@ class PasswordTries:
         """Count an attempt; return the seconds to wait before it."""
         for window, caller in ((self._pair, f"{name} {network}"), (self._address, network)):
             if wait := window.wait(caller):
-                raise TooManyTriesError(wait)
+                raise RateLimitError(TOO_MANY, wait)
             counted.append((window, caller))
         if self._account.wait(name):
             return self._turn(name)
@@ -108,7 +99,7 @@ class PasswordTries:
         self._next = {other: at for other, at in self._next.items() if at > now}
         turn = self._next.get(name, now)
         if turn - now > LINE:
-            raise TooManyTriesError(turn - now - LINE)
+            raise RateLimitError(TOO_MANY, turn - now - LINE)
         self._next[name] = turn + PAUSE
         return turn - now
 
@@ -266,7 +257,7 @@ class Site:
         """Return the account that an e-mail address and password belong to; None if wrong.
 
         Raises:
-            TooManyTriesError: see `PasswordTries`.
+            RateLimitError: see `PasswordTries`.
         """
         look = partial(self.hashing, self.accounts.log_in, email, password)
         return await self._tries.account(email, visitor.address, look)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
+from pipeline.service.errors import RateLimitError
 from pipeline.service.web.site import (
     ACCOUNT,
     ADDRESS,
@@ -14,7 +15,6 @@ from pipeline.service.web.site import (
     PAIR,
     PAUSE,
     PasswordTries,
-    TooManyTriesError,
 )
 from tests.service.conftest import VirtualClock
 
@@ -53,7 +53,7 @@ async def looked_at(
 
     try:
         assert await tries.account(email, address, look) == found
-    except TooManyTriesError as error:
+    except RateLimitError as error:
         return error.wait
     return 0
 
