@@ -164,7 +164,7 @@ def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     ]
     assert paid.to_dict()["over_max_cost_usd"] == "0.02"
     within = replace(paid, over_max_cost_usd=Decimal(0))
-    assert "more than" not in str(within)
+    assert "over the cost limit" not in str(within)
 
 
 def test_a_single_attempt_is_counted_in_the_singular() -> None:

@@ -14,6 +14,7 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -127,9 +128,13 @@ def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Findi
     if isinstance(output, Path):
         yield _run_check("output", _output, output, options)
     if (report := options.report) is not None:
-        yield _run_check("report", _report, report, options.overwrite)
+        may_go_there = partial(page_file(report).check, options.overwrite)
+        yield _run_check("report", _with_room, "report", report, may_go_there)
     if (metrics := options.metrics_file) is not None:
-        yield _run_check("metrics", _metrics, metrics, options.overwrite)
+        from pipeline.cli.output.metrics import MetricsFile
+
+        opens = partial(MetricsFile.at, metrics, options.overwrite)
+        yield _run_check("metrics", _with_room, "metrics", metrics, opens)
 
 
 def _check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
@@ -165,9 +170,10 @@ def _table(job: Job) -> Iterator[Finding]:
     worded = sum(have_words(with_text))
     warning = few_words(settings.text_columns, len(texts), worded, source.sample)
     yield Finding("table", "warning" if warning else "ok", "\n".join(found), warning or "")
-    job.sink.check()
     if isinstance(job.sink.path, Path):
-        yield _with_room("output", job.sink.path)
+        yield _with_room("output", job.sink.path, job.sink.check)
+    else:
+        job.sink.check()
 
 
 def _run_check(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
@@ -281,24 +287,13 @@ def _output(output: Path, options: RunOptions) -> Finding:
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
         return _folder("output", output)
     found = output_format_of(output, options.output_format)
-    FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
-    return _with_room("output", output)
+    sink = FileSink(output, found, options.overwrite, sample=options.limit_rows is not None)
+    return _with_room("output", output, sink.check)
 
 
-def _report(report: Path, overwrite: bool) -> Finding:
-    page_file(report).check(overwrite)
-    return _with_room("report", report)
-
-
-def _metrics(file: Path, overwrite: bool) -> Finding:
-    from pipeline.cli.output.metrics import MetricsFile
-
-    MetricsFile.at(file, overwrite)
-    return _with_room("metrics", file)
-
-
-def _with_room(what: str, file: Path) -> Finding:
-    """Return that a file can be written, or that the disk has little room for it."""
+def _with_room(what: str, file: Path, check: Callable[[], object]) -> Finding:
+    """Return that a file passes a check and can be written, or that the disk has little room."""
+    check()
     folder = _folder(what, file.absolute().parent)
     return Finding(what, "ok", f"{file} can be written") if folder.verdict == "ok" else folder
 
