@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -134,8 +134,8 @@ class _Draft:
             log.warning("Standard output was closed before the whole table was sent.")
 
 
-def request_of(options: RunOptions) -> tuple[Request, PaidService | None]:
-    """Return what the options ask of each job, and the service that they name, once checked.
+def request_of(options: RunOptions) -> Request:
+    """Return what the options ask of each job, once checked.
 
     Raises:
         PipelineError: an option is wrong.
@@ -155,7 +155,7 @@ def request_of(options: RunOptions) -> tuple[Request, PaidService | None]:
         from pipeline.cli.output.buying import buyer_of
 
         buyer = buyer_of(service, options.yes)
-    request = Request(
+    return Request(
         settings,
         models,
         decisions,
@@ -167,12 +167,14 @@ def request_of(options: RunOptions) -> tuple[Request, PaidService | None]:
         options.overwrite,
         options.partial,
     )
-    return request, service
 
 
-def run_job(
-    options: RunOptions, request: Request, service: PaidService | None, finished: Finished
-) -> int:
+def service_of(request: Request) -> PaidService | None:
+    """Return the paid service that answers; None for the embedded engine."""
+    return None if request.buyer is None else cast("PaidService", request.buyer.service)
+
+
+def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
     with open_job(options, request) as job:
         page = _page(job, options.report)
@@ -181,7 +183,7 @@ def run_job(
         output, given = job.sink.path, options.input_paths[0]
         if options.output is None and (other := other_input(output, given)) is not None:
             warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
-        summary = run_and_log(who_answers(service), job, None, page, examples)
+        summary = run_and_log(job, None, page, examples)
         lost = _write_page(page, summary, options.report)
         finished(summary)
         words = words_of(summary, request.settings, None if lost else options.report)
@@ -199,17 +201,16 @@ def run_job(
         return exit_code(summary, request.settings) or (lost.exit_code if lost else COMPLETE)
 
 
-def plan_job(options: RunOptions, request: Request, service: PaidService | None) -> int:
+def plan_job(options: RunOptions, request: Request) -> int:
     """Print what the job would do and cost."""
     with open_job(options, request) as job:
         found = job.plan(warn)
-        words = wrap(f"{found.rows_line}\n{_offer(service, found)}", sys.stdout)
+        words = wrap(f"{found.rows_line}\n{_offer(service_of(request), found)}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
 
 
 def run_and_log(
-    answerer: str,
     job: Job,
     progress: Progress | None,
     page: RunReport | None = None,
@@ -225,6 +226,7 @@ def run_and_log(
     settings, path = job.request.settings, str(job.source.path or "-")
     name = "standard input" if path == "-" else path
     systems = ", ".join(settings.systems)
+    answerer = _who_answers(service_of(job.request))
     started = {"event": "started", "input": path, "systems": systems}
     log.info("%s", f"{name}: {systems}, {answerer}", extra={FIELDS: started})
     if titles := title_languages(settings):
@@ -309,7 +311,7 @@ def _offer(service: PaidService | None, found: Plan) -> str:
     return describe(service, found.purchase)
 
 
-def who_answers(service: PaidService | None) -> str:
+def _who_answers(service: PaidService | None) -> str:
     """Return what answers, in words."""
     if service is None:
         return "embedded engine, offline and free"

@@ -17,7 +17,7 @@ from pipeline.classification.inputs import InputFile, are_several, files_and_fol
 from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import Summary, combine
-from pipeline.cli.job import open_job, plan_job, request_of, run_and_log, run_job, who_answers
+from pipeline.cli.job import open_job, plan_job, request_of, run_and_log, run_job, service_of
 from pipeline.cli.output.console import (
     log_to_stderr,
     name_table,
@@ -46,17 +46,16 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
 
     What was done is passed on, unless a single file failed.
     """
-    request, service = request_of(options)
+    request = request_of(options)
     if not are_several(options.input_paths, request.storage):
-        return run_job(options, request, service, finished)
-    _check_consent(options, service)
+        return run_job(options, request, finished)
+    _check_consent(options, service_of(request))
     folder, files = _find_files(options, request.storage)
     started = time.monotonic()
     found: list[FileOutcome] = []
-    run = partial(run_and_log, who_answers(service))
     begin = partial(log_to_stderr, options.quiet, options.log_format == "json")
     try:
-        for outcome in outcomes(files, request, run, begin):
+        for outcome in outcomes(files, request, run_and_log, begin):
             if outcome.error:
                 print_error(name_table(outcome.file.path, outcome.error))
             found.append(outcome)  # keeps those before an interrupt
@@ -84,15 +83,16 @@ def _interruption(stop: BaseException, found: Sequence[FileOutcome], files: int)
 
 def plan_all(options: RunOptions) -> int:
     """Print what the job would do and cost, or one for each file if there are several."""
-    request, service = request_of(options)
+    request = request_of(options)
     if not are_several(options.input_paths, request.storage):
-        return plan_job(options, request, service)
+        return plan_job(options, request)
     _, files = _find_files(options, request.storage)
     found, failures = plans(files, request)
     for path, error in failures.items():
         print_error(name_table(path, error))
     by_name = {str(path): plan for path, plan in found.items()}
-    _print_plans(by_name, {str(p): e for p, e in failures.items()}, options.as_json, service)
+    failed = {str(path): error for path, error in failures.items()}
+    _print_plans(by_name, failed, options.as_json, service_of(request))
     return PipelineError.exit_code if failures else COMPLETE
 
 

@@ -449,11 +449,12 @@ def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Findi
 
 def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Finding]:
     """Check the options together and the tables, if each is sound by itself, and the service."""
-    from pipeline.cli.job import request_of
+    from pipeline.cli.job import request_of, service_of
 
     try:
         check_files_apart(options)
-        request, service = request_of(options) if sound else (None, options.service())
+        request = request_of(options) if sound else None
+        service = service_of(request) if request else options.service()
     except PipelineError as error:
         yield _failure("settings", error)
         return
