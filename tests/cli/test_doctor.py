@@ -126,8 +126,8 @@ def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: 
 @pytest.mark.parametrize(
     ("status", "verdict", "said"),
     [
-        (500, "error", "fails by itself"),
-        (503, "error", "fails by itself"),
+        (500, "error", "an error of its own"),
+        (503, "error", "an error of its own"),
         (501, "ok", "as expected: GET buys nothing"),
         (401, "ok", "as expected: the request has no key"),
         (403, "warning", "a firewall or a proxy"),

@@ -327,7 +327,10 @@ def _judge(status: int) -> tuple[Verdict, str]:
         case 429:
             return "warning", "It refuses too many requests: run later, or with a lower --rate."
         case _ if status >= 500 and status not in AS_EXPECTED:
-            return "error", "It fails by itself: try again later, or ask its operator."
+            return (
+                "error",
+                "The service has an error of its own. Try again later, or ask its operator.",
+            )
     return "ok", ""
 
 
