@@ -6,7 +6,7 @@ import fcntl
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -100,22 +100,30 @@ def only_writer(place: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_file(place: Path, check: Callable[[], None]) -> Iterator[Path]:
+def new_file(place: Path, overwrite: bool) -> Iterator[Path]:
     """Yield the path of a temporary file, and put what a block writes there in place, durably.
 
     Args:
         place: where the file goes.
-        check: raises an error if something was put there meanwhile that must be kept.
+        overwrite: whether it replaces one that is there, or is put there meanwhile.
 
     Raises:
-        OutputError: another run is writing the same file.
+        OutputError: there is something else, or another run is writing the same file.
     """
+    _check_new(place, overwrite)
     with only_writer(place) as temporary:
         yield temporary
         sync(temporary)
-        check()
+        _check_new(place, overwrite)
         temporary.replace(place)
         sync(place.parent)
+
+
+def _check_new(place: Path, overwrite: bool) -> None:
+    if place.exists() and not place.is_file():
+        raise OutputError(f"{place} is not a file.", "Name another file.")
+    if place.exists() and not overwrite:
+        raise OutputError(f"{place} exists.", f"Replace it with {OVERWRITE}, or name another file.")
 
 
 def remove_draft(place: Path) -> None:

@@ -35,7 +35,7 @@ from pipeline.cli.service_extra import (
     service_extra,
     service_folder,
 )
-from pipeline.errors import OutputError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
 
@@ -403,22 +403,12 @@ def _standing(accounts: Accounts, account: Account) -> Standing:
 
 def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
     """Write a file atomically."""
-    with translated(path):
-        target = path.resolve()
-        check = partial(_check, target, overwrite)
-        check()
-        with (
-            new_file(target, check) as temporary,
-            temporary.open("w", newline="", encoding="utf-8") as file,
-        ):
-            file.writelines(pieces)
-
-
-def _check(target: Path, overwrite: bool) -> None:
-    if target.exists() and not overwrite:
-        raise OutputError(
-            f"{target} exists.", "Replace it with --overwrite, or choose another: --output FILE."
-        )
+    with (
+        translated(path),
+        new_file(path.resolve(), overwrite) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
+        file.writelines(pieces)
 
 
 def _tell(text: str) -> None:

@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -22,7 +22,6 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.quoting import command
 from pipeline.tables.cells import cell
 from pipeline.tables.table import ARROW_USD, in_batches
-from pipeline.wording import OVERWRITE
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -89,31 +88,18 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
         )
     schema = COLUMNS.append(BODY) if bodies else COLUMNS
     target = path.resolve()
-    check = partial(_check, target, snapshot.path, overwrite)
-    check()
+    if target.exists() and target.samefile(snapshot.path):
+        raise OutputError(f"{target} is the ledger.", "Name another FILE.")
     written = 0
     with (
         _translate_errors(path),
-        new_file(target, check) as temporary,
+        new_file(target, overwrite) as temporary,
         closing(writers[path.suffix.lower()](temporary, schema)) as writer,
     ):
         for rows in in_batches(_rows(snapshot, bodies), lambda row: len(row[-1] or "")):
             writer.write_batch(_batch(rows, schema))
             written += len(rows)
     return written
-
-
-def _check(target: Path, ledger: Path, overwrite: bool) -> None:
-    if not target.exists():
-        return
-    if not target.is_file():
-        raise OutputError(f"{target} is not a file.", "Name another FILE.")
-    if target.samefile(ledger):
-        raise OutputError(f"{target} is the ledger.", "Name another FILE.")
-    if not overwrite:
-        raise OutputError(
-            f"{target} exists.", f"Replace it with {OVERWRITE}, or name another FILE."
-        )
 
 
 @contextmanager
