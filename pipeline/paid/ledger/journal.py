@@ -38,6 +38,10 @@ from pipeline.wording import RUN_AGAIN, marked, option
 PATIENCE_S, PAUSE_S = 10.0, 1.0
 """For how long ends that cannot be written are tried again, and how long after the last time."""
 
+IDLE_TURNS = 10
+"""After so many turns of the event loop that bring no write, a group is complete. Such a turn takes
+microseconds, and a sync of the disk milliseconds."""
+
 PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
 """SQLite's primary result codes of trouble that somebody may fix meanwhile."""
 
@@ -213,9 +217,10 @@ class Journal:
                     one.resolve(result)
 
     async def _gather(self) -> None:
-        """Let the group grow while each turn of the event loop brings more: a sync takes longer."""
-        size = 0
-        while len(self._waiting) > size:
+        """Let the group grow as long as the event loop soon brings more."""
+        size = idle = 0
+        while idle < IDLE_TURNS:
+            idle = idle + 1 if len(self._waiting) == size else 0
             size = len(self._waiting)
             await asyncio.sleep(0)
 
