@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.classification.columns import check_free, new_columns, new_fields
+from pipeline.classification.source import read_stream
 from pipeline.classification.write import classify_batches
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_model
-from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
+from pipeline.errors import EngineError, PipelineError, SettingsError
 from pipeline.public import public, public_class, shortened
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
@@ -34,6 +35,8 @@ from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
+
+MAY_BE = "data must be a pyarrow Table or RecordBatch, or an object with Arrow's C stream."
 
 NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
@@ -278,15 +281,4 @@ def _table(data: Any) -> pa.Table:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if not hasattr(data, "__arrow_c_stream__"):
-        kind = type(data)
-        raise SettingsError(
-            f"data is a {kind.__module__}.{kind.__qualname__}, not an Arrow table.",
-            "data must be a pyarrow Table or RecordBatch, or an object with Arrow's C stream.",
-        )
-    try:
-        return pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"Arrow cannot read the table: {error}.", "Turn it into a pyarrow table first."
-        ) from error
+    return read_stream(data, MAY_BE)

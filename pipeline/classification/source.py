@@ -40,8 +40,10 @@ MAY_BE = (
 FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
 
-def read_stream(data: Any) -> pa.Table:
+def read_stream(data: Any, may_be: str = MAY_BE) -> pa.Table:
     """Return the table that an object offers with Arrow's C stream.
+
+    ``may_be`` is what to say of data that has none.
 
     Raises:
         SettingsError: it has no such stream.
@@ -50,7 +52,7 @@ def read_stream(data: Any) -> pa.Table:
     of_spark = type(data).__module__.startswith("pyspark.")
     if not hasattr(data, "__arrow_c_stream__"):
         kind = type(data).__qualname__
-        hint = FOR_SPARK if of_spark else MAY_BE
+        hint = FOR_SPARK if of_spark else may_be
         raise SettingsError(f"data is of the type {kind}, not a table.", hint)
     try:
         table = pa.table(data)

@@ -177,7 +177,7 @@ def test_a_service_is_refused_with_what_to_do_instead() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (["chairs"], "data is a builtins.list, not an Arrow table"),
+        (["chairs"], "data is of the type list, not a table"),
         (pa.table({"n": [1]}), r"has no column 'description'.*text_columns"),
         (pa.table({"description": [{"n": 1}]}), "has the type struct<n: int64>, not text"),
         (pa.table({"description": ["a"], "cost_usd": [1]}), r"column_prefix=\"new_\""),
