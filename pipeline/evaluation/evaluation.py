@@ -48,9 +48,9 @@ def _accuracy_by_level(named: Named, section: Section, narrow: bool = False) -> 
 
     A narrow drawing is for a phone.
     """
-    depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
+    depths = {depth: None for _, each in named for depth in shown_depths(each.figures)}
     groups = {
-        depth.name: [_bar(style, each.figures.at(depth)) for style, each in named]
+        depth.name: [_bar(style, each.figures.depths[depth]) for style, each in named]
         for depth in depths
     }
     columns = ("first", "among 5", "among 10")
@@ -128,7 +128,7 @@ def page(found: Findings) -> str:
             sections=shown,
             charts=_charts(named, {each.name: each for each in shown}),
             word=right_word(figures),
-            level=figures.broad.depth.name,
+            level=figures.broad.name,
             full_code=figures.measured != STATED,
             source_rows=SOURCE_ROWS,
             notes=list(_notes(found)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from pipeline.evaluation.metrics import (
     FEW,
     STATED,
     Depth,
-    DepthFigures,
     Figures,
     GroupFigures,
     Share,
@@ -200,10 +199,10 @@ class Findings:
         Only the depths to show; nothing for one subject.
         """
         figures = [subject.figures for subject in self.subjects]
-        shown = {found.depth for each in figures for found in shown_depths(each)}
+        shown = {depth for each in figures for depth in shown_depths(each)}
         for difference in self.comparison.differences if self.comparison else ():
             if difference.top == 1 and difference.depth in shown:
-                yield difference, [each.at(difference.depth)[1] for each in figures]
+                yield difference, [each.depths[difference.depth][1] for each in figures]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types, as docs/how-to/evaluate.md describes; money as text."""
@@ -258,11 +257,17 @@ def _encoded(value: Any) -> Any:
 
 def _figures_dict(figures: Figures) -> dict[str, Any]:
     """Return the figures of one subject."""
-    found: dict[str, Any] = _encoded(figures)
+    found: dict[str, Any] = _encoded(replace(figures, depths={}))
     del found["depths"], found["bins"]
     return {
         **found,
-        "accuracy": {each.depth.name: _accuracy(each) for each in figures.depths},
+        "accuracy": {
+            depth.name: {
+                "digits": depth.digits if isinstance(depth.digits, int) else None,
+                **_encoded(top),
+            }
+            for depth, top in figures.depths.items()
+        },
         "reliability": [
             {
                 "from": each.low,
@@ -303,11 +308,6 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "answers_usd": _encoded(comparison.usd),
         "usd_per_right_code": _encoded(comparison.usd_per_code),
     }
-
-
-def _accuracy(found: DepthFigures) -> dict[str, Any]:
-    digits = found.depth.digits
-    return {"digits": digits if isinstance(digits, int) else None, **_encoded(found.top)}
 
 
 def _group(kind: str, group: GroupFigures) -> dict[str, Any]:

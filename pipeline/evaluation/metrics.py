@@ -205,14 +205,6 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class DepthFigures:
-    """How often the right code, as deep as this, is among the first 1, 5 and 10 answers."""
-
-    depth: Depth
-    top: Mapping[int, Share]
-
-
-@dataclass(frozen=True, slots=True)
 class Bin:
     """The rows whose confidence lies in one tenth of the scale.
 
@@ -266,7 +258,7 @@ class GroupFigures:
 
     Attributes:
         name: as the table states it, "" where it states none; None for the rarest together.
-        top: see `DepthFigures`; to the depth that is measured.
+        top: how often the right code is among the first 1, 5 and 10, to the depth that is measured.
         broad: rows whose best code is right in its first two digits.
         unanswered: rows without a code.
         confidence: the mean confidence of the best codes.
@@ -319,7 +311,8 @@ class Figures:
         unanswered: the rows without a code.
         statuses: how many rows have each status, as in the output of ``run``.
         answer_levels: how many of the best codes are of each level, from the top.
-        depths: from the full code up to the first level.
+        depths: how often the right code, as deep as this, is among the first 1, 5 and 10 answers;
+            from the full code up to the first level.
         bands: how many best codes in each band are right as far as the label states.
         calibration_error: expected calibration error of the best code, over ten bins.
         odd_confidences: best codes whose confidence is no fraction from 0 to 1.
@@ -339,7 +332,7 @@ class Figures:
     unanswered: Share
     statuses: Mapping[str, int]
     answer_levels: Mapping[str, int]
-    depths: Sequence[DepthFigures]
+    depths: Mapping[Depth, Mapping[int, Share]]
     bands: Mapping[Band, Share]
     calibration_error: float
     odd_confidences: int
@@ -353,12 +346,12 @@ class Figures:
     @property
     def right(self) -> Mapping[int, Share]:
         """How often the right code is among the first 1, 5 and 10."""
-        return self.at(self.measured)
+        return self.depths[self.measured]
 
     @property
-    def broad(self) -> DepthFigures:
-        """The figures at the level of two digits: division, group, segment or sector."""
-        return next(found for found in self.depths if found.depth.digits == 2)
+    def broad(self) -> Depth:
+        """The level of two digits: division, group, segment or sector."""
+        return next(depth for depth in self.depths if depth.digits == 2)
 
     @property
     def surest(self) -> list[Taken]:
@@ -373,20 +366,16 @@ class Figures:
         large = [each for each in self.sources if each.rows >= SOURCE_ROWS and each.name]
         return max(large, key=lambda each: each.calibration_error, default=None)
 
-    def at(self, depth: Depth) -> Mapping[int, Share]:
-        """Return how often the right code, as deep as this, is among the first 1, 5 and 10."""
-        return next(found.top for found in self.depths if found.depth == depth)
 
-
-def shown_depths(figures: Figures) -> list[DepthFigures]:
+def shown_depths(figures: Figures) -> list[Depth]:
     """Return the depths to show: those that the labels state.
 
     "As far as stated" is among them only if no other depth says the same.
     """
     if figures.measured == STATED:
-        return [each for each in figures.depths if each.depth.digits in ("stated", 1, 2)]
-    others = [found.top for found in figures.depths if found.depth in (ACCEPTED, EXACT)]
-    return [found for found in figures.depths if found.depth != STATED or found.top not in others]
+        return [depth for depth in figures.depths if depth.digits in ("stated", 1, 2)]
+    others = [top for depth, top in figures.depths.items() if depth in (ACCEPTED, EXACT)]
+    return [depth for depth, top in figures.depths.items() if depth != STATED or top not in others]
 
 
 def shown_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:

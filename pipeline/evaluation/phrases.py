@@ -88,7 +88,7 @@ def _named(codes: Mapping[str, int]) -> str:
 def headline_shares(figures: Figures) -> dict[str, Share]:
     """Return the figures that come first, by what they are called."""
     right, broad = figures.right, figures.broad
-    division = {f"right {broad.depth.name}": broad.top[1]}
+    division = {f"right {broad.name}": figures.depths[broad][1]}
     if figures.verdicts is not None:
         among = {"accepted among the first ten": right[10]}
         general, wrong = figures.verdicts["general"], figures.verdicts["wrong"]
@@ -145,7 +145,7 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
         return (
             f"{_capital(names[0])} gives the right code first for {part_of(right[1])}, has it "
             f"among its first ten for {part(right[10])}, and gives the right "
-            f"{one.broad.depth.name} for {part(one.broad.top[1])}."
+            f"{one.broad.name} for {part(one.depths[one.broad][1])}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
 
@@ -188,8 +188,8 @@ def _accepted(name: str, found: Figures) -> str:
     accepted = (found.verdicts or {})["accepted"]
     return (
         f"{_capital(name)}: the first code is accepted for {part_of(accepted)}, and one of the "
-        f"first ten for {part(found.right[10])}; the {found.broad.depth.name} is right for "
-        f"{part(found.broad.top[1])}."
+        f"first ten for {part(found.right[10])}; the {found.broad.name} is right for "
+        f"{part(found.depths[found.broad][1])}."
     )
 
 
@@ -198,7 +198,7 @@ def _headline(name: str, figures: Figures, found: Headline) -> str:
     return (
         f"{_capital(name)} is exactly right for {part_of(found.specific)} whose label is deeper "
         f"than a {found.level}, and right as far as the label states for {part_of(found.stated)}; "
-        f"the {found.level} is right for {part(figures.broad.top[1])}, and the "
+        f"the {found.level} is right for {part(figures.depths[figures.broad][1])}, and the "
         f"{figures.measured.name} is among the first ten for {part(figures.right[10])}{bare}."
     )
 

@@ -120,11 +120,11 @@ def _sections(found: Findings) -> Iterator[Section]:
     shares = {name: name for _, each in named for name in headline_shares(each)}
     cells = _rows(named, shares, lambda one, name: _cells(headline_shares(one).get(name, NONE)))
     yield Section("headline", "In short", [("", ""), KEY, *COUNTED], cells)
-    depths = {each.depth.name: each.depth for _, one in named for each in shown_depths(one)}
+    depths = {depth.name: depth for _, one in named for depth in shown_depths(one)}
     title = "How often the right code is found, by level"
     head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
     columns = [("right code", ""), KEY, *((name, "n") for name in head)]
-    cells = _rows(named, depths, lambda one, depth: _level(one.at(depth)))
+    cells = _rows(named, depths, lambda one, depth: _level(one.depths[depth]))
     yield Section("levels", title, columns, cells, [*_levels_of_answers(named)])
     columns = [("confidence", ""), KEY, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
     cells = [

@@ -53,9 +53,9 @@ def test_the_figures_are_those_of_the_other_scorer(system: System, tmp_path: Pat
         "ece": figures.calibration_error,
         "code@1_top_half": figures.curve[49].right.value,
     }
-    for found in figures.depths:
-        digits = found.depth.digits
+    for depth, top in figures.depths.items():
+        digits = depth.digits
         name = "code" if digits == "all" else digits if digits == "stated" else f"prefix{digits}"
-        ours |= {f"{name}@{top}": share.value for top, share in found.top.items()}
+        ours |= {f"{name}@{top}": share.value for top, share in top.items()}
     assert {name: ours[name] for name in theirs} == pytest.approx(theirs)
     assert 0 < theirs["code@1"] < 1
