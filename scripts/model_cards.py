@@ -76,8 +76,8 @@ texts, and the calibration error is {error}. As hashes, the words of each code's
 phrases are kept.
 """
 
-NEAR = """The trees are the mean of four sets. Three of them also weigh how near the titles are to
-the text in meaning, by vectors of words that began as those of multilingual-e5-small (see NOTICE).
+NEAR = """They also weigh how near the titles are to the text in meaning, by vectors of words that
+began as those of multilingual-e5-small (see NOTICE).
 """
 
 CARD = """# The model for {name}

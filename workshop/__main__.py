@@ -26,8 +26,6 @@ from pipeline.errors import PipelineError
 from pipeline.training.run import summary_lines
 from workshop.run import train_recipe
 
-__all__ = ["install", "main"]
-
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "pipeline" / "engine" / "shipped"
 

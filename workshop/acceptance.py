@@ -14,7 +14,15 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes import load, titles_by_language
-from pipeline.engine.model.acceptance import Acceptance, Evidence, Trees, Voice, log_odds
+from pipeline.engine.model.acceptance import (
+    LENGTHS,
+    TRAITS,
+    Acceptance,
+    Evidence,
+    Trees,
+    Voice,
+    log_odds,
+)
 from pipeline.engine.model.calibration import calibration_error, logistic, probability
 from pipeline.engine.model.candidates import (
     LEVELS,
@@ -41,18 +49,6 @@ from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.task import Task
 from pipeline.errors import InputError
 from workshop.boosting import boosted
-
-__all__ = [
-    "Judgement",
-    "Lessons",
-    "Verdict",
-    "build",
-    "judge",
-    "lister",
-    "mean_of",
-    "read_judged",
-    "source_folds",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +180,13 @@ def _packed(word: Ints, code: Ints, values: Floats, words: int) -> InvertedIndex
     )
 
 
+RATES = slice(TRAITS - len(LENGTHS), TRAITS)
+NEARNESS = slice(TRAITS - len(LENGTHS) - 2, TRAITS - len(LENGTHS))
+"""The traits that say how often such codes are accepted, and how near their titles are."""
+
+BELIEF = 10.0
+"""How many verdicts the rate of a shorter beginning stands for."""
+
 FOLDS = 5
 """Parts into which the sources of the texts are divided, to judge each as if it were unknown."""
 
@@ -232,49 +235,27 @@ def judge(
         readable(title) for language in titles_by_language(table) for title in language if title
     )
     words = TitleWords(table, _rare(titles), _rare(map(cleaned, texts)))
-    evidence = Evidence.of(system, listed, words, voices)
+    known = np.zeros((len(voices[system].scorer.codes), len(LENGTHS)), np.float32)
+    evidence = Evidence.of(system, listed, words, voices, known)
     found, traits = _traits(model, evidence, texts)
-    lessons = Lessons.of(system, traits, listed.codes[found], verdicts)
-    sets = _sets(lessons, cosines)
+    if cosines is not None:
+        near = np.stack([cosines, cosines - cosines.max(axis=1, keepdims=True)], axis=2)
+        traits[:, :, NEARNESS] = near
     sources = [each.source for each in some]
-    unseen = np.mean([_unseen(own, sources, seed) for own, seed in sets], axis=0)
+    lessons = Lessons.of(system, traits, listed.codes[found], verdicts, sources)
+    unseen = _unseen(lessons, source_folds(sources))
     best = unseen.argmax(axis=1)
     rows = np.arange(len(best))
-    known = lessons.known[rows, best]
+    shown = lessons.known[rows, best]
     right, odds = lessons.right[rows, best], unseen[rows, best]
     # Of ten codes, the best looks better than it is; the line through the odds takes that back.
-    start, slope = logistic(odds[known, None], right[known], 1.0).tolist()
+    start, slope = logistic(odds[shown, None], right[shown], 1.0).tolist()
     chances = probability(slope * odds + start)
-    trees = mean_of([own.learned(slice(None), seed) for own, seed in sets])
-    acceptance = Acceptance(evidence, trees, slope, start)
+    everything = np.ones(len(some), np.bool_)
+    trees = lessons.learned(everything)
+    evidence = replace(evidence, rates=lessons.rates(everything, voices[system].scorer.codes))
     blank = np.array([each.unknowable for each in verdicts])
-    return acceptance, _figures(chances, right, known, blank)
-
-
-NEAR_SETS = 3
-"""Sets of trees that see how near the titles are in meaning, beside one that does not: trees that
-all see it are worse on short texts in other languages."""
-
-
-def _sets(lessons: Lessons, cosines: Floats | None) -> list[tuple[Lessons, int]]:
-    """Return what each set of trees learns from, and its seed."""
-    if cosines is None:
-        return [(lessons, 0)]
-    near = np.stack([cosines, cosines - cosines.max(axis=1, keepdims=True)], axis=2)
-    without, seen = lessons.traits.copy(), lessons.traits.copy()
-    without[:, :, -2:], seen[:, :, -2:] = 0, near
-    blind, sighted = replace(lessons, traits=without), replace(lessons, traits=seen)
-    return [(blind, 0), *((sighted, seed) for seed in range(NEAR_SETS))]
-
-
-def mean_of(some: Sequence[Trees]) -> Trees:
-    """Return trees whose sum is the mean of those of some, but for rounding."""
-    return Trees(
-        np.concatenate([each.features for each in some]),
-        np.concatenate([each.thresholds for each in some]),
-        np.concatenate([np.rint(each.leaves / len(some)).astype(np.int16) for each in some]),
-        float(np.mean([each.start for each in some])),
-    )
+    return Acceptance(evidence, trees, slope, start), _figures(chances, right, shown, blank)
 
 
 def _rare(texts: Iterable[str]) -> Floats:
@@ -286,7 +267,7 @@ def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Int
     found, traits = [], []
     for portion in portions(texts):
         read = reading(portion)
-        shares, _ = model.shares(read)
+        shares, _ = model.listed(read)
         places, some = evidence.traits(shares, read, model.own_vectors(read))
         found.append(places)
         traits.append(some)
@@ -299,19 +280,28 @@ class Lessons:
 
     Attributes:
         system: whose codes they are.
-        traits: texts x candidates x traits.
+        traits: texts x candidates x traits; those of `RATES` are filled in for what is learned.
+        codes: texts x candidates.
         right: texts x candidates: whether they are accepted.
         known: texts x candidates: whether the expert was shown them.
+        sources: the number of each text's source.
     """
 
     system: System
     traits: Floats
+    codes: Texts
     right: Bools
     known: Bools
+    sources: Ints
 
     @classmethod
     def of(
-        cls, system: System, traits: Floats, codes: Texts, verdicts: Sequence[Verdict]
+        cls,
+        system: System,
+        traits: Floats,
+        codes: Texts,
+        verdicts: Sequence[Verdict],
+        sources: Sequence[str],
     ) -> Lessons:
         """Return the candidates with what the verdicts on each text say of their codes."""
         rows = list(zip(codes.tolist(), verdicts, strict=True))
@@ -320,27 +310,73 @@ class Lessons:
             [verdict.unknowable or code in verdict.accepted | verdict.refused for code in own]
             for own, verdict in rows
         ]
-        return cls(system, traits, np.array(right), np.array(known))
+        numbers = np.unique(sources, return_inverse=True)[1]
+        return cls(system, traits, codes, np.array(right), np.array(known), numbers)
 
-    def learned(self, some: Bools | slice, seed: int = 0) -> Trees:
+    @property
+    def weights(self) -> Floats:
+        """How much each candidate counts."""
+        return np.where(self.known, 1.0, DOUBTED)
+
+    def learned(self, some: Bools) -> Trees:
         """Return trees that learned from some texts."""
-        width = self.traits.shape[2]
-        weights = np.where(self.known[some], 1.0, DOUBTED).ravel()
-        rows = self.traits[some].reshape(-1, width)
-        return boosted(rows, self.right[some].ravel(), weights, seed)
+        rows = self._informed(some, some)
+        return boosted(rows, self.right[some].ravel(), self.weights[some].ravel())
 
-    def odds(self, trees: Trees, some: Bools) -> Floats:
-        """Return the log odds that candidates of some texts are accepted."""
-        return log_odds(self.system, trees, self.traits[some])
+    def odds(self, trees: Trees, of: Bools, some: Bools) -> Floats:
+        """Return the log odds that candidates of texts are accepted, if some others are known."""
+        rows = self._informed(of, some).reshape(-1, *self.traits.shape[1:])
+        return log_odds(self.system, trees, rows)
+
+    def rates(self, some: Bools, codes: Texts, sources: Ints | None = None) -> Floats:
+        """Return codes x `LENGTHS`: the log odds that such codes are accepted.
+
+        Verdicts on the source of a code's text do not count, as the text may be from any other.
+
+        Args:
+            some: the texts whose verdicts count.
+            codes: the codes.
+            sources: the source of each code's text; without any, it is an unknown one.
+        """
+        weights = np.where(some[:, None], self.weights, 0)
+        accepted = weights * self.right
+        unknown = int(self.sources.max()) + 1
+        own = np.full(len(codes), unknown) if sources is None else sources
+        rate = np.full(len(codes), (accepted.sum() + 1) / (weights.sum() + 2))
+        found = []
+        for length in LENGTHS:
+            both = np.concatenate([self.codes.ravel(), codes]).astype(f"U{length}")
+            numbers = np.unique(both, return_inverse=True)[1]
+            shape = (unknown + 1, int(numbers.max()) + 1)
+            known, asked = np.split(numbers, [self.codes.size])
+            at = np.repeat(self.sources, self.codes.shape[1]) * shape[1] + known
+            seen, hits = (
+                np.bincount(at, each.ravel(), shape[0] * shape[1]).reshape(shape)
+                for each in (weights, accepted)
+            )
+            of_others, hits_of_others = (
+                each.sum(axis=0)[asked] - each[own, asked] for each in (seen, hits)
+            )
+            rate = (hits_of_others + BELIEF * rate) / (of_others + BELIEF)
+            found.append(np.log(rate / (1 - rate)))
+        return np.stack(found, axis=1).astype(np.float16).astype(np.float32)
+
+    def _informed(self, of: Bools, some: Bools) -> Floats:
+        """Return the traits of the candidates of texts, with the verdicts on some texts."""
+        traits, width = self.traits[of], self.codes.shape[1]
+        sources = np.repeat(self.sources[of], width)
+        rates = self.rates(some, self.codes[of].ravel(), sources)
+        traits[:, :, RATES] = rates.reshape(*traits.shape[:2], -1)
+        rows: Floats = traits.reshape(-1, traits.shape[2])
+        return rows
 
 
-def _unseen(lessons: Lessons, sources: Sequence[str], seed: int = 0) -> Floats:
-    """Return the log odds of the candidates by trees that did not learn from their sources."""
-    folds = source_folds(sources)
+def _unseen(lessons: Lessons, folds: Ints) -> Floats:
+    """Return the log odds of the candidates by what was learned from the other folds."""
     odds = np.empty(lessons.right.shape)
     for fold in np.unique(folds):
         own = folds == fold
-        odds[own] = lessons.odds(lessons.learned(~own, seed), own)
+        odds[own] = lessons.odds(lessons.learned(~own), own, ~own)
     return odds
 
 

@@ -35,19 +35,12 @@ from workshop.acceptance import Judgement, Lessons, Verdict, judge, read_judged
 from workshop.recipe import batches, read_settings
 from workshop.word_vectors import Candidates, Embed, Example, Meanings, in_four_bits, train
 
-__all__ = ["main"]
-
 MOST: Mapping[System, int] = {"cpv": 45_000, "psc": 25_000, "unspsc": 22_000, "naics": 22_000}
 MOST_OF_A_SOURCE, MOST_OF_A_CODE = 6_000, 400
 """Labelled rows to learn from: those of a few sources and codes would drown the others."""
 
 TITLE_WEIGHT = TITLE_SHARE = 0.3
 """The weight of a CPV title, and how many of them are used: they come in 23 languages."""
-
-NEAR: tuple[System, ...] = ("cpv", "unspsc")
-"""Systems whose codes are judged by the meaning of their titles, too. In the others as many more
-first codes are accepted with it by sources left out, and fewer of short texts in other languages:
-of PSC 72 of 124 instead of 75."""
 
 START_OF_TEXT, TITLE_TIMES = 2_000, 5
 """Characters of a text whose words are counted, as the rest is mostly terms and addresses; and how
@@ -147,12 +140,13 @@ def candidates(system: System, judged: Sequence[Judgement]) -> Candidates:
     places, traits = [], []
     for portion in portions([each.text for each in judged]):
         read = reading(portion)
-        found = listed.candidates(model.shares(read)[0], model.own_vectors(read))
+        found = listed.candidates(model.listed(read)[0], model.own_vectors(read))
         places.append(found.places)
         traits.append(found.traits)
     codes = listed.codes[np.concatenate(places)]
     verdicts = [each.verdicts.get(system, NO_VERDICT) for each in judged]
-    lessons = Lessons.of(system, np.concatenate(traits), codes, verdicts)
+    sources = [each.source for each in judged]
+    lessons = Lessons.of(system, np.concatenate(traits), codes, verdicts, sources)
     return Candidates(codes, lessons.traits[:, :, 0], lessons.right, lessons.known)
 
 
@@ -165,12 +159,9 @@ def completed(made: Meanings, judged: Sequence[Judgement], folder: Path) -> None
         titles = dict(zip(shipped(system).titles, made.titles[system], strict=True))
         nothing = np.zeros(made.words.shape[1], np.float32)
         vectors = np.array([titles.get(code, nothing) for code in model.codes.tolist()])
-        scorer = replace(
-            own(model), encoder=shared, title_vectors=vectors if system in NEAR else None
-        )
+        scorer = replace(own(model), encoder=shared, title_vectors=vectors)
         models[system] = replace(model, scores=scorer)
-    for system in NEAR:
-        model = models[system]
+    for system, model in models.items():
         if model.acceptance is None:
             raise ValueError(f"The package's model of {system} judges no codes.")
         log.info("learning to judge the codes of %s", system)

@@ -22,9 +22,6 @@ from pipeline.tables import open_reader
 from workshop.acceptance import read_judged
 from workshop.training import OtherLanguages, Recipe, Task
 
-__all__ = ["Prepared", "batches", "read_recipe", "read_settings"]
-
-
 TABLES = {"networks", "model", "systems", "other_languages"}
 """The tables that a recipe may have."""
 

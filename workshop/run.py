@@ -21,8 +21,6 @@ from pipeline.training.run import about_model, check_output
 from workshop.recipe import Prepared, read_recipe
 from workshop.training import train, work
 
-__all__ = ["by_level", "by_source", "train_recipe"]
-
 log = logging.getLogger("pipeline")
 
 

@@ -26,16 +26,6 @@ from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
 from workshop.acceptance import Judgement, judge, lister
 
-__all__ = [
-    "OtherLanguages",
-    "Recipe",
-    "Task",
-    "best_counterparts",
-    "train",
-    "with_other_languages",
-    "work",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class OtherLanguages:

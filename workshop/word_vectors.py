@@ -32,8 +32,6 @@ from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
 from workshop.acceptance import Judgement, source_folds
 
-__all__ = ["Candidates", "Embed", "Example", "Meanings", "in_four_bits", "train"]
-
 EMBEDDED = 70_000
 """The most words that get a first vector, the most usual; the others begin at zero."""
 

@@ -22,8 +22,6 @@ from pipeline.engine.text.boilerplate import factored
 from pipeline.engine.text.cleaning import KEPT, clauses, cleaned, readable
 from pipeline.files.regular import read_toml
 
-__all__ = ["Act", "act_of_code", "acts_of_text"]
-
 
 class Act(IntEnum):
     """What is done for the buyer; the number is its place in the array of `acts_of_text`."""

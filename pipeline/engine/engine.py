@@ -17,8 +17,6 @@ from pipeline.settings import EngineName
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["Engine", "ranker"]
-
 ALONE = 8192
 """Answers after which ``auto`` starts processes: they take about as long as a start costs."""
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from pipeline.engine.text.cleaning import cleaned
 from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
 
-__all__ = ["GRAM", "STOCK_NUMBER", "Knows", "enough_known", "shares_known"]
-
 Knows: TypeAlias = Callable[[Hashes, bool], npt.NDArray[np.bool_]]
 """Returns which hashes of words are known, or, if the argument is true, of parts of words."""
 

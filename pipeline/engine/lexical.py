@@ -31,8 +31,6 @@ from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 from pipeline.errors import SettingsError
 from pipeline.files.paths import cache_folder
 
-__all__ = ["Index", "LexicalRanker", "build_index", "kept_index", "term_counts", "weighted"]
-
 FEATURES = 1 << 20
 """Features are hashed into this many columns, so that no vocabulary has to be kept."""
 

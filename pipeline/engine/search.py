@@ -12,8 +12,6 @@ from pipeline.engine.engine import ranker
 from pipeline.engine.evidence import SHORT
 from pipeline.engine.text.cleaning import words as words_of
 
-__all__ = ["searched"]
-
 GUESSED = 0.15
 """Below this confidence, an answer of the model is a guess, and is left out."""
 

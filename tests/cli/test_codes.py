@@ -116,7 +116,10 @@ def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("codes", "search", "wheat", "--systems", "naics") == 0
-    assert capsys.readouterr().out.split()[2:] == ["Wheat", "Farming"]
+    assert capsys.readouterr().out.splitlines() == [
+        "naics  111140    Wheat Farming",
+        "naics  311211    Flour Milling",
+    ]
 
 
 def test_a_damaged_added_table_does_not_hide_the_others(

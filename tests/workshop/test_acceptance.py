@@ -14,14 +14,14 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
-from pipeline.engine.model.acceptance import Voice
+from pipeline.engine.model.acceptance import TRAITS, Voice
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.errors import InputError, SettingsError
 from tests.engine.model.spoiling import Spoil, of_system, without
 from tests.engine.model.training_data import history, ignored
 from tests.workshop.tasks import small, task
-from workshop.acceptance import Judgement, Verdict, judge, lister, read_judged
+from workshop.acceptance import Judgement, Lessons, Verdict, judge, lister, read_judged
 from workshop.training import train
 
 CODES: dict[System, dict[str, str]] = {
@@ -188,3 +188,21 @@ def test_judged_notices_are_read(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path, line: Any) -> None:
     with pytest.raises(InputError, match="holds no judged notices"):
         read_judged(written(tmp_path / "j.jsonl.gz", line))
+
+
+def test_the_verdicts_on_other_sources_say_how_often_a_code_is_accepted() -> None:
+    codes = np.array([["45233140", "45000000"], ["45233140", "90910000"], ["45233140", "4500000"]])
+    verdicts = [
+        Verdict(frozenset(codes[row, :1].tolist()), frozenset(codes[row, 1:].tolist()), False)
+        for row in range(3)
+    ]
+    traits = np.zeros((3, 2, TRAITS), np.float32)
+    lessons = Lessons.of("cpv", traits, codes, verdicts, ["one", "two", "two"])
+    everything = np.ones(3, np.bool_)
+    asked = np.array(["45233140", "45233140", "45239999", "90910000", "03111000"])
+    unknown = lessons.rates(everything, asked)
+    assert (unknown[0] > unknown[2]).all() or unknown[0, 0] == unknown[2, 0]
+    assert unknown[0, 2] > unknown[2, 2] > unknown[4, 2] > unknown[3, 2], "the nearer, the more"
+    own = lessons.rates(everything, asked[:2], np.array([0, 1]))
+    assert unknown[0, 2] > own[0, 2] > own[1, 2], "two verdicts of others, then one"
+    assert lessons.rates(everything & False, asked)[:, 0] == pytest.approx(np.zeros(5))

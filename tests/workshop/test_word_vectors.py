@@ -50,7 +50,7 @@ def trained(judged: Sequence[Judgement]) -> Meanings:
     verdicts = [each.verdicts["cpv"] for each in judged]
     rows = np.tile(CODES, (len(judged), 1))
     logs = np.zeros((*rows.shape, 1), np.float32)
-    lessons = Lessons.of("cpv", logs, rows, verdicts)
+    lessons = Lessons.of("cpv", logs, rows, verdicts, [each.source for each in judged])
     return train(
         vocabulary(),
         count_words(texts),

@@ -8,17 +8,6 @@ import numpy as np
 
 from pipeline.engine.model.matrices import Bools, Floats
 
-__all__ = [
-    "BINS",
-    "Calibration",
-    "calibrate",
-    "calibration_error",
-    "evidence",
-    "fitted_spread",
-    "logistic",
-    "probability",
-]
-
 BINS = 10
 """Number of confidence bins in the calibration error."""
 

@@ -9,22 +9,6 @@ import numpy as np
 from pipeline.engine.model.encoder import Encoded
 from pipeline.engine.model.matrices import Floats, Ints, SparseRows, Texts, highest
 
-__all__ = [
-    "CANDIDATES",
-    "LEVELS",
-    "MEASURES",
-    "MOST_CODES",
-    "OF_EXAMPLES",
-    "OF_TITLES",
-    "SMOOTHING",
-    "TRAITS",
-    "Candidates",
-    "InvertedIndex",
-    "Lister",
-    "WordIndex",
-]
-
-
 LEVELS = 255
 """A value is stored in one byte, as a fraction of the largest of its measure."""
 

@@ -13,21 +13,8 @@ from pipeline.engine.evidence import enough_known
 from pipeline.engine.model.features import Composition, Counts, Vocabulary, count, hashed_features
 from pipeline.engine.model.matrices import TOGETHER, Bools, Floats, Ints, SparseRows, weighted_sums
 from pipeline.engine.model.word_vectors import COLUMNS, WordVectors
+from pipeline.engine.text.cleaning import item_of
 from pipeline.engine.text.ngrams import Hashes
-
-__all__ = [
-    "AT_ONCE",
-    "Codebook",
-    "Encoded",
-    "Encoder",
-    "Reading",
-    "enough_words_known",
-    "portions",
-    "quantised",
-    "reading",
-    "rotation",
-]
-
 
 CENTRES = 256
 """Centroids per subvector: as many as one byte can index."""
@@ -253,6 +240,14 @@ class Reading:
         if encoder not in self._encoded:
             self._encoded[encoder] = self._encode(encoder)
         return self._encoded[encoder]
+
+    @cached_property
+    def items(self) -> tuple[Ints, Reading]:
+        """The places of the texts that end in an item below a heading, and what the items say."""
+        items = [item_of(text) for text in self.texts]
+        rows = np.flatnonzero(items)
+        counts = count([items[row] for row in rows])
+        return rows, Reading(lambda encoder: encoder.encode(counts))
 
     def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
         """Return what a function computes of the texts, and keep it for others to read."""

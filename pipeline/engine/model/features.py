@@ -17,20 +17,6 @@ from pipeline.engine.text.attribution import Parts
 from pipeline.engine.text.cleaning import KEPT, clauses, cleaned
 from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
 
-__all__ = [
-    "BITS",
-    "BLOCKS",
-    "Counts",
-    "KnownFeatures",
-    "Vocabulary",
-    "count",
-    "hashed_features",
-    "learn",
-    "parts",
-    "tokens",
-]
-
-
 BITS = 22
 """Features of each kind are hashed into this many bits; no words are stored."""
 

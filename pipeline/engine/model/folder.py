@@ -18,21 +18,6 @@ from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.wording import TRAIN, option
 
-__all__ = [
-    "ABOUT",
-    "FORM",
-    "KIND",
-    "MALFORMED",
-    "SHARED",
-    "SHIPPED",
-    "ModelFolder",
-    "checksum",
-    "damaged",
-    "is_model",
-    "model_folder",
-    "shipped_model",
-]
-
 FORM = 4
 """Format version, incremented when the arrays or the feature computation change."""
 

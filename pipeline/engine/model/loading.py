@@ -40,8 +40,6 @@ from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import sync, translated
 from pipeline.wording import OVERWRITE, beside, option
 
-__all__ = ["check_arrays", "check_free", "general_voices", "load_model", "opened", "save"]
-
 
 def check_free(folder: Path, overwrite: bool) -> None:
     """Check, before any work is done, that a model may be written to a folder.

@@ -10,26 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "FEW",
-    "TOGETHER",
-    "Bools",
-    "Floats",
-    "IntegerRows",
-    "Ints",
-    "SparseRows",
-    "Texts",
-    "blocks",
-    "highest",
-    "largest",
-    "lower_bound",
-    "rounded",
-    "softmax",
-    "summed",
-    "weighted_sums",
-]
-
-
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 Bools: TypeAlias = npt.NDArray[np.bool_]

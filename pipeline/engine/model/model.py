@@ -17,18 +17,6 @@ from pipeline.engine.model.encoder import Encoded, Reading, portions, reading
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, highest
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, familiarity
 
-__all__ = [
-    "Field",
-    "Model",
-    "Repeats",
-    "fields",
-    "gather",
-    "hashed",
-    "hashes",
-    "is_general",
-    "made_specific",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
@@ -188,15 +176,29 @@ class Model:
         shares, known = read.kept(self.scores.shares)  # others read those of the general model
         return made_specific(shares.copy(), self._fields), known
 
+    def listed(self, read: Reading) -> tuple[Floats, Floats]:
+        """Return the shares by which the codes to judge are listed; see `shares`.
+
+        An item below a heading counts as much as its whole text. Of 1,149 judged texts with an
+        item, 266 are from one table of hardware, whose heading would decide everywhere: with the
+        item, .08 instead of .03 of all CPV codes reach the confidence from which 85 in 100 are
+        accepted.
+        """
+        shares, known = self.shares(read)
+        rows, items = read.items
+        if len(rows):
+            shares[rows] = (shares[rows] + self.shares(items)[0]) / 2
+        return shares, known
+
     def ranked(self, read: Reading, seen: Ints, top: int) -> tuple[Ints, Floats]:
         """Rank the codes of texts that are already encoded and hashed; see `predict`.
 
         In training, which does not keep the texts, no codes are judged.
         """
-        shares, known = self.shares(read)
         if self.acceptance is not None and read.texts:
-            places, best = self._judged(self.acceptance, shares, known, read, top)
+            places, best = self._judged(self.acceptance, read, top)
             return places[:, :top], best[:, :top]
+        shares, known = self.shares(read)
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
@@ -206,10 +208,9 @@ class Model:
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
 
-    def _judged(
-        self, acceptance: Acceptance, shares: Floats, known: Floats, read: Reading, top: int
-    ) -> tuple[Ints, Floats]:
+    def _judged(self, acceptance: Acceptance, read: Reading, top: int) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
+        shares, known = self.listed(read)
         judged = acceptance.judged(shares, read, self.own_vectors(read))
         chances = judged.chances * familiarity(known)[:, None]
         if top <= judged.places.shape[1]:

@@ -20,9 +20,6 @@ from pipeline.engine.model.model import Model, hashes
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, named, strongest
 
-__all__ = ["LearnedRanker", "Ranker", "UnseenCodes", "explain"]
-
-
 DOUBTFUL = 0.1
 """The title ranking is used for a text if the model's first code has less than this confidence.
 

@@ -10,8 +10,6 @@ import numpy as np
 from pipeline.engine.model.encoder import Encoder, Reading, enough_words_known
 from pipeline.engine.model.matrices import Bools, Floats, IntegerRows, Ints, Texts, blocks, softmax
 
-__all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
-
 STRANGE, FAMILIAR = 0.1, 0.5
 """If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
 STRANGE: because features are hashed, about that share is known by chance in any script. No labelled

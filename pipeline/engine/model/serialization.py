@@ -24,20 +24,6 @@ from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_le
 from pipeline.engine.model.word_vectors import WordVectors
 from pipeline.files.regular import open_regular
 
-__all__ = [
-    "Arrays",
-    "encoder",
-    "encoder_arrays",
-    "from_three_bytes",
-    "mapped",
-    "model",
-    "model_arrays",
-    "model_values",
-    "own",
-    "scorer",
-    "three_bytes",
-]
-
 
 def mapped(path: Path) -> npt.NDArray[Any]:
     """Map an array into memory without reading its data.
@@ -77,7 +63,7 @@ def from_three_bytes(packed: Ints) -> Ints:
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 INDEX = ("lengths", "codes", "values", "scales")
-TREES = ("features", "thresholds", "leaves")
+TREES = ("features", "thresholds", "excluded", "leaves")
 
 
 def own(model: Model) -> Scorer:
@@ -145,6 +131,7 @@ def _acceptance_arrays(acceptance: Acceptance) -> Arrays:
             for name in INDEX
         },
         **{f"tree_{name}": getattr(acceptance.trees, name) for name in TREES},
+        "rates": acceptance.evidence.rates.astype(np.float16),
         "rare_in_titles": rarity_levels(titles.of_titles),
         "rare_in_texts": rarity_levels(titles.of_texts),
     }
@@ -163,7 +150,7 @@ def model_values(model: Model) -> dict[str, Any]:
         "spread": model.calibration.spread,
         "unseen": model.unseen,
         "weight": None if blended is None else blended.weight,
-        **({} if judges is None else {"odds": [judges.trees.start, judges.slope, judges.start]}),
+        **({} if judges is None else {"odds": [judges.slope, judges.start]}),
     }
 
 
@@ -238,11 +225,10 @@ def _acceptance(
     index = WordIndex(examples, titles, np.asarray(arrays["texts"]))
     lister = Lister.of(index, scores.codes, own.prior)
     rare = (RARITY_STEP * arrays[name] for name in ("rare_in_titles", "rare_in_texts"))
-    start, *line = values["odds"]
-    features, thresholds, leaves = (np.asarray(arrays[f"tree_{name}"]) for name in TREES)
-    trees = Trees(features, thresholds, leaves, start)
-    evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), voices)
-    return Acceptance(evidence, trees, *line)
+    trees = Trees(*(np.asarray(arrays[f"tree_{name}"]) for name in TREES))
+    rates = arrays["rates"].astype(np.float32)
+    evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), voices, rates)
+    return Acceptance(evidence, trees, *values["odds"])
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:

@@ -16,17 +16,6 @@ from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.text.cleaning import KEPT, cleaned, readable
 from pipeline.engine.text.ngrams import Words
 
-__all__ = [
-    "MEASURES",
-    "RARITY_STEP",
-    "STEMS",
-    "TitleWords",
-    "rarities",
-    "rarity_levels",
-    "stems",
-    "stems_of_text",
-]
-
 STEMS = 2**16
 """Numbers of stems: those of different words are hardly ever equal by chance in one text."""
 

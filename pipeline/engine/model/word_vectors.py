@@ -14,8 +14,6 @@ import numpy as np
 
 from pipeline.engine.model.matrices import Floats, Ints, SparseRows, weighted_sums
 
-__all__ = ["BYTES", "COLUMNS", "ZERO", "WordVectors"]
-
 COLUMNS = 96
 """Columns of a vector; with 128, a third more bytes, one code in 200 more is accepted."""
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from pipeline.engine.text.boilerplate import STOP_WORDS
 from pipeline.engine.text.cleaning import MAX_CHARS
 
-__all__ = ["Parts", "Reasons", "named", "says_nothing", "strongest"]
-
 Array: TypeAlias = npt.NDArray[Any]
 
 Reasons: TypeAlias = tuple[tuple[str, float], ...]

@@ -13,20 +13,6 @@ from pathlib import Path
 
 from pipeline.files.regular import read_toml
 
-__all__ = [
-    "BUYING_WORDS",
-    "EXCLUDING",
-    "OPENING",
-    "POSTAL",
-    "PROCEDURE",
-    "REFERENCE",
-    "STOP_WORDS",
-    "SUBJECT",
-    "SUPPORT",
-    "factored",
-    "formula",
-]
-
 _DATA = read_toml(Path(__file__).with_name("words.toml"))
 
 PROCEDURE, SUPPORT, _MORE, BUYING_WORDS = (

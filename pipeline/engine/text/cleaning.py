@@ -21,19 +21,6 @@ from pipeline.engine.text.boilerplate import (
 )
 from pipeline.engine.text.ngrams import Words
 
-__all__ = [
-    "KEPT",
-    "MAX_CHARS",
-    "MAX_WORDS",
-    "clauses",
-    "cleaned",
-    "meaning",
-    "readable",
-    "split_words",
-    "words",
-    "written_sentences",
-]
-
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""
 
@@ -59,6 +46,10 @@ HINTED = 0.2
 HOLLOW = 0.6
 """The share of bidding words that makes a sentence boilerplate: with a formula, and without."""
 
+LONGEST_HEADED, LONGEST_ITEM = 300, 8
+"""Characters of a text that may be a heading and one item; words of the item."""
+
+PART = re.compile(r"(?<=[.;:!?])\s+|\s[-\u2013\u2014|]\s+|\n+")
 HIDDEN = re.compile(r"<(?:style|script)\b[^<>]*>[^<]*", re.IGNORECASE)
 BLOCK = re.compile(r"</?(?:p|br|div|li|tr|td|th|h\d|ul|ol|table)\b[^<>]*>", re.IGNORECASE)
 TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
@@ -150,6 +141,17 @@ def written_sentences(text: str) -> list[tuple[str, bool]]:
     dull = [not each or all(map(_is_boilerplate, _sentences(each))) for each in read]
     is_title = len(text) <= TITLE and "\n" not in text
     return [(text, False)] if is_title or all(dull) else list(zip(written, dull, strict=True))
+
+
+def item_of(text: str) -> str:
+    """Return the last part of a short text that has several, if it is brief; otherwise nothing.
+
+    Tables of lots often begin each text alike, such as "Purchase of hardware. Claw hammers".
+    """
+    if len(text) > LONGEST_HEADED:
+        return ""
+    parts = [part for part in PART.split(text) if _has_words(part, 1)]
+    return parts[-1] if len(parts) > 1 and len(parts[-1].split()) <= LONGEST_ITEM else ""
 
 
 def _without_boilerplate(text: str) -> str:

@@ -17,9 +17,6 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Hashes", "Words", "gram_hashes", "word_hashes"]
-
-
 LETTER, LETTER_OR_DIGIT = r"[^\W\d_]", r"[^\W_]"
 
 

@@ -15,9 +15,6 @@ from pipeline.engine.model.features import Counts, Vocabulary, count
 from pipeline.engine.model.matrices import Bools, Ints, Texts
 from pipeline.engine.model.model import hashes
 
-__all__ = ["Dataset", "Examples", "learnable", "reading"]
-
-
 PART = 4_096
 """Number of texts counted at once."""
 

@@ -11,16 +11,6 @@ from scipy import sparse
 from pipeline.engine.model.matrices import Bools, Floats, Ints, softmax
 from pipeline.engine.model.model import Field
 
-__all__ = [
-    "Head",
-    "Network",
-    "Settings",
-    "TrainingSet",
-    "fit",
-    "prior",
-]
-
-
 TINY = 1e-30
 """Avoids division by zero when the probabilities of all codes of a field underflow."""
 

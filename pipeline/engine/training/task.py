@@ -12,8 +12,6 @@ from pipeline.engine.model.model import Model
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Settings
 
-__all__ = ["Recipe", "Task", "history_recipe", "history_task"]
-
 HELD_BACK = 10
 """One row in this many is held out from the first model, to evaluate it."""
 

@@ -23,9 +23,6 @@ from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
 from pipeline.wording import TEXT_COLUMN
 
-__all__ = ["merge", "train", "traits", "tree", "work"]
-
-
 FLOOR = 1e-6
 """Lower bound on the eigenvalues and singular values, as a fraction of the largest."""
 

@@ -17,8 +17,6 @@ from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiari
 from pipeline.engine.training.dataset import Examples, reading
 from pipeline.engine.training.task import Task
 
-__all__ = ["Trained", "finished", "tried"]
-
 TOP = 10
 
 WEIGHTS = np.array([0.01, 0.02, *np.arange(0.05, 1.0, 0.05)])

@@ -158,3 +158,17 @@ def test_an_encoder_is_asked_once(read: Reading, watched: Any) -> None:
     first, second = (read(cast(Encoder, watched)) for _ in range(2))
     assert first is second
     assert watched.encoded == [4]
+
+
+def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
+    model, heading, item = (
+        load_model(shipped_model(), "cpv"),
+        "Purchase of hardware.",
+        "Wheelchairs",
+    )
+    texts = (f"{heading} {item}", heading, item)
+    shares = model.shares(reading(texts))[0]
+    listed = model.listed(reading(texts))[0]
+    assert listed[0] == pytest.approx((shares[0] + shares[2]) / 2, abs=1e-6)
+    assert listed[1:].tolist() == shares[1:].tolist()
+    assert model.codes[listed[0].argmax()] == model.codes[shares[2].argmax()]

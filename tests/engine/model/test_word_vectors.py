@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model import load_model, model_folder, save, shipped_model
+from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.encoder import reading
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
@@ -78,7 +79,7 @@ def evidence_of(model: Model) -> list[list[list[float]]]:
     _, traits = model.acceptance.evidence.traits(
         model.shares(read)[0], read, model.own_vectors(read)
     )
-    near: list[list[list[float]]] = traits[:, :, -2:].tolist()
+    near: list[list[list[float]]] = traits[:, :, -5:-3].tolist()
     return near
 
 
@@ -91,7 +92,11 @@ def test_a_title_that_means_what_the_text_does_is_near() -> None:
 
 
 def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
-    assert not np.any(evidence_of(load_model(shipped_model(), "naics")))
+    scorer = own(load_model(shipped_model(), "naics"))
+    places = np.zeros((len(TEXTS), 3), np.intp)
+    assert Voice("naics", scorer).nearness(reading(TEXTS), places).any()
+    without = replace(scorer, title_vectors=None)
+    assert not Voice("naics", without).nearness(reading(TEXTS), places).any()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from pipeline.engine.text.cleaning import (
     REACH_IN_BRACKETS,
     TITLE,
     clauses,
+    item_of,
     meaning,
     readable,
     words,
@@ -315,3 +316,20 @@ def test_words_of_any_text_are_bounded_and_free_of_case_digits_and_signs(text: s
 @given(st.text(st.characters(categories=["Nd", "P", "Zs"], exclude_characters="&")))
 def test_digits_and_punctuation_are_not_words(text: str) -> None:
     assert words(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("Purchase of hardware. Claw hammers", "Claw hammers"),
+        ("Acquisto di arredi - Lotto 2 | sedie per ufficio", "sedie per ufficio"),
+        ("Fuel for 2025:\ndiesel, 500 l. 17.3", "diesel, 500 l."),
+        ("Claw hammers", ""),
+        ("Claw hammers. ", ""),
+        ("One chair. Two tables, and all that belongs to them and is not named here", ""),
+        (f"{'Purchase of hardware for the town. ' * 9}Claw hammers", ""),
+        ("", ""),
+    ],
+)
+def test_a_brief_last_part_of_a_short_text_is_its_item(text: str, item: str) -> None:
+    assert item_of(text) == item
