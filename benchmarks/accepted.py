@@ -32,8 +32,6 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.decisions import Decision, Verdict
 from pipeline.engine.model.calibration import calibration_error
 
-__all__ = ["Judged", "Row", "line", "read", "through"]
-
 FEWEST = 20
 """Rows that an accuracy must have; that of the few most confident rows is noise."""
 

@@ -29,8 +29,6 @@ from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
 from pipeline.decisions import Decision
 
-__all__ = ["Answer", "line"]
-
 HEADER = "system   rows  engine accepted  model accepted   none  none is right  unreadable"
 
 

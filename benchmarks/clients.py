@@ -15,8 +15,6 @@ import numpy as np
 
 from pipeline.answers import System
 
-__all__ = ["Turn", "asked", "payload"]
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-__all__ = ["parser_for"]
-
 
 def parser_for(file: str, text: str | None) -> argparse.ArgumentParser:
     """Return a parser without arguments.

@@ -18,21 +18,6 @@ from markupsafe import Markup
 
 from pipeline.charts import Bar, bars, environment
 
-__all__ = [
-    "OURS",
-    "Result",
-    "Turn",
-    "installed",
-    "machine",
-    "order",
-    "page",
-    "picture",
-    "results",
-    "rounds_of",
-    "show",
-    "turn",
-]
-
 OURS = "tender-pipeline"
 
 STYLE = """

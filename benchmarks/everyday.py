@@ -15,8 +15,6 @@ import pipeline
 from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
 
-__all__ = ["BLIND", "EVERYDAY", "LANGUAGES", "accepted", "answered", "descriptions"]
-
 SAMPLES = Path(__file__).parents[1] / "sample_inputs"
 EVERYDAY, LANGUAGES = SAMPLES / "everyday.csv", SAMPLES / "languages.csv"
 BLIND = SAMPLES / "blind.csv"

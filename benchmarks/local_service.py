@@ -14,8 +14,6 @@ from typing import Any
 
 from pipeline.codes import load
 
-__all__ = ["BODY", "DISK", "server"]
-
 DISK = "/var/tmp"
 """A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
 

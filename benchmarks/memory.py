@@ -24,8 +24,6 @@ from benchmarks.comparison import turn
 from benchmarks.local_service import DISK
 from benchmarks.texts import SAMPLE
 
-__all__ = ["varied_texts"]
-
 AT_ONCE = 10_000
 
 NOWHERE = "http://127.0.0.1:9"

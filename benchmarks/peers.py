@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["KEY", "PEERS", "Peer"]
-
 KEY = "a-key-of-twenty-four-chars"
 HEADERS = {"X-API-Key": KEY}
 

@@ -7,8 +7,6 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["made_texts", "write_texts"]
-
 SAMPLE = Path(__file__).parents[1] / "sample_inputs" / "tenders.csv"
 
 

@@ -16,8 +16,6 @@ from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.acts import Act, act_of_code, acts_of_text
 
-__all__ = ["VERBS", "asked_act", "descriptions", "is_followed"]
-
 VERBS = (Act.SUPPLY, Act.LEASE, Act.REPAIR, Act.INSTALLATION)
 
 _VERBS: Mapping[str, tuple[str, str, str, str]] = {

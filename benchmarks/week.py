@@ -33,8 +33,6 @@ from benchmarks.texts import made_texts
 from pipeline.money import plain, total
 from pipeline.service.accounts import Accounts
 
-__all__ = ["NIGHTS", "Night", "Week"]
-
 ROOT = Path(__file__).parents[1]
 RECIPE = ROOT / "docs" / "examples" / "every-night" / "nightly.sh"
 

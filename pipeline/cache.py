@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Cache"]
-
 K = TypeVar("K", bound=str | bytes)
 T = TypeVar("T")
 

@@ -12,16 +12,6 @@ from typing import Any
 from pipeline.errors import SettingsError
 from pipeline.wording import beside
 
-__all__ = [
-    "NEEDED",
-    "check",
-    "check_choice",
-    "check_flag",
-    "check_platform",
-    "fraction",
-    "whole_number",
-]
-
 
 def check(holds: bool, message: str, hint: str) -> None:
     """Refuse an argument for which something does not hold.

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-__all__ = ["CHECK_S", "Interruption", "Work"]
-
 T = TypeVar("T")
 
 CHECK_S = 0.2

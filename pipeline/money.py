@@ -11,20 +11,6 @@ from typing import TypeAlias
 from pipeline.errors import SettingsError
 from pipeline.wording import beside
 
-__all__ = [
-    "DECIMALS",
-    "DIGITS",
-    "ZERO",
-    "Usd",
-    "difference",
-    "is_storable",
-    "known_total",
-    "plain",
-    "times",
-    "total",
-    "usd",
-]
-
 Usd: TypeAlias = Decimal | str | int | float
 """US dollars as a user writes them; a float counts as the digits that it prints."""
 

@@ -20,8 +20,6 @@ from pipeline.wording import beside, marked, option
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-__all__ = ["AHEAD", "Jobs", "as_completed", "checked_jobs", "in_processes", "shared_out"]
-
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 

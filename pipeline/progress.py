@@ -17,19 +17,6 @@ from pipeline.rate import duration
 if TYPE_CHECKING:  # it imports asyncio, which a display does not need
     from pipeline.interruption import Interruption
 
-__all__ = [
-    "Advance",
-    "Count",
-    "Display",
-    "Progress",
-    "bar",
-    "display_for",
-    "line_below_cell",
-    "log_lines",
-    "silent",
-    "stoppable",
-]
-
 Unit: TypeAlias = Literal["rows", "calls", "responses", "reads"]
 """What a display counts; ``reads`` are rows that a training reads, each of them several times."""
 

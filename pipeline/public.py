@@ -11,16 +11,6 @@ from typing import Any, ParamSpec, TypeVar
 from pipeline.errors import PipelineError
 from pipeline.wording import in_python
 
-__all__ = [
-    "SHORTENED",
-    "all_arguments",
-    "like",
-    "public",
-    "public_class",
-    "shortened",
-    "with_options_of",
-]
-
 Error = TypeVar("Error", bound=BaseException)
 
 Arguments = ParamSpec("Arguments")

@@ -25,22 +25,6 @@ from pipeline.wording import Words, in_python
 if TYPE_CHECKING:  # a command that prints help needs no table formats
     from pipeline.tables import Batch
 
-__all__ = [
-    "IN_MEMORY",
-    "Buyer",
-    "CostLimitReached",
-    "Estimate",
-    "Limited",
-    "NoPurchase",
-    "Paid",
-    "Parked",
-    "Period",
-    "Purchase",
-    "Terms",
-    "identity_of_contents",
-    "identity_of_files",
-]
-
 Period: TypeAlias = Literal["day", "month"]
 
 Limited: TypeAlias = Period | Literal["job", "files"]

@@ -6,19 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
-__all__ = [
-    "LONGEST",
-    "aligned",
-    "command",
-    "cut",
-    "how_many",
-    "in_shell",
-    "listed",
-    "quoted",
-    "readable",
-    "visible",
-]
-
 LONGEST = 40
 """Characters of a name that a message quotes."""
 

@@ -10,8 +10,6 @@ from typing import TypeAlias
 from pipeline.errors import SettingsError
 from pipeline.wording import beside, option
 
-__all__ = ["AUTHENTICATED", "DEMO", "Duration", "Rate", "duration", "parse_rate", "seconds"]
-
 Duration: TypeAlias = str | timedelta
 """A duration such as ``5m``, ``90min`` or ``6h``."""
 

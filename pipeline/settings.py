@@ -14,30 +14,6 @@ from pipeline.processes import Jobs, checked_jobs
 from pipeline.public import public_class
 from pipeline.wording import beside, both, option
 
-__all__ = [
-    "ENGINES",
-    "FORMATS",
-    "KEY_VARIABLE",
-    "LANGUAGES",
-    "LEDGER_VARIABLE",
-    "LINE_ENDS",
-    "MAX_TOP",
-    "QUOTE_ESCAPES",
-    "TEXT_COLUMNS",
-    "CsvOptions",
-    "EngineName",
-    "ExcelOptions",
-    "Files",
-    "Format",
-    "LineEnd",
-    "QuoteEscape",
-    "Settings",
-    "checked_language",
-    "file_options",
-    "parse_system",
-    "parse_systems",
-]
-
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 

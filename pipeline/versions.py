@@ -8,8 +8,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["VERSIONS"]
-
 LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
 

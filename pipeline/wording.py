@@ -15,27 +15,6 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = [
-    "RUN_AGAIN",
-    "SETTINGS",
-    "THEN_RUN_AGAIN",
-    "TRAIN",
-    "Words",
-    "beside",
-    "both",
-    "csv_option",
-    "excel_option",
-    "flag_name",
-    "in_python",
-    "marked",
-    "option",
-    "option_name",
-    "read_as",
-    "variable_name",
-    "warn_in_python",
-    "written_as",
-]
-
 BEGIN, BETWEEN, END = "\ufff9", "\ufffa", "\ufffb"
 """Unicode's characters for a text with an annotation, which no table has."""
 

@@ -11,24 +11,6 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-__all__ = [
-    "FEWEST",
-    "WANTED",
-    "Bar",
-    "Bin",
-    "Ranked",
-    "Taken",
-    "Tick",
-    "bars",
-    "coverage",
-    "draw",
-    "environment",
-    "most_taken",
-    "percent_ticks",
-    "ranking",
-    "reliability",
-]
-
 WANTED = (0.95, 0.9, 0.85, 0.8, 0.7, 0.5)
 """The accuracies that the table has a line for."""
 

@@ -12,8 +12,6 @@ from markupsafe import Markup
 
 from pipeline.charts.bars import Tick, draw, percent_ticks
 
-__all__ = ["Curve", "CurvePoint", "Day", "curves", "daily", "round_ticks"]
-
 TOP, GROUND, HEIGHT = 8, 208, 236
 """Pixels from the upper edge: the top of the highest bar, the foot of all bars, the lower edge."""
 

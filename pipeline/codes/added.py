@@ -13,8 +13,6 @@ from pipeline.files.paths import data_folder
 from pipeline.files.regular import check_regular
 from pipeline.quoting import command
 
-__all__ = ["added", "added_digest", "path_of", "read", "remove"]
-
 DAMAGE = (OSError, LookupError, AttributeError, TypeError, ValueError)
 """What reading raises, beside Arrow's errors, for a damaged table, or one that this tool did not
 write: it may lack metadata or columns, or have values of other types."""

@@ -7,8 +7,6 @@ import re
 from pipeline.answers import System
 from pipeline.codes.table import SECTORS, CodeTable, full_code
 
-__all__ = ["find_code", "normalized", "spellings"]
-
 FRACTION = re.compile(r"(\d+)\.0+", re.ASCII)
 """What pandas makes of whole numbers if their column has empty cells."""
 

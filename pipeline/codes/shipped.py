@@ -13,18 +13,6 @@ from pipeline.answers import System
 from pipeline.codes.normalization import normalized
 from pipeline.codes.table import CodeTable
 
-__all__ = [
-    "DATA",
-    "Retired",
-    "counterparts",
-    "cpv_titles",
-    "phrases",
-    "retired",
-    "retirements",
-    "shipped",
-    "titles_in",
-]
-
 DATA = Path(__file__).parent / "data"
 
 

@@ -9,20 +9,6 @@ from functools import cached_property
 
 from pipeline.answers import System
 
-__all__ = [
-    "LEVELS",
-    "SECTORS",
-    "CodeTable",
-    "assignable",
-    "cut",
-    "full_code",
-    "level",
-    "levels_above",
-    "parent",
-    "stem",
-]
-
-
 SECTORS = {
     **dict.fromkeys(("31", "32", "33"), "31-33"),
     **dict.fromkeys(("44", "45"), "44-45"),

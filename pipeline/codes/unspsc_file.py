@@ -24,8 +24,6 @@ from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
 from pipeline.files.workbook import Workbook
 from pipeline.quoting import quoted
 
-__all__ = ["add"]
-
 Cells: TypeAlias = Mapping[int, str]
 """The non-empty cells of a row, by the number of their column, from 0."""
 

@@ -12,8 +12,6 @@ from pipeline.decisions.decision import Decision, text_key
 from pipeline.decisions.merged import Decisions
 from pipeline.errors import InputError
 
-__all__ = ["CODE_COLUMN", "TEXT_COLUMN", "DecidedLabels", "decided", "label_table"]
-
 
 def decided(decisions: Decisions, texts: Sequence[str], answers: BatchAnswers) -> BatchAnswers:
     """Return the answers for some texts as people decided, and as they are where nobody has."""

@@ -22,18 +22,6 @@ from pipeline.files.regular import open_regular
 from pipeline.quoting import readable
 from pipeline.wording import option
 
-__all__ = [
-    "Choice",
-    "Decision",
-    "DecisionFile",
-    "DecisionLog",
-    "Key",
-    "Verdict",
-    "read_decisions",
-    "text_key",
-]
-
-
 Choice: TypeAlias = Literal["code", "none", "skip", "undo"]
 """A code was chosen; no code fits; the text was put off; the last decision was taken back."""
 

@@ -11,8 +11,6 @@ from pipeline.answers import System
 from pipeline.decisions.decision import Decision, DecisionFile, Key, text_key
 from pipeline.quoting import command, readable
 
-__all__ = ["NO_DECISIONS", "Conflict", "Decisions", "merged"]
-
 SHOWN = 5
 """Conflicts that a warning lists."""
 

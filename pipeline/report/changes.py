@@ -18,8 +18,6 @@ from pipeline.classification.excerpts import READ
 from pipeline.settings import Settings
 from pipeline.tables import Reader
 
-__all__ = ["SHOWN", "Changed", "Changes", "Compared"]
-
 SHOWN = 10
 """Rows with another code that are kept for the page, the first ones."""
 

@@ -46,8 +46,6 @@ from pipeline.wording import option
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
 
-__all__ = ["SHOWN", "Collected", "page", "page_file"]
-
 BINS = 100
 """Bins of the scale of confidence, each .01 wide."""
 

@@ -25,8 +25,6 @@ from pipeline.training.run import (
 )
 from pipeline.wording import warn_in_python
 
-__all__ = ["train"]
-
 
 @public
 def train(

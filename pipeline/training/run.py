@@ -30,20 +30,6 @@ from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.wording import beside, option
 
-__all__ = [
-    "TrainedModel",
-    "TrainedSystem",
-    "TrainingSettings",
-    "about_model",
-    "check_output",
-    "checked_system",
-    "flips",
-    "from_history",
-    "model_summary",
-    "skipped_rows",
-    "summary_lines",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
