@@ -43,7 +43,7 @@ FEW = 3
 """The fewest words of bidding that make a sentence boilerplate."""
 
 HINTED = 0.2
-HOLLOW = 0.6
+HOLLOW = 0.5
 """The share of bidding words that makes a sentence boilerplate: with a formula, and without."""
 
 LONGEST_HEADED, LONGEST_ITEM = 300, 8
