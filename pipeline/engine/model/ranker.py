@@ -109,11 +109,19 @@ def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Re
         return [()] * len(texts)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
     features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
-    pulls = _pulls(scores, vectors, places)
-    return [
-        strongest(text, parts(text), some, pull, tokens)
-        for text, some, pull in zip(texts, features, pulls, strict=True)
-    ]
+
+    def reasons(usual: bool) -> list[Reasons]:
+        pulls = _pulls(scores, vectors, places, usual)
+        return [
+            strongest(text, parts(text), some, pull, tokens)
+            for text, some, pull in zip(texts, features, pulls, strict=True)
+        ]
+
+    found = reasons(usual=False)
+    if all(found):
+        return found
+    # Another code was the network's first choice, and every word speaks for that one rather.
+    return [against or of for against, of in zip(found, reasons(usual=True), strict=True)]
 
 
 def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
@@ -133,12 +141,17 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     return found
 
 
-def _pulls(scorer: Scorer, vectors: SparseRows, places: Sequence[Ints]) -> Iterator[Floats]:
-    """Yield how much evidence each feature of a text adds for its code, for each text."""
+def _pulls(
+    scorer: Scorer, vectors: SparseRows, places: Sequence[Ints], usual: bool = False
+) -> Iterator[Floats]:
+    """Yield how much evidence each feature of a text adds for its code, for each text.
+
+    That is against the other codes as likely as the text makes them, or as they ``usual``ly are.
+    """
     weights = scorer.encoder.weights
     scores = scorer.directions(weights.sums(vectors)) + scorer.prior
     for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
-        way = _towards(scorer, own, place)
+        way = _towards(scorer, scorer.prior if usual else own, place)
         yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
 
 
