@@ -241,8 +241,8 @@ class DirectTransport:
             ssl=self._tls,
             server_hostname=self._host.rstrip(".") if self._secure else None,
         )
-        if len(self._addresses) == 1:  # there is no other to try, and this takes half the time
-            ((*_, (host, port, *_)),) = self._addresses
+        host, port, *scope = self._addresses[0][-1]
+        if len(self._addresses) == 1 and not any(scope):  # no other to try: half the time
             await connect(host, port)
             return connection
         connected = await aiohappyeyeballs.start_connection(

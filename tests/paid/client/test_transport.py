@@ -151,3 +151,24 @@ async def test_a_name_that_cannot_be_encoded_is_an_error_and_not_awaited_for_eve
     async with asyncio.timeout(5):
         with pytest.raises(UnicodeError):
             await posted(f"http://{'a' * 64}.example")
+
+
+@pytest.mark.parametrize("others", [[], [("fe80::2", 8000, 0, 7)]], ids=["alone", "one of two"])
+async def test_the_zone_of_a_link_local_address_is_kept(
+    monkeypatch: pytest.MonkeyPatch, others: list[tuple[object, ...]]
+) -> None:
+    tried = []
+
+    async def look_up(*_: object) -> list[tuple[object, ...]]:
+        found = [("fe80::1", 8000, 0, 7), *others]
+        return [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", address) for address in found]
+
+    async def connect(_: socket.socket, address: object) -> None:
+        tried.append(address)
+        raise OSError("nobody is there")
+
+    monkeypatch.setattr(transports, "_look_up", look_up)
+    monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", connect)
+    with pytest.raises(OSError, match="nobody is there"):
+        await posted("http://printer.example:8000")
+    assert tried == [("fe80::1", 8000, 0, 7), *others]
