@@ -48,7 +48,7 @@ def boosted(rows: Floats, right: Bools, weights: Floats) -> Trees:
     sets = (lightgbm.train({**SETTINGS, "seed": seed}, data, TREES) for seed in range(SETS))
     found = [tree for each in sets for tree in each.dump_model()["tree_info"]]
     features = np.zeros((len(found), LEAVES - 1), np.uint8)
-    thresholds = np.full((len(found), LEAVES - 1), np.inf, np.float32)
+    thresholds = np.zeros((len(found), LEAVES - 1), np.float32)
     excluded = np.zeros((len(found), LEAVES - 1), np.uint16)
     leaves = np.zeros((len(found), LEAVES), np.int16)
     for tree, each in enumerate(found):

@@ -27,7 +27,14 @@ ABOUT = "model.json"
 ABOUT_BYTES = 64 * 2**20
 """Size limit of `ABOUT`, which lists the history's codes that were left out, maybe many."""
 
-MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+MALFORMED = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+)
 """What is raised if the metadata or the arrays are not as training writes them."""
 
 SHARED = "encoder"
@@ -83,6 +90,8 @@ def model_folder(path: Path) -> ModelFolder:
                 f"Train it again with this version ({TRAIN}), or use the other version.",
             )
         values, checksums = content["systems"], content["arrays"]
+        if not values:
+            raise ValueError("it has no system")
         if unknown := values.keys() - {*SYSTEMS}:
             raise ValueError(f"there is no system {min(unknown)[:20]!r}")
         ok_from = _ok_from(content.get("about"), values)
