@@ -24,8 +24,8 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.answers import System
-from pipeline.engine.model.features import BITS, KnownFeatures, Vocabulary, hashed_features
-from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, rounded
+from pipeline.engine.model.features import BITS, Vocabulary, hashed_features
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, rounded
 from pipeline.engine.model.word_vectors import COLUMNS, ZERO, WordVectors
 from pipeline.engine.text.cleaning import readable
 from pipeline.engine.text.ngrams import word_hashes
@@ -351,8 +351,10 @@ def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int,
         spelt[readable(word)][word] += number
     words = sorted(spelt, key=lambda word: (spelt[word].total(), word))
     features = hashed_features(word_hashes(words), 0)
-    known, places = KnownFeatures(vocabulary.features).find(features)
-    found = dict(zip(places.tolist(), compress(words, known), strict=True))  # the last: most usual
+    known, places = find(vocabulary.features, features)
+    found = dict(
+        zip(places[known].tolist(), compress(words, known), strict=True)
+    )  # the last: most usual
     most = sorted(found.items(), key=lambda item: -spelt[item[1]].total())[:EMBEDDED]
     return {place: spelt[word].most_common(1)[0][0] for place, word in most}
 

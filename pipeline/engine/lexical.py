@@ -23,7 +23,7 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import GRAM, enough_known
-from pipeline.engine.model.matrices import Bools, Floats, Ints, highest
+from pipeline.engine.model.matrices import Bools, Floats, Ints, find, highest
 from pipeline.engine.text.attribution import Parts, Reasons, named, strongest
 from pipeline.engine.text.boilerplate import BUYING_WORDS
 from pipeline.engine.text.cleaning import cleaned, meaning, readable, split_words, words
@@ -157,9 +157,7 @@ class Index:
 
     def knows(self, hashes: Hashes) -> Bools:
         """Return which words, or parts of words, titles have; see `pipeline.engine.evidence`."""
-        place = np.minimum(np.searchsorted(self.named, hashes), len(self.named) - 1)
-        known: Bools = self.named[place] == hashes
-        return known
+        return find(self.named, hashes)[0]
 
 
 def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 from zlib import crc32
@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from pipeline.engine.evidence import STOCK_NUMBER
-from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, summed
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, find, summed
 from pipeline.engine.text.attribution import Parts
 from pipeline.engine.text.cleaning import KEPT, clauses, cleaned
 from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
@@ -193,19 +193,6 @@ def parts(text: str) -> Parts:
     return Parts(found, features, owners, np.concatenate([shares[own], halves]))
 
 
-@dataclass(frozen=True)
-class KnownFeatures:
-    """The indices of some features, which ascend."""
-
-    features: Ints
-
-    def find(self, features: Ints) -> tuple[Bools, Ints]:
-        """Return (which of the hashed features are known, the index of each of those)."""
-        places = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
-        known: Bools = self.features[places] == features
-        return known, places[known]
-
-
 BLOCK_WEIGHTS = np.array([1.0, 0.7, 0.7])
 """Lengths of a text's word, n-gram and pair blocks before the whole vector is normalised."""
 
@@ -279,8 +266,8 @@ class Vocabulary:
 
     def _known(self, counted: SparseRows) -> SparseRows:
         """Return rows x known features, given rows x hashed features."""
-        known, places = self._places.find(counted.columns)
-        return replace(counted.where(known), columns=places)
+        known, places = find(self.features, counted.columns)
+        return replace(counted.where(known), columns=places[known])
 
     def _weighed(self, known: SparseRows) -> SparseRows:
         """Return rows x known features: the values times the rarity of the features."""
@@ -288,11 +275,7 @@ class Vocabulary:
 
     def knows(self, features: Ints) -> Bools:
         """Return which features are known."""
-        return self._places.find(features)[0]
-
-    @cached_property
-    def _places(self) -> KnownFeatures:
-        return KnownFeatures(self.features)
+        return find(self.features, features)[0]
 
 
 def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:

@@ -158,6 +158,13 @@ def _largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     return row[kept], column[kept], values[kept]
 
 
+def find(ascending: Ints, wanted: Ints) -> tuple[Bools, Ints]:
+    """Return (which numbers are among some, of which there is one; the index of each that is)."""
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    known: Bools = ascending[places] == wanted
+    return known, places
+
+
 def lower_bound(rows: Floats, count: int) -> Floats:
     """Return a column with a lower bound per row that at least ``count`` of its values reach.
 

@@ -14,7 +14,7 @@ from pipeline.answers import System
 from pipeline.engine.model.acceptance import Acceptance
 from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import Encoded, Reading, portions, reading
-from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, highest
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, highest
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, familiarity
 
 
@@ -41,9 +41,9 @@ class Repeats:
         if not len(self.hashes):
             nothing = np.zeros(len(hashes), np.intp)
             return nothing.astype(np.bool_), nothing, nothing.astype(np.float64)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        found, place = find(self.hashes, hashes)
         sure = (self.usual[place] - 1 + 2 * self.trust) / (self.seen[place] + 1)
-        return self.hashes[place] == hashes, self.labels[place].astype(np.intp), sure
+        return found, self.labels[place].astype(np.intp), sure
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from pipeline.codes import CodeTable
 from pipeline.codes.table import parent
 from pipeline.engine.model.encoder import AT_ONCE, reading
 from pipeline.engine.model.features import count, parts, tokens
-from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, find, softmax
 from pipeline.engine.model.model import Model, hashes
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, named, strongest
@@ -58,9 +58,7 @@ class UnseenCodes:
 
         These are the texts with a very low confidence and those that are an unseen code's title.
         """
-        wanted = hashes(texts)
-        place = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
-        is_title = self._hashes[place] == wanted
+        is_title, _ = find(self._hashes, hashes(texts))
         return [
             number
             for number, found in enumerate(ranked)
@@ -102,26 +100,26 @@ def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> lis
     return found
 
 
-def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+def _of(
+    scores: Scores, texts: Sequence[str], places: Sequence[Ints], usual: bool = False
+) -> list[Reasons]:
     if isinstance(scores, Blend):
         return _of_blend(scores, texts, places)
     if not isinstance(scores, Scorer):
         return [()] * len(texts)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
     features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
-
-    def reasons(usual: bool) -> list[Reasons]:
-        pulls = _pulls(scores, vectors, places, usual)
-        return [
-            strongest(text, parts(text), some, pull, tokens)
-            for text, some, pull in zip(texts, features, pulls, strict=True)
-        ]
-
-    found = reasons(usual=False)
-    if all(found):
-        return found
-    # Another code was the network's first choice, and every word speaks for that one rather.
-    return [against or of for against, of in zip(found, reasons(usual=True), strict=True)]
+    pulls = _pulls(scores, vectors, places, usual)
+    found = [
+        strongest(text, parts(text), some, pull, tokens)
+        for text, some, pull in zip(texts, features, pulls, strict=True)
+    ]
+    left = [] if usual else [row for row, reasons in enumerate(found) if not reasons]
+    if left:  # another code was the network's first choice, and every word speaks for that rather
+        again = _of(scores, [texts[row] for row in left], [places[row] for row in left], usual=True)
+        for row, reasons in zip(left, again, strict=True):
+            found[row] = reasons
+    return found
 
 
 def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:

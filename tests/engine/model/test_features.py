@@ -8,10 +8,10 @@ from pipeline.engine.model.features import (
     BLOCKS,
     MAX_TOKENS,
     Counts,
-    KnownFeatures,
     count,
     tokens,
 )
+from pipeline.engine.model.matrices import find
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,6 @@ def test_features_are_found_at_their_places_and_others_are_unknown() -> None:
     some = random.choice(3_000, 1_000, replace=False)
     features = np.unique(np.concatenate([some, [LAST - 1, LAST]])).astype(np.uint32)
     asked = np.concatenate([random.permutation(4_000), [LAST, LAST - 16]]).astype(np.uint32)
-    known, places = KnownFeatures(features).find(asked)
+    known, places = find(features, asked)
     assert known.tolist() == np.isin(asked, features).tolist()
-    assert features[places].tolist() == asked[known].tolist()
+    assert features[places[known]].tolist() == asked[known].tolist()
