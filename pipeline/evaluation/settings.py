@@ -205,7 +205,7 @@ def model(folder: Path, system: System) -> Embedded:
 
 
 def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
-    """Refuse two subjects that are one or both paid, and the suspicious rows of two.
+    """Refuse two paid or two equal subjects, and the suspicious rows of two.
 
     Raises:
         SettingsError: they are.
