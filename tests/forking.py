@@ -43,7 +43,7 @@ FORK = multiprocessing.get_context("fork")
 COMMAND_LINE = "pipeline.cli:main"
 
 MODULES = (
-    "aiohttp",
+    "httpx",
     "pipeline.classification.classifier",
     "pipeline.cli.commands.accounts",
     "pipeline.cli.commands.run",

@@ -66,7 +66,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(pipeline, "log")
 
 
-HEAVY = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'aiohttp', 'click'} & set(sys.modules)"
+HEAVY = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'click'} & set(sys.modules)"
 
 
 def test_the_names_are_there_before_what_they_need_is_imported() -> None:
@@ -87,7 +87,7 @@ def test_spark_is_there_without_an_import_of_its_own() -> None:
 
 
 def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
-    heavy = "{'pandas', 'scipy', 'httpx', 'aiohttp', 'pyarrow.compute'}"
+    heavy = "{'pandas', 'scipy', 'httpx', 'pyarrow.compute'}"
     formats = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds', 'xlsx_reader')}"
     code = (
         f"import sys, pipeline.cli.job, pipeline.cli.many\n"
@@ -108,8 +108,8 @@ def test_an_offline_call_imports_nothing_that_buys_or_evaluates() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_accounts_and_the_client_need_no_engine_no_server_and_no_proxy() -> None:
-    heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
+def test_accounts_and_the_client_need_no_engine_and_no_server() -> None:
+    heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas'} & set(sys.modules)"
     needed = "import pipeline.paid.client.client; from pipeline.service.accounts import Accounts"
     code = f"import sys; {needed}; print({heavy}, Accounts.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

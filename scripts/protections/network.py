@@ -7,27 +7,28 @@ from .protection import Protection
 PROTECTIONS = (
     # What comes over the network.
     Protection(
-        "a redirect that comes through a proxy is not followed",
-        "allow_redirects=False",
-        "allow_redirects=True",
-        "tests/paid/client/test_transport.py::"
-        "test_a_redirect_that_comes_through_a_proxy_is_not_followed",
-    ),
-    Protection(
         "no response is read on a connection of an earlier request",
         "connection = await self._connect()",
         "connection = self.__dict__.get('kept') or await self._connect()\n"
-        "        self.kept, connection.close = connection, lambda: None\n"
-        "        connection._parser = h11.Connection(h11.CLIENT)",
+        "        self.kept, connection.close = connection, lambda: None",
         "tests/paid/client/test_late_answers.py::"
         "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
     ),
     Protection(
-        "no response through a proxy is read on a connection of an earlier request",
-        "force_close=True",
-        "force_close=False",
-        "tests/paid/client/test_late_answers.py::"
-        "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
+        "a proxy on the way to https sees neither key nor text",
+        'elif self._service.scheme == "https":',
+        "elif False:",
+        "tests/paid/client/test_transport_proxy.py::"
+        "test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text",
+    ),
+    Protection(
+        "a service does not see the password of the proxy on the way to it",
+        "_for_proxy(self._proxy), self._tls())\n"
+        "                await connection.send(exchange, most, exchange.url.raw_path)",
+        "[], self._tls())\n                await connection.send("
+        "exchange, most, exchange.url.raw_path, _for_proxy(self._proxy))",
+        "tests/paid/client/test_transport_proxy.py::"
+        "test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text",
     ),
     Protection(
         "an empty line before a response does not lose it",

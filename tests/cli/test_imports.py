@@ -26,7 +26,7 @@ def test_a_process_calls_what_is_due_at_its_end_and_frees_nothing() -> None:
 
 
 def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> None:
-    heavy = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'aiohttp'} & set(sys.modules)"
+    heavy = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx'} & set(sys.modules)"
     code = (
         f"import atexit, sys; atexit.register(lambda: print({heavy})); sys.argv[1:] = ['-h']\n"
         "from pipeline.cli import main; main()"
@@ -59,7 +59,7 @@ print(json.dumps([helped, started, run(SOURCE, "--systems", "naics", "--output",
 """
 
 NOT_FOR_HELP = {"numpy", "logging", "tempfile", "tomllib", "difflib", "hashlib", "html"}
-NOT_FOR_THE_ENGINE = {"pandas", "scipy", "httpx", "aiohttp", "asyncio", "ssl", "sqlite3", "jinja2"}
+NOT_FOR_THE_ENGINE = {"pandas", "scipy", "httpx", "asyncio", "ssl", "sqlite3", "jinja2"}
 NOT_WITHOUT_PARQUET = {"pyarrow.parquet", "pyarrow.fs", "pyarrow.compute", "importlib.metadata"}
 
 

@@ -223,10 +223,10 @@ class Client:
         return self._salvaged_response(exchange) or failed
 
     def _detail(self, error: BaseException) -> str:
-        proxy = isinstance(error, ProxyError) and error.unreachable
         reason, nobody_there = cause(error)
         if nobody_there:
-            return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
+            where = "the proxy" if isinstance(error, ProxyError) else self._base_url
+            return f"nothing answers at {where} ({reason})"
         return reason
 
     def _salvaged_response(self, exchange: Exchange) -> Received | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from base64 import b64encode
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address, ip_network
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 from urllib.request import getproxies, proxy_bypass
 
 import aiohappyeyeballs
@@ -23,18 +24,17 @@ from aiohappyeyeballs import AddrInfoType
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import is_this_machine
 
-if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a second to import
-    import aiohttp
-    from yarl import URL
-
 LARGEST_HEAD: Final = 1 << 16
 """Bytes: a longer list of headers is an error."""
 
 MOST_HEADS: Final = 10
 """The most heads of one response: the final one, and the informational ones (1xx) before it."""
 
-ANY_REQUEST: Final = h11.Request(method="POST", target="/", headers=[("Host", "any")])
-"""What the parser is told of a request, which is sent without it: that a response may follow."""
+ANY_REQUEST: Final = {
+    method: h11.Request(method=method, target="any", headers=[("Host", "any")])
+    for method in ("POST", "CONNECT")
+}
+"""What the parser is told of a request, which is sent without it: what response may follow."""
 
 PORTION: Final = 1 << 14
 """Bytes that the parser gets at once: it measures a head only while that is not complete."""
@@ -102,7 +102,6 @@ class _Connection(asyncio.Protocol):
     """
 
     def __init__(self) -> None:
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
         self._got = bytearray()
         self._is_first = True
         self._arrived = asyncio.Event()
@@ -137,21 +136,48 @@ class _Connection(asyncio.Protocol):
         self._ended = True
         self._transport.abort()
 
-    async def send(self, exchange: Exchange, most: int) -> None:
-        """Send a request, and read its response; see `Transport.send`."""
-        self._parser.send(ANY_REQUEST)
-        lines = b"".join([b"%b: %b\r\n" % header for header in exchange.headers])
-        target = exchange.url.raw_path
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (exchange.method.encode(), target, lines)
-        self._transport.write(head + exchange.begin())
-        for _ in range(MOST_HEADS):
-            if isinstance(event := await self._event(), h11.Response):
-                exchange.status, exchange.fields = event.status_code, event.headers.raw_items()
-                break
-        else:
-            raise BrokenResponseError
+    async def send(
+        self, exchange: Exchange, most: int, target: bytes, more: Sequence[Field] = ()
+    ) -> None:
+        """Send a request for a target, with more headers; see `Transport.send`."""
+        head = _head(exchange.method, target, [*exchange.headers, *more])
+        response = await self._ask(exchange.method, head + exchange.begin())
+        exchange.status, exchange.fields = response.status_code, response.headers.raw_items()
         while len(exchange.body) <= most and isinstance(event := await self._event(), h11.Data):
             exchange.body += event.data
+
+    async def open_tunnel(
+        self, service: httpx.URL, headers: Sequence[Field], tls: ssl.SSLContext
+    ) -> None:
+        """Let the proxy at the other end connect to a service, and speak TLS with that.
+
+        Raises:
+            OSError: there is no such connection.
+        """
+        host, port = service.raw_host.decode("ascii"), service.port or DEFAULT_PORTS["https"]
+        authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        target = authority.encode()
+        fields = [(b"Host", target), (b"User-Agent", b"tender-pipeline"), *headers]
+        response = await self._ask("CONNECT", _head("CONNECT", target, fields))
+        if not 200 <= response.status_code <= 299:
+            raise ConnectionError(f"the proxy refuses to connect, HTTP {response.status_code}")
+        if self._got or self._parser.trailing_data[0]:
+            raise BrokenResponseError
+        secured = await asyncio.get_running_loop().start_tls(
+            self._transport, self, tls, server_hostname=host.rstrip(".")
+        )
+        self._transport = cast("asyncio.Transport", secured)
+
+    async def _ask(self, method: str, request: bytes) -> h11.Response:
+        """Send a request, and return the head of its response."""
+        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._parser.send(ANY_REQUEST[method])
+        self._is_first = True
+        self._transport.write(request)
+        for _ in range(MOST_HEADS):
+            if isinstance(event := await self._event(), h11.Response):
+                return event
+        raise BrokenResponseError
 
     async def _event(self) -> Any:
         try:
@@ -180,6 +206,11 @@ class _Connection(asyncio.Protocol):
         return data
 
 
+def _head(method: str, target: bytes, headers: Sequence[Field]) -> bytes:
+    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+    return b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode(), target, lines)
+
+
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 NEXT_ADDRESS_S: Final = 0.25
@@ -189,21 +220,28 @@ ADDRESSES_KEPT_S: Final = 10.0
 """For so many seconds, a host is not looked up again: each lookup takes a thread."""
 
 
-class DirectTransport:
-    """Sends requests to one host, without a proxy.
+class ProxyError(ConnectionError):
+    """There is no connection to the proxy; the cause says why."""
+
+
+class HttpTransport:
+    """Sends requests to one host, directly or through a proxy.
 
     Each request has a connection of its own, which is closed after the response. So what a server
     sends too late or too often is never read as the answer to another request.
 
     Args:
-        url: any address at the host.
+        service: any address at the host.
+        proxy: the proxy; None without one. Only it gets the user and password in its address.
     """
 
-    def __init__(self, url: httpx.URL) -> None:
-        self._host = url.raw_host.decode("ascii")
-        self._port = url.port or DEFAULT_PORTS[url.scheme]
-        self._secure = url.scheme == "https"
-        self._tls: ssl.SSLContext | None = None
+    def __init__(self, service: httpx.URL, proxy: httpx.URL | None = None) -> None:
+        peer = proxy or service
+        self._service, self._proxy = service, proxy
+        self._host = peer.raw_host.decode("ascii")
+        self._port = peer.port or DEFAULT_PORTS[peer.scheme]
+        self._secure = peer.scheme == "https"
+        self._context: ssl.SSLContext | None = None
         self._addresses: Sequence[AddrInfoType] = ()
         self._looked_up_at = 0.0
 
@@ -215,30 +253,41 @@ class DirectTransport:
         """See `Transport.send`."""
         connection = await self._connect()
         try:
-            await connection.send(exchange, most)
+            if self._proxy is None:
+                await connection.send(exchange, most, exchange.url.raw_path)
+            elif self._service.scheme == "https":
+                await connection.open_tunnel(self._service, _for_proxy(self._proxy), self._tls())
+                await connection.send(exchange, most, exchange.url.raw_path)
+            else:
+                whole = str(exchange.url).encode("ascii")
+                await connection.send(exchange, most, whole, _for_proxy(self._proxy))
         finally:
             connection.close()
 
     async def _connect(self) -> _Connection:
         """Connect to one of the host's addresses."""
         now = asyncio.get_running_loop().time()
-        if self._secure and self._tls is None:
-            self._tls = httpx.create_ssl_context()
-        if not self._addresses or now > self._looked_up_at + ADDRESSES_KEPT_S:
-            self._addresses = await _look_up(self._host, self._port)
-            self._looked_up_at = now
         try:
+            if not self._addresses or now > self._looked_up_at + ADDRESSES_KEPT_S:
+                self._addresses = await _look_up(self._host, self._port)
+                self._looked_up_at = now
             return await self._open_connection()
-        except OSError:
+        except OSError as error:
             self._addresses = ()  # the host may have moved
+            if self._proxy:
+                raise ProxyError from error
             raise
+
+    def _tls(self) -> ssl.SSLContext:
+        self._context = self._context or httpx.create_ssl_context()
+        return self._context
 
     async def _open_connection(self) -> _Connection:
         connection = _Connection()
         connect = partial(
             asyncio.get_running_loop().create_connection,
             lambda: connection,
-            ssl=self._tls,
+            ssl=self._tls() if self._secure else None,
             server_hostname=self._host.rstrip(".") if self._secure else None,
         )
         host, port, *scope = self._addresses[0][-1]
@@ -275,81 +324,12 @@ async def _look_up(host: str, port: int) -> Sequence[AddrInfoType]:
     return await asyncio.wrap_future(addresses)
 
 
-class ProxyError(ConnectionError):
-    """An exchange through a proxy failed; its cause says how.
-
-    Attributes:
-        unreachable: whether there is no connection to the proxy itself.
-    """
-
-    def __init__(self, unreachable: bool) -> None:
-        super().__init__()
-        self.unreachable = unreachable
-
-
-class ProxyTransport:
-    """Sends requests through a proxy, over aiohttp, each on a connection of its own.
-
-    Args:
-        proxy: the proxy.
-        secure: whether the service is asked over TLS.
-    """
-
-    def __init__(self, proxy: URL, secure: bool) -> None:
-        self._proxy = proxy
-        self._secure = secure
-        self._session: aiohttp.ClientSession | None = None
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-
-    async def send(self, exchange: Exchange, most: int) -> None:
-        """See `Transport.send`."""
-        import aiohttp
-        from yarl import URL
-
-        if self._session is None:
-            self._session = self._open_session()
-        try:
-            async with self._session.request(
-                exchange.method,
-                URL(str(exchange.url), encoded=True),
-                headers=[(name.decode(), value.decode()) for name, value in exchange.headers],
-                data=_content(exchange),
-                allow_redirects=False,
-            ) as response:
-                exchange.status, exchange.fields = response.status, response.raw_headers
-                async for chunk in response.content.iter_any():
-                    exchange.body += chunk
-                    if len(exchange.body) > most:
-                        break
-        except aiohttp.ClientError as error:
-            unreachable = isinstance(error, aiohttp.ClientProxyConnectionError)
-            raise ProxyError(unreachable) from error
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        """Make the session, which needs a running event loop."""
-        import aiohttp
-
-        connector = aiohttp.TCPConnector(
-            limit=0,  # the pool has one
-            force_close=True,
-            ssl=httpx.create_ssl_context() if self._secure else True,
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            auto_decompress=False,
-            proxy=self._proxy,
-        )
-
-
-async def _content(exchange: Exchange) -> AsyncIterator[bytes]:
-    """Yield the content, for which aiohttp asks once it has a connection."""
-    yield exchange.begin()
+def _for_proxy(proxy: httpx.URL) -> list[Field]:
+    """Return the header with the user and password in the address of a proxy, if it has any."""
+    if not proxy.userinfo:
+        return []
+    secret = b64encode(f"{proxy.username}:{proxy.password}".encode())
+    return [(b"Proxy-Authorization", b"Basic " + secret)]
 
 
 def transport_to(url: httpx.URL) -> Transport:
@@ -358,11 +338,10 @@ def transport_to(url: httpx.URL) -> Transport:
     Raises:
         SettingsError: the environment names a proxy that cannot be used.
     """
-    proxy = proxy_of(url)
-    return ProxyTransport(proxy, url.scheme == "https") if proxy else DirectTransport(url)
+    return HttpTransport(url, proxy_of(url))
 
 
-def proxy_of(url: httpx.URL) -> URL | None:
+def proxy_of(url: httpx.URL) -> httpx.URL | None:
     """Return the proxy on the way to an address, as the environment names it; None without one.
 
     What is sent to this machine unencrypted stays on it: a proxy could read the key.
@@ -377,10 +356,8 @@ def proxy_of(url: httpx.URL) -> URL | None:
     named = proxies.get(url.scheme) or proxies.get("all")
     if not named:
         return None
-    from yarl import URL
-
-    with suppress(ValueError):
-        proxy = URL(named if "://" in named else f"http://{named}")
+    with suppress(httpx.InvalidURL):
+        proxy = httpx.URL(named if "://" in named else f"http://{named}")
         if proxy.scheme in ("http", "https") and proxy.host:
             return proxy
     raise SettingsError(  # the proxy is not quoted: it may contain a password

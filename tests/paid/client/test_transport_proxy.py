@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,9 @@ async def test_a_host_of_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPa
     ]
 
 
+@pytest.mark.parametrize("to_proxy", ["http", "https"])
 async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
+    to_proxy: str,
     tls: ssl.SSLContext,
     authority: trustme.CA,
     monkeypatch: pytest.MonkeyPatch,
@@ -66,29 +70,72 @@ async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
 
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    async with serving(answers, tls) as server, serving(tunnels) as proxy:
-        monkeypatch.setenv("HTTPS_PROXY", proxy.base)
+    async with (
+        serving(answers, tls) as server,
+        serving(tunnels, tls if to_proxy == "https" else None) as proxy,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base.replace("//", "//me:pass%40word@"))
         reply = await attempt(server.base, "Epaulettes")
     assert isinstance(reply, Received)
-    assert server.requests[0][1][b"x-api-key"] == KEY.encode()
+    (line, headers, _), *_ = server.requests
+    assert line == b"POST /api/cpv/match HTTP/1.1"
+    assert headers[b"x-api-key"] == KEY.encode()
+    assert b"proxy-authorization" not in headers
     assert passed.startswith(b"CONNECT localhost:")
+    assert b"Proxy-Authorization: Basic " + b64encode(b"me:pass@word") in passed
     assert KEY.encode() not in passed
     assert b"Epaulettes" not in passed
 
 
-async def test_a_proxy_that_lets_nothing_through_sent_nothing(
+async def test_a_proxy_on_the_way_to_http_gets_its_user_and_password(
     monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(answers) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base.replace("//", "//me:pass%40word@"))
+        await attempt(BaseUrl("http://service.example"))
+    (_, headers, _), *_ = proxy.requests
+    assert headers[b"proxy-authorization"] == b"Basic " + b64encode(b"me:pass@word")
+    assert headers[b"host"] == b"service.example"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_not_there_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("ALL_PROXY", f"http://me:secret@127.0.0.1:{unused.getsockname()[1]}")
+        reply = await attempt(BaseUrl(f"{scheme}://service.example"))
+    found = "nothing answers at the proxy (connection refused)"
+    assert reply == NotSent("CONNECTION_ERROR", found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (
+            b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n",
+            "ConnectionError: the proxy refuses to connect, HTTP 407",
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nand more", "BrokenResponseError"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "ConnectionResetError"),
+        (b"", "RemoteProtocolError"),
+    ],
+)
+async def test_a_proxy_that_lets_nothing_through_sent_nothing(
+    answer: bytes, detail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = b""
 
-    async def forbids(exchange: Exchange) -> None:
+    async def lets_nothing_through(exchange: Exchange) -> None:
         nonlocal seen
         seen = await exchange.reader.readuntil(b"\r\n\r\n")
-        await exchange.answer(b"", "403 Forbidden")
+        await exchange.raw(answer)
 
-    async with serving(forbids) as proxy:
+    async with serving(lets_nothing_through) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.base.replace("//", "//user:password@"))
-        reply = await attempt(BaseUrl("https://service.example"))
-    assert reply == NotSent("CONNECTION_ERROR", "ClientHttpProxyError")
-    assert seen.startswith(b"CONNECT service.example:443 ")
+        reply = await attempt(BaseUrl("https://[2001:db8::1]"))
+    assert reply == NotSent("CONNECTION_ERROR", detail)
+    assert seen.startswith(b"CONNECT [2001:db8::1]:443 ")
     assert KEY.encode() not in seen
