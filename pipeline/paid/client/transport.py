@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from ipaddress import ip_address, ip_network
 from threading import Thread
 from typing import Any, Final, Protocol, TypeAlias, cast
@@ -284,21 +283,16 @@ class HttpTransport:
 
     async def _open_connection(self) -> _Connection:
         connection = _Connection()
-        connect = partial(
-            asyncio.get_running_loop().create_connection,
-            lambda: connection,
-            ssl=self._tls() if self._secure else None,
-            server_hostname=self._host.rstrip(".") if self._secure else None,
-        )
-        host, port, *scope = self._addresses[0][-1]
-        if len(self._addresses) == 1 and not any(scope):  # no other to try: half the time
-            await connect(host, port)
-            return connection
         connected = await aiohappyeyeballs.start_connection(
             self._addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
         )
         try:
-            await connect(sock=connected)
+            await asyncio.get_running_loop().create_connection(
+                lambda: connection,
+                sock=connected,
+                ssl=self._tls() if self._secure else None,
+                server_hostname=self._host.rstrip(".") if self._secure else None,
+            )
         except BaseException:
             connected.close()
             raise
