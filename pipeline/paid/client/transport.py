@@ -29,10 +29,10 @@ LARGEST_HEAD: Final = 1 << 16
 MOST_HEADS: Final = 10
 """The most heads of one response: the final one, and the informational ones (1xx) before it."""
 
-ANY_REQUEST: Final = {
-    method: h11.Request(method=method, target="any", headers=[("Host", "any")])
+ANY_REQUEST, ANY_CONNECT = (
+    h11.Request(method=method, target="any", headers=[("Host", "any")])
     for method in ("POST", "CONNECT")
-}
+)
 """What the parser is told of a request, which is sent without it: what response may follow."""
 
 PORTION: Final = 1 << 14
@@ -140,7 +140,7 @@ class _Connection(asyncio.Protocol):
     ) -> None:
         """Send a request for a target, with more headers; see `Transport.send`."""
         head = _head(exchange.method, target, [*exchange.headers, *more])
-        response = await self._ask(exchange.method, head + exchange.begin())
+        response = await self._ask(ANY_REQUEST, head + exchange.begin())
         exchange.status, exchange.fields = response.status_code, response.headers.raw_items()
         while len(exchange.body) <= most and isinstance(event := await self._event(), h11.Data):
             exchange.body += event.data
@@ -157,7 +157,7 @@ class _Connection(asyncio.Protocol):
         authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         target = authority.encode()
         fields = [(b"Host", target), (b"User-Agent", b"tender-pipeline"), *headers]
-        response = await self._ask("CONNECT", _head("CONNECT", target, fields))
+        response = await self._ask(ANY_CONNECT, _head("CONNECT", target, fields))
         if not 200 <= response.status_code <= 299:
             raise ConnectionError(f"the proxy refuses to connect, HTTP {response.status_code}")
         if self._got or self._parser.trailing_data[0]:
@@ -167,10 +167,10 @@ class _Connection(asyncio.Protocol):
         )
         self._transport = cast("asyncio.Transport", secured)
 
-    async def _ask(self, method: str, request: bytes) -> h11.Response:
+    async def _ask(self, kind: h11.Request, request: bytes) -> h11.Response:
         """Send a request, and return the head of its response."""
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
-        self._parser.send(ANY_REQUEST[method])
+        self._parser.send(kind)
         self._is_first = True
         self._transport.write(request)
         for _ in range(MOST_HEADS):
