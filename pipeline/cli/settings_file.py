@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, time
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import GONE, SETTINGS_FILE, JobsType, LocalPath, Names
+from pipeline.cli.options import GONE, SETTINGS_FILE, LocalPath, Names
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
@@ -20,9 +19,6 @@ from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
 from pipeline.wording import variable_name
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
-
-SHOWN = 60
-"""Characters of a wrong value that a message repeats."""
 
 FOUND = __name__
 """The key in a command's context for the path of a settings file that was found, not named."""
@@ -47,7 +43,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
         context.meta[FOUND] = path
     context.meta[SETTINGS_FILE] = path
     try:
-        settings = read_toml(path)
+        settings = read_toml(path, parse_float=str)  # exact: some are amounts of money
     except OSError as error:
         raise SettingsError(
             f"{path} cannot be read: {error.strerror or error}.",
@@ -93,39 +89,14 @@ def _find_option(
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 
 
-def _value(value: Any, option: click.Option, where: str) -> Any:
-    """Return a value of TOML as click takes it for an option, if it has the option's type."""
-    wanted, right = _expect(value, option)
-    if not right:
-        raise SettingsError(f"{where} is {_show(value)}.", f"It must be {wanted}.")
-    if option.multiple:
-        return value if isinstance(value, list) else [value]
-    return ",".join(value) if isinstance(value, list) else value
-
-
-def _expect(value: Any, option: click.Option) -> tuple[str, bool]:
-    """Return the type of an option in words, and whether a value has it."""
-    if option.is_flag:
-        return "true or false", isinstance(value, bool)
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if isinstance(option.type, JobsType):
-        return 'a whole number, or "auto" in quotes', whole or value == "auto"
-    if isinstance(option.type, click.types.IntParamType):
-        return "a whole number", whole
-    if isinstance(option.type, click.types.FloatParamType):
-        return "a number", isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(option.type, Names):
-        names = value if isinstance(value, list) else [value]
-        return "a name or a list of names", all(isinstance(name, str) for name in names)
-    return "text, in quotes", isinstance(value, str)
-
-
-def _show(value: Any) -> str:
-    """Return a value much as the file has it."""
-    if isinstance(value, bool | date | time):
-        return str(value).lower()
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+def _value(value: Any, option: click.Option, where: str) -> str | list[str]:
+    """Return a value of TOML as click takes it for an option: as text, which it then checks."""
+    several = option.multiple or isinstance(option.type, Names)
+    if isinstance(value, dict) or (isinstance(value, list) and not several):
+        raise SettingsError(f"{where} has several values.", "Give it one.")
+    values = value if isinstance(value, list) else [value]
+    texts = [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
+    return texts if option.multiple else ",".join(texts)
 
 
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,8 @@ def read_text(path: Path, most: int = TEXT_BYTES) -> str:
     return content.decode("utf-8")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a small TOML file.
+def read_toml(path: Path, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Read a small TOML file; ``parse_float`` makes a value of a number with a point.
 
     Raises:
         OSError: the file cannot be read; see `read_text`.
@@ -59,7 +60,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # most runs read no settings file
 
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path), parse_float=parse_float)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

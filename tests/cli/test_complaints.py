@@ -79,9 +79,9 @@ def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    Path("tender-pipeline.toml").write_text("top = inf")
+    Path("tender-pipeline.toml").write_text("sistems = 1")
     assert command("run", "tenders.csv") == 2
-    text = r"tender-pipeline\.toml: top is inf\.\nIt must be a whole number\.\n"
+    text = r"tender-pipeline\.toml: there is no setting 'sistems'\.\nDid you mean 'systems'\?\n"
     assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
