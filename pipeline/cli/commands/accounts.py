@@ -18,15 +18,14 @@ import click
 from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
 from pipeline.cli.output.accounts import (
+    ACCOUNTS,
     DAYS,
-    Standing,
     account_figures,
     account_lines,
     list_figures,
-    list_lines,
 )
 from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import count_problems, print_problems
+from pipeline.cli.output.ledger import count_problems, print_problems, table
 from pipeline.cli.service_extra import (
     DATA,
     DATA_HELP,
@@ -40,7 +39,7 @@ from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
 
 if TYPE_CHECKING:  # its packages are an extra
-    from pipeline.service.accounts import Account, Accounts, ApiKey
+    from pipeline.service.accounts import Account, Accounts, ApiKey, DailyUse
 
 
 Rest = ParamSpec("Rest")
@@ -49,22 +48,8 @@ SHOWN = 40
 """Characters of a wrong amount that a message quotes."""
 
 
-class Text(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Text that is valid Unicode, which the bytes of an argument need not be."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the text."""
-        try:
-            str(value).encode()
-        except UnicodeEncodeError:
-            self.fail("It is not UTF-8.", param, ctx)
-        return value
-
-
-of_account = click.argument("name", metavar="ACCOUNT", type=Text())
-of_key = click.argument("key_id", metavar="KEY_ID", type=Text())
+of_account = click.argument("name", metavar="ACCOUNT")
+of_key = click.argument("key_id", metavar="KEY_ID")
 
 
 def on_accounts(
@@ -83,7 +68,7 @@ def on_accounts(
 
 @contextmanager
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
-    """Open the accounts in a folder, and translate the errors of SQLite."""
+    """Open the accounts in a folder, and translate errors of SQLite and of arguments' encoding."""
     with service_extra():
         from pipeline.service.accounts import FILE, Accounts
         from pipeline.service.accounts.database import unusable
@@ -97,6 +82,8 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
             yield accounts
         except sqlite3.Error as error:
             raise unusable(folder, error) from error
+        except UnicodeEncodeError as error:  # the bytes of an argument may be anything
+            raise SettingsError("An argument is not UTF-8.", "Give text in UTF-8.") from error
 
 
 def find_account(accounts: Accounts, name: str) -> Account:
@@ -115,25 +102,23 @@ def find_account(accounts: Accounts, name: str) -> Account:
     return account
 
 
-def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
-    """Return a key of an account by its number.
+def key_number(accounts: Accounts, account: Account, key_id: str) -> int:
+    """Return the number of a key that the account has in use.
 
     Raises:
-        SettingsError: the account has no such key, or it is revoked.
+        SettingsError: it has no such key, or it is revoked.
     """
-    show = accounts_command(f"show {account.account_id}", accounts.folder)
-    see = f"See the numbers of its keys: {show}."
     from pipeline.service.accounts import row_number
 
+    show = accounts_command(f"show {account.account_id}", accounts.folder)
+    see = f"See the numbers of its keys: {show}."
     number = row_number(key_id)
     if number is None:  # it may be the secret: do not repeat it
         raise SettingsError("KEY_ID must be the number of a key, not the key itself.", see)
-    for key in accounts.keys.of(account.account_id):
-        if key.key_id == number:
-            if key.revoked_at is not None:
-                raise SettingsError(f"Key {key_id} is already revoked.", see)
-            return key
-    raise SettingsError(f"Account {account.account_id} has no key {key_id}.", see)
+    keys = accounts.keys.of(account.account_id)
+    if not any(key.key_id == number and key.revoked_at is None for key in keys):
+        raise SettingsError(f"Account {account.account_id} has no key {number} in use.", see)
+    return number
 
 
 def amount(text: str) -> Decimal:
@@ -196,7 +181,7 @@ def accounts() -> None:
 
 
 @accounts.command("open", short_help="Open an account and print its API key.")
-@click.option("--email", type=Text(), help="Address to log in with; asks for a password.")
+@click.option("--email", help="Address to log in with; asks for a password.")
 @click.option("--balance", metavar="USD", default="5.00", help="The opening balance.")
 @partial(on_accounts, make=True)
 def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
@@ -229,11 +214,11 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
 @on_accounts
 def list_accounts(accounts: Accounts, as_json: bool) -> int:
     """List all accounts with their balances and their usage in the last 30 days."""
-    standings = [_standing(accounts, account) for account in accounts.all()]
+    found = [list_figures(account, *_use(accounts, account)) for account in accounts.all()]
     if as_json:
-        say(json.dumps({"accounts": [list_figures(standing) for standing in standings]}))
+        say(json.dumps({"accounts": found}))
     else:
-        say("\n".join(list_lines(standings)) if standings else "no accounts yet")
+        say("\n".join(table(found, ACCOUNTS, numbers=4)) if found else "no accounts yet")
     return 0
 
 
@@ -249,12 +234,10 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
 @on_accounts
 def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     """Show an ACCOUNT: its balance, keys, usage in the last 30 days and last entries."""
-    standing = _standing(accounts, find_account(accounts, name))
-    last = accounts.statement.entries(standing.account.account_id, entries)
-    if as_json:
-        say(json.dumps(account_figures(standing, last)))
-    else:
-        say("\n".join(account_lines(standing, last)))
+    account = find_account(accounts, name)
+    last = accounts.statement.entries(account.account_id, entries)
+    found = account_figures(account, *_use(accounts, account), last)
+    say(json.dumps(found) if as_json else "\n".join(account_lines(found)))
     return 0
 
 
@@ -265,10 +248,8 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     context_settings={"ignore_unknown_options": True},
 )
 @of_account
-@click.argument("usd", metavar="USD", type=Text())
-@click.option(
-    "--note", default="", show_default=False, type=Text(), help="A note for the statement."
-)
+@click.argument("usd", metavar="USD")
+@click.option("--note", default="", show_default=False, help="A note for the statement.")
 @on_accounts
 def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
     """Add USD to the balance of an ACCOUNT."""
@@ -280,9 +261,7 @@ def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
 
 @accounts.command("add-key", short_help="Make another API key and print it.")
 @of_account
-@click.option(
-    "--name", "key_name", default="", show_default=False, type=Text(), help="A name for the key."
-)
+@click.option("--name", "key_name", default="", show_default=False, help="A name for the key.")
 @on_accounts
 def add_key(accounts: Accounts, name: str, key_name: str) -> int:
     """Make another API key for an ACCOUNT and print it, once only, as the last line."""
@@ -300,9 +279,9 @@ def add_key(accounts: Accounts, name: str, key_name: str) -> int:
 def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
     """Revoke a key of an ACCOUNT; `show` lists the numbers of keys."""
     account = find_account(accounts, name)
-    key = key_in_use(accounts, account, key_id)
-    accounts.keys.revoke(account.account_id, key.key_id)
-    say(f"account {account.account_id}: key {key.key_id} is revoked")
+    key = key_number(accounts, account, key_id)
+    accounts.keys.revoke(account.account_id, key)
+    say(f"account {account.account_id}: key {key} is revoked")
     return 0
 
 
@@ -313,11 +292,11 @@ def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
 def rotate_key(accounts: Accounts, name: str, key_id: str) -> int:
     """Revoke a key of an ACCOUNT and print a new one of the same name, as the last line."""
     account = find_account(accounts, name)
-    key = key_in_use(accounts, account, key_id)
-    new = accounts.keys.rotate(account.account_id, key.key_id)
-    if new is None:  # revoked meanwhile
-        raise SettingsError(f"Key {key.key_id} is already revoked.", "Make one with add-key.")
-    _tell(f"account {account.account_id}: key {key.key_id} is revoked, replaced by {new.key_id}:")
+    key = key_number(accounts, account, key_id)
+    new = accounts.keys.rotate(account.account_id, key)
+    if new is None:
+        raise SettingsError(f"Key {key} was revoked just now.", "Make one with add-key.")
+    _tell(f"account {account.account_id}: key {key} is revoked, replaced by {new.key_id}:")
     say(new.key)
     return 0
 
@@ -396,9 +375,10 @@ def _opening(balance: str) -> Decimal:
     return usd
 
 
-def _standing(accounts: Accounts, account: Account) -> Standing:
+def _use(accounts: Accounts, account: Account) -> tuple[list[ApiKey], list[DailyUse]]:
+    """Return the keys of an account, the newest first, and its usage in the last `DAYS` days."""
     number = account.account_id
-    return Standing(account, accounts.keys.of(number), accounts.statement.usage(number, DAYS))
+    return accounts.keys.of(number), accounts.statement.usage(number, DAYS)
 
 
 def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:

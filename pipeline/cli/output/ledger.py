@@ -39,11 +39,6 @@ def print_problems(
     say("\n".join([*first, *more, totals, *agree]))
 
 
-def utc(seconds: float | None) -> str:
-    """Return a time since 1970 for people, such as ``2026-01-31 02:15:00``; "" for None."""
-    return _cell("at", iso(seconds))
-
-
 def iso(seconds: float | None) -> str | None:
     """Return a time since 1970 in ISO 8601; damaged books may hold any number."""
     if seconds is None:
@@ -67,6 +62,11 @@ def table(
     """
     rows = [[_cell(name, one.get(name)) for name in headings] for one in figures]
     yield from aligned([*headings.values()], rows, numbers)
+
+
+def utc(written: str | None) -> str:
+    """Return a time in ISO 8601 for people, such as ``2026-01-31 02:15:00``; "" for None."""
+    return _cell("at", written)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -172,13 +172,13 @@ def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
 def open_job_lines(job: OpenJob) -> Iterator[str]:
     """Yield the lines about one open job."""
     note, cost = job.note, job.cost
-    yield f"job {job.number}, begun {utc(job.opened_at)} UTC"
+    yield f"job {job.number}, begun {utc(iso(job.opened_at))} UTC"
     if note:
         yield f"  input    {note.source}, {how_many(note.rows, 'row')}"
         yield f"  output   {note.output}"
     yield f"  service  {job.base_url}, {how_many(job.calls, 'call')}"
     more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
-    last = f", the last {utc(job.last_sent_at)} UTC" if cost.attempts else ""
+    last = f", the last {utc(iso(job.last_sent_at))} UTC" if cost.attempts else ""
     attempts = how_many(cost.attempts, "attempt")
     yield f"  paid     {plain(cost.confirmed)} USD{more}; {attempts}{last}"
     yield f"  state    {_waits_for(job)}"
@@ -195,7 +195,7 @@ def _waits_for(job: OpenJob) -> str:
     same = "call" if is_in_memory(job) else "command"
     state = "its last run was killed or failed."
     if job.note and job.note.stopped:
-        state = f"stopped {utc(job.note.stopped_at)} UTC: {job.note.stopped}"
+        state = f"stopped {utc(iso(job.note.stopped_at))} UTC: {job.note.stopped}"
     return f"{state} The same {same} continues."
 
 

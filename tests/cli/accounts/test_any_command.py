@@ -69,7 +69,7 @@ def test_bytes_that_are_not_text_are_refused(command: Command, capsys: Capture) 
         ("open", "--email", no_text),
     ]:
         assert command(*arguments) == 2
-        assert "It is not UTF-8." in capsys.readouterr().err
+        assert "An argument is not UTF-8." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

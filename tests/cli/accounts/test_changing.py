@@ -57,9 +57,9 @@ def test_a_key_is_named_by_its_number_and_must_be_in_use(command: Command, capsy
     command("open")
     command("revoke-key", 2, 2)
     for arguments, said in [
-        ((1, 2), "Account 1 has no key 2."),
+        ((1, 2), "Account 1 has no key 2 in use."),
         ((1, "9" * 18), "has no key"),
-        ((2, 2), "Key 2 is already revoked."),
+        ((2, 2), "Account 2 has no key 2 in use."),
         ((1, key), "not the key itself"),
         ((1, "9" * 30), "not the key itself"),
     ]:

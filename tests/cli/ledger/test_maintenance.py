@@ -117,4 +117,4 @@ def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
 def test_times_are_in_utc_and_damaged_ones_are_called_so(
     seconds: float | None, for_people: str, in_json: str | None
 ) -> None:
-    assert (utc(seconds), iso(seconds)) == (for_people, in_json)
+    assert (utc(iso(seconds)), iso(seconds)) == (for_people, in_json)
