@@ -64,14 +64,3 @@ def _install(extra: str) -> str:
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
     what = f"{url2pathname(url.path)}[{extra}]" if url.scheme == "file" else f"{name}[{extra}]"
     return f"{quote(sys.executable)} -m pip install {editable}{quote(what)}"
-
-
-def is_there(path: Path) -> bool:
-    """Return whether a file or folder exists; also if that cannot be found out."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):  # opening it fails with the reason
-        return True
-    return True

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from decimal import Decimal
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
@@ -30,7 +30,6 @@ from pipeline.cli.service_extra import (
     DATA,
     DATA_HELP,
     accounts_command,
-    is_there,
     service_extra,
     service_folder,
 )
@@ -72,7 +71,7 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
     with service_extra():
         from pipeline.service.accounts import FILE, Accounts
         from pipeline.service.accounts.database import unusable
-    if not make and not is_there(folder / FILE):
+    if not make and not (folder / FILE).exists():
         raise SettingsError(
             f"There are no accounts in {folder}.",
             f"Open one: {accounts_command('open', folder)}; or give the right folder: --data DIR.",

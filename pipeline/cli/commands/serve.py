@@ -18,7 +18,6 @@ from pipeline.cli.service_extra import (
     DATA,
     DATA_HELP,
     accounts_command,
-    is_there,
     service_extra,
     service_folder,
 )
@@ -84,8 +83,12 @@ def serve(**values: Any) -> int:
         from pipeline.service.accounts.database import only_service
         from pipeline.service.http import outcomes
 
-    if options.data is not None:
-        _check_folder(folder)
+    if options.data is not None and not folder.exists():  # its name may be mistyped
+        raise SettingsError(
+            f"The folder {folder} does not exist.",
+            f"Open an account in it: {accounts_command('open', folder)}; "
+            "or give the right folder: --data DIR.",
+        )
     outcomes.set_up()
     with only_service(folder), closing(Accounts(folder)) as accounts:
         if options.faults is None:
@@ -159,13 +162,3 @@ def _warm_up(matchers: Iterable[Matcher]) -> None:
         list(matcher.answers([["warm"]]))
     gc.collect()
     gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
-
-
-def _check_folder(folder: Path) -> None:
-    """Require that a folder exists, as its name may be mistyped."""
-    if not is_there(folder):
-        raise SettingsError(
-            f"The folder {folder} does not exist.",
-            f"Open an account in it: {accounts_command('open', folder)}; "
-            "or give the right folder: --data DIR.",
-        )
