@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, distribution
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import click
 
@@ -44,7 +40,7 @@ def service_extra() -> Iterator[None]:
     except ImportError as error:
         raise SettingsError(
             f"The service needs the package {error.name}, which is not installed.",
-            f"Install it: {_install('service')}.",
+            f"In a copy of the source: {quote(sys.executable)} -m pip install '.[service]'.",
         ) from error
 
 
@@ -52,15 +48,3 @@ def accounts_command(words: str, folder: Path) -> str:
     """Return a command of ``accounts`` for a person, which finds the same accounts."""
     where = () if folder == service_folder(None) else ("--data", folder)
     return command("accounts", words, *where)
-
-
-def _install(extra: str) -> str:
-    """Return the command that installs an extra of this package from where it came."""
-    name, text = "tender-pipeline", None
-    with suppress(PackageNotFoundError):
-        text = distribution(name).read_text("direct_url.json")  # an index leaves none (PEP 610)
-    origin: dict[str, Any] = json.loads(text) if text else {"url": ""}
-    url = urlsplit(origin["url"])
-    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    what = f"{url2pathname(url.path)}[{extra}]" if url.scheme == "file" else f"{name}[{extra}]"
-    return f"{quote(sys.executable)} -m pip install {editable}{quote(what)}"
