@@ -55,9 +55,6 @@ KINDS: dict[str, dict[str, Any]] = {
 What each kind does is in docs/how-to/rehearse-faults.md.
 """
 
-SHOWN = 8
-"""Requests that are listed when a fault is announced."""
-
 HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
 
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -131,7 +128,10 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
         return KINDS[self.kind][name] if value is UNSET else value
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{name} {_shown(value)}" for name, value in self.changed().items())
+        settings = ", ".join(
+            f"{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
+            for name, value in self.changed().items()
+        )
         return f"{self.kind}: {settings or 'every request'}"
 
 
@@ -141,13 +141,6 @@ COMMON = [
     if field.encode_name != "kind" and not any(field.encode_name in own for own in KINDS.values())
 ]
 """The settings of every kind."""
-
-
-def _shown(value: Any) -> str:
-    if not isinstance(value, tuple | list):
-        return str(value)
-    more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
-    return " ".join(map(str, value[:SHOWN])) + more
 
 
 class Script(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

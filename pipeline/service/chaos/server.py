@@ -37,7 +37,7 @@ ABSURD_USD = Decimal("1000000")
 """The price that an answer with an absurd cost states; the account pays the usual one."""
 
 HUGE = 50 << 20
-"""Bytes of a huge answer."""
+"""Bytes that are added to a huge answer."""
 
 PAGE = (
     b"<!DOCTYPE html><html><head><title>One moment</title></head>"
@@ -49,21 +49,17 @@ HTML = {"Content-Type": "text/html"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response to send, with its headers but the length, and spaces after the body as padding.
-
-    It states a price in US dollars, or none.
-    """
+    """A response to send, with its headers but the length; it states a price in USD, or none."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": JSON})
     stated_usd: Decimal | None = None
-    padding: int = 0
 
     @property
     def start(self) -> Message:
         """The ASGI message that starts it."""
-        headers = {**self.headers, "Content-Length": str(len(self.body) + self.padding)}
+        headers = {**self.headers, "Content-Length": str(len(self.body))}
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         return {"type": "http.response.start", "status": self.status, "headers": raw}
 
@@ -76,7 +72,7 @@ def spoil(form: Form, body: bytes, billed: Decimal) -> Response:
         case "html":
             return Response(200, PAGE, HTML)
         case "huge":  # JSON allows any number of spaces, so reading to the end has no bound
-            return Response(200, body, padding=HUGE)
+            return Response(200, body + b" " * HUGE)
         case "list":
             return Response(200, b"[" + body + b"]")
         case "truncated":
@@ -141,8 +137,6 @@ CONNECTION = "pipeline.connection"
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER with a time of 0: closing sends a reset (socket(7))."""
-
-PORTION = 64 * 1024
 
 log = logging.getLogger("pipeline.service")
 
@@ -306,9 +300,7 @@ class _Exchange:
         """Send a response."""
         self._note(response, fault)
         await self.send(response.start)
-        await self._send_body(response.body, more=response.padding > 0)
-        for left in range(response.padding, 0, -PORTION):
-            await self._send_body(b" " * min(left, PORTION), more=left > PORTION)
+        await self._send_body(response.body, more=False)
 
     async def _drop(self, fault: str) -> None:
         """Reset the connection without an answer."""

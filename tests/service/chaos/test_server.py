@@ -139,7 +139,7 @@ def test_the_price_that_is_read_is_the_one_that_is_recorded_as_stated(
 ) -> None:
     bad = made(form, metadata)
     stated_usd = bad.stated_usd
-    outcome = read_response(200, {}, bad.body + b" " * bad.padding)
+    outcome = read_response(200, {}, bad.body)
     match outcome:
         case Answered(_, cost) | Unreadable(_, cost):
             assert cost == stated_usd
@@ -158,7 +158,7 @@ WRONG_PRICES = ("absurd-cost", "nan", "negative-cost")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_can_be_read_has_the_best_code_of_the_good_answer(form: Form) -> None:
     bad = made(form)
-    match read_response(200, {}, bad.body + b" " * bad.padding):
+    match read_response(200, {}, bad.body):
         case (
             Answered(matches, _)
             | WrongCurrency(ended=Answered(matches, _))
@@ -174,7 +174,7 @@ def test_what_can_be_read_has_the_best_code_of_the_good_answer(form: Form) -> No
 def test_every_form_differs_from_the_good_answer(form: Form) -> None:
     bad = made(form)
     good = success("cpv", "road", MATCHES, PRICE, "detailed")
-    assert bad.body + b" " * min(bad.padding, 1) != good
+    assert bad.body != good
 
 
 def test_an_answer_without_matches_can_be_spoilt_too() -> None:
@@ -188,7 +188,7 @@ def test_the_forms_are_what_their_names_say() -> None:
     assert b"NaN" in made("nan").body
     assert b"<html>" in made("html").body
     assert made("html").headers == {"Content-Type": "text/html"}
-    assert made("huge").padding == HUGE == 50 * 1024 * 1024
+    assert len(made("huge").body) > HUGE == 50 * 1024 * 1024
     assert made("absurd-cost", "compact").stated_usd == ABSURD_USD
     assert made("absurd-cost").stated_usd is None
     assert b'"confidence":"0.9"' in made("text-confidence").body
