@@ -10,7 +10,6 @@ import logging
 import math
 import re
 import sys
-from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
@@ -20,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from pipeline.json_log import FIELDS
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.messages import failure
-from pipeline.service.limits import network_of, parse_address
+from pipeline.service.limits import parse_address
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head, which h11 keeps in memory."""
@@ -97,12 +96,8 @@ class BoundedHttp(H11Protocol):
 
     `limit_concurrency` of the configuration is the maximum number of connections; every request on
     an extra one gets 503.
-
-    Attributes:
-        network: where the client is.
     """
 
-    network = ""
     _is_extra = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -117,7 +112,6 @@ class BoundedHttp(H11Protocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
-            self.network = network_of(self.client[0])
         self._is_extra = not self._has_place()
         self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
@@ -171,25 +165,18 @@ class BoundedHttp(H11Protocol):
     def _has_place(self) -> bool:
         """Return whether there are not too many connections.
 
-        If there are, the client with most of them loses the one that has waited longest for a
-        request, unless that is this client.
+        If there are, the one that has waited longest for a request gives way, so that no client can
+        hold all of them.
         """
-        if self._most is None or len(self.connections) <= self._most:
-            return True
         served = [
             other
             for other in self.connections
             if isinstance(other, BoundedHttp)
             and not (other._is_extra or other.transport.is_closing())
         ]
-        if len(served) <= self._most:
+        if self._most is None or len(served) <= self._most:
             return True
-        held = Counter(other.network for other in served)
-        network, most = held.most_common(1)[0]
-        if most == held[self.network]:
-            return False
-        theirs = [other for other in served if other.network == network]
-        longest = min(theirs, key=BoundedHttp.waits_since)
+        longest = min(served, key=BoundedHttp.waits_since)
         if longest.waits_since() > self.loop.time() - AT_REST:
             return False
         longest.end(503, BUSY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "; ".join(
@@ -16,21 +17,19 @@ POLICY = "; ".join(
     )
 )
 
-POLICY_NAME = b"content-security-policy"
+POLICY_NAME = "content-security-policy"
 
-HEADERS = (
-    (b"cache-control", b"no-store"),
-    (POLICY_NAME, POLICY.encode()),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
-    (b"referrer-policy", b"same-origin"),
-    (b"x-content-type-options", b"nosniff"),
-)
+HEADERS = {
+    "cache-control": "no-store",
+    POLICY_NAME: POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
 
-NO_FRAMES = (b"x-frame-options", b"DENY")
-
-HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
+HTTPS_ONLY = ("strict-transport-security", "max-age=31536000")
 """A year, for this host only: other hosts of the domain may belong to someone else."""
 
 
@@ -48,19 +47,13 @@ class SecurityHeaders:
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _add(message, scope.get("scheme", "http"))
+                headers = MutableHeaders(scope=message)
+                if POLICY_NAME not in headers:  # else it says who may frame the page
+                    headers["X-Frame-Options"] = "DENY"
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope.get("scheme") == "https":
+                    headers.setdefault(*HTTPS_ONLY)
             await send(message)
 
         await self._app(scope, receive, adding)
-
-
-def _add(start: Message, scheme: str) -> None:
-    """Add the missing headers to the start of a response to a request over http or https."""
-    headers = [*start.get("headers", ())]
-    names = {name.lower() for name, _ in headers}
-    if POLICY_NAME not in names:
-        headers.append(NO_FRAMES)  # else the response's own policy says who may frame it
-    headers += [header for header in HEADERS if header[0] not in names]
-    if scheme == "https" and HTTPS_ONLY[0] not in names:
-        headers.append(HTTPS_ONLY)
-    start["headers"] = headers

@@ -7,8 +7,7 @@ import logging
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -142,75 +141,30 @@ def test_one_connection_too_many_is_asked_to_retry_later(
 HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 
 
-class Networks:
-    """Says of each connection in which network its client is, by the client's port."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._by_port: dict[int, str] = {}
-        made = BoundedHttp.connection_made
-
-        def named(one: BoundedHttp, transport: asyncio.Transport) -> None:
-            network = self._by_port[transport.get_extra_info("peername")[1]]
-            monkeypatch.setattr(protocol, "network_of", lambda _: network)
-            made(one, transport)
-
-        monkeypatch.setattr(BoundedHttp, "connection_made", named)
-
-    @contextmanager
-    def connected(self, place: tuple[str, int], network: str) -> Iterator[socket.socket]:
-        with socket.socket() as connection:
-            connection.bind(("127.0.0.1", 0))
-            self._by_port[connection.getsockname()[1]] = network
-            connection.settimeout(15)
-            connection.connect(place)
-            yield connection
-
-
-def test_whoever_has_most_connections_gives_one_up_that_waits_for_a_request(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part", [b"", CALL + b"\r\n" + BODY[:9]], ids=["silent", "in part"])
+def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
+    accounts: Accounts, part: bytes
 ) -> None:
-    networks = Networks(monkeypatch)
-    options = {"most_connections": 3}
+    options = {"most_connections": 2}
     with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
-        first, second, third = (
-            stack.enter_context(networks.connected(running.place, network))
-            for network in ("many", "many", "few")
-        )
+        first, second = (stack.enter_context(connected(running.place)) for _ in range(2))
+        first.sendall(part)
         second.sendall(HEALTH)
         assert one(second).startswith(b"HTTP/1.1 200 ")
-        for network in ("few", "other"):  # few has as many; a request may be on its way
-            with networks.connected(running.place, network) as refused:
+        running.wait_for(len(part + HEALTH))
+        for _ in range(2):  # a request may be on its way; and what is refused makes no room
+            with connected(running.place) as refused:
                 refused.sendall(HEALTH)
                 assert parsed(rest(refused))[0] == 503
         running.pass_time(protocol.AT_REST + 1)
-        sixth = stack.enter_context(networks.connected(running.place, "other"))
-        assert rest(first) == b""
-        for connection in (second, third, sixth):
+        another = stack.enter_context(connected(running.place))
+        if part:
+            assert refusal(rest(first)) == (503, "The service is busy. Try again in a moment.")
+        else:
+            assert rest(first) == b""
+        for connection in (second, another):
             connection.sendall(HEALTH)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
-
-
-def test_a_request_in_part_gets_503_before_it_gives_way_and_what_is_refused_makes_no_room(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    networks, part = Networks(monkeypatch), CALL + b"\r\n" + BODY[:9]
-    options = {"most_connections": 2}
-    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
-        first, second, *_ = (
-            stack.enter_context(networks.connected(running.place, "many")) for _ in range(4)
-        )
-        second.sendall(HEALTH)
-        assert one(second).startswith(b"HTTP/1.1 200 ")
-        first.sendall(part)
-        running.wait_for(len(HEALTH + part))
-        running.pass_time(protocol.AT_REST + 1)
-        fifth = stack.enter_context(networks.connected(running.place, "few"))
-        assert refusal(rest(first)) == (503, "The service is busy. Try again in a moment.")
-        fifth.sendall(HEALTH)
-        assert one(fifth).startswith(b"HTTP/1.1 200 ")
-        with networks.connected(running.place, "few") as sixth:
-            sixth.sendall(HEALTH)
-            assert parsed(rest(sixth))[0] == 503
 
 
 def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts) -> None:
