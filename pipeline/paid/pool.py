@@ -201,11 +201,6 @@ class Pool:
             return None
         return max(0.0, min(self._back_off_ends) - asyncio.get_running_loop().time())
 
-    def interrupt(self, why: Parked) -> None:
-        """Stop at once, without waiting for a ledger that cannot be written."""
-        self.park(why)
-        self.journal.give_up()
-
     async def run(self, orders: Iterator[CallToBuy], workers: int) -> None:
         """Buy the calls in their order.
 

@@ -32,7 +32,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from pipeline.paid.ledger.mark import LedgerReference, OutputReference
+from pipeline.paid.ledger.mark import LedgerMark, check_there, marks_in
 from pipeline.paid.ledger.room import check_room, spare_file
 from pipeline.paid.limits import excess
 from pipeline.paid.matcher import LedgerMatcher
@@ -88,9 +88,8 @@ class PaidPurchase:
         self._systems = settings.systems
         self._interruption = interruption or Interruption()
         self.base_url = service.endpoint
-        self._marks = OutputReference.in_manifests(earlier, service.endpoint)
-        for mark in self._marks:
-            mark.check_there(service.ledger)
+        self._marks = marks_in(earlier, service.endpoint)
+        check_there(service.ledger, self._marks)
         with ExitStack() as opened:
             self._ledger = Ledger(service.ledger, service.endpoint)
             opened.callback(self._ledger.close)
@@ -135,7 +134,7 @@ class PaidPurchase:
             low = ZERO
         high = max(high, usual[1])
         if to_buy:
-            self._ledger.check_marks(self._marks, high)
+            self._ledger.check_marks(self._marks)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
         distinct = sum(count.distinct for count in counts)
@@ -224,12 +223,12 @@ class PaidPurchase:
 
     def ledger_entry(self) -> Mapping[str, Any] | None:
         """Return the ledger's mark for the manifest of the output."""
-        mark = LedgerReference.of(self._ledger.database)
+        mark = LedgerMark.of(self._ledger.database)
         return asdict(mark) if mark else None
 
     def parked_entry(self) -> Mapping[str, Any] | None:
         """Return the mark for an output that is not written yet; None if nothing was sent."""
-        mark = LedgerReference.of(self._ledger.database) if self._job.money().attempts else None
+        mark = LedgerMark.of(self._ledger.database) if self._job.money().attempts else None
         return mark.while_parked(self.base_url) if mark else None
 
     def close_job(self) -> None:

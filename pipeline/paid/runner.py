@@ -53,7 +53,7 @@ class StopRequest:
 
         def notify() -> None:
             if self._reasons:
-                pool.interrupt(self._reasons[0])
+                pool.park(self._reasons[0])
             if len(self._reasons) > 1 and task is not None:
                 task.cancel()
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TypeAlias
 
+from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.ledger.calls import LASTING, CallEnded
@@ -87,8 +88,10 @@ def problems(
             yield problem
         if is_wrong:
             return
-    if missing := HighWaterMark(snapshot).missing():
-        yield f"{missing}. {missing.remedy()}"
+    try:
+        HighWaterMark(snapshot).check()
+    except LedgerError as older:
+        yield f"{older.message} {older.hint}"
     yield from wrong_values(snapshot)
     yield from contradictions(snapshot)
     yield from _misread_responses(snapshot, jobs, advance)

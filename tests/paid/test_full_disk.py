@@ -20,7 +20,6 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import journal as journal_module
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
@@ -97,16 +96,10 @@ def test_a_run_that_the_disk_has_no_room_for_sends_nothing(
         assert user.run().parked is None
 
 
-class Disk:
-    """Lets a ledger grow, or not."""
-
-    def __init__(self, job: Job) -> None:
-        with job.database.transaction() as self._connection:
-            (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
-            self._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
-
-    def free(self) -> None:
-        self._connection.execute("PRAGMA max_page_count = 1000000")
+def fill_up(job: Job) -> None:
+    with job.database.transaction() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 3}")
 
 
 def answer(cost: Decimal | None = PRICE) -> CallEnded:
@@ -126,42 +119,17 @@ def job(ledger: Ledger) -> Job:
     return ledger.open_job("tenders")
 
 
-def test_the_write_is_tried_again_for_some_seconds(
-    job: Job, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal_module, "PAUSE_S", 0.0)
-
-    async def main() -> None:
-        async with Journal(job, FINGERPRINT) as journal:
-            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in range(3)]
-            disk = Disk(job)
-            ends = [journal.record_end(each, answer()) for each in attempts]
-            while "tried again" not in caplog.text and not ends[0].done():
-                await asyncio.sleep(0)
-            with pytest.raises(LedgerError, match="full"):
-                await journal.record_attempt(ROAD, RESERVED)
-            disk.free()
-            await asyncio.gather(*ends)
-            await journal.record_attempt(ROAD, RESERVED)
-
-    asyncio.run(main())
-    assert "full. 3 answers cannot be written. Nothing new is sent, and the write" in caplog.text
-    assert "can be written again: no answer was lost" in caplog.text
-    assert job.money().confirmed == 3 * PRICE
-
-
-def fail_to_write(job: Job, caplog: pytest.LogCaptureFixture, spare: FileIO | None) -> LedgerError:
-    """Let three answers fail, then interrupt the wait; return the error."""
+def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
+    """Let three answers fail, and an attempt that is not sent yet; return the error."""
     answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
 
     async def main() -> None:
         async with Journal(job, FINGERPRINT, spare) as journal:
             attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
-            Disk(job)
+            fill_up(job)
             ends = [*map(journal.record_end, attempts, answers)]
-            while "tried again" not in caplog.text:
-                await asyncio.sleep(0)
-            journal.give_up()
+            with pytest.raises(LedgerError, match="full"):
+                await journal.record_attempt(ROAD, RESERVED)
             await asyncio.gather(*ends)
 
     with pytest.raises(LedgerError) as caught:
@@ -172,11 +140,9 @@ def fail_to_write(job: Job, caplog: pytest.LogCaptureFixture, spare: FileIO | No
 SUM = f"3 answers ({plain(2 * PRICE)} USD paid and 1 at an unknown price)"
 
 
-def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
-    ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
-        error = fail_to_write(job, caplog, spare)
+        error = fail_to_write(job, spare)
     place = Path(str(spare.name))
     assert f" Kept in {place}: {SUM}." in error.message
     assert "The next run takes over what is kept there." in error.hint
@@ -190,11 +156,9 @@ def test_then_answers_are_kept_beside_the_ledger_which_takes_them_in(
     assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
 
 
-def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
-    ledger: Ledger, job: Job, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
-        fail_to_write(job, caplog, spare)
+        fail_to_write(job, spare)
     place = Path(str(spare.name))
     first, second, third = filter(None, place.read_bytes().split(b"\n"))
     other = json.loads(second) | {"sent_at": 1.0}
@@ -204,38 +168,20 @@ def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
 
 
-def test_what_can_be_written_nowhere_is_named(job: Job, caplog: pytest.LogCaptureFixture) -> None:
-    error = fail_to_write(job, caplog, spare=None)
+def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
+    error = fail_to_write(job, spare=None)
     assert f" Lost: {SUM}." in error.message
     assert "--on-unconfirmed hold" in error.hint
 
 
-def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
-    job: Job, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.record_attempt(ROAD, RESERVED)
-            Disk(job)
+            fill_up(job)
             end = journal.record_end(attempt, answer())
-            while "tried again" not in caplog.text:
-                await asyncio.sleep(0)
             end.cancel()
             await end
-
-    with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
-        asyncio.run(main())
-
-
-def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "PAUSE_S", 0.0)
-    monkeypatch.setattr(journal_module, "PATIENCE_S", 0.0)
-
-    async def main() -> None:
-        async with Journal(job, FINGERPRINT) as journal:
-            attempt = await journal.record_attempt(ROAD, RESERVED)
-            Disk(job)
-            await journal.record_end(attempt, answer())
 
     with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
         asyncio.run(main())

@@ -15,7 +15,6 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid.ledger import journal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.purchase import PaidPurchase
 from pipeline.purchases import Paid
@@ -91,9 +90,8 @@ def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
 
 @pytest.mark.parametrize("pages", [2, 3, 4, 5])
 def test_a_disk_that_is_full_in_the_middle_loses_no_answer(
-    tmp_path: Path, service: Service, pages: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, service: Service, pages: int
 ) -> None:
-    monkeypatch.setattr(journal, "PATIENCE_S", 0.0)
 
     def fill(purchase: PaidPurchase) -> None:
         record = purchase.record

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -26,7 +25,6 @@ from pipeline.purchases import Estimate
 from pipeline.tables import open_reader
 from tests.forking import Process
 from tests.paid.ledger.buying import buy as answer
-from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Buyer, Service, buyer, serving, started
 
 TEXTS = ["one text", "two text", "three text"]
@@ -139,32 +137,3 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             elsewhere.close()
         thread.join()
     assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]
-
-
-def lock_files(folder: Path) -> list[Path]:
-    return [*folder.rglob("*.lock"), *(machine_folder() / "locks").iterdir()]
-
-
-def test_a_run_stops_if_another_one_buys_since_its_lock_files_were_deleted(
-    tmp_path: Path, service: Service
-) -> None:
-    """The other one has ended by the time that this one may send its next call."""
-    folders = tmp_path / "first", tmp_path / "second"
-    for folder in folders:
-        folder.mkdir()
-    ledger = tmp_path / "ledger.db"
-
-    def delete_and_buy() -> None:
-        for file in lock_files(tmp_path):
-            file.unlink()
-        another.run()
-
-    with serving(Meanwhile(service.app(), 1, delete_and_buy)) as address:
-        terms = {"ledger": ledger, "workers": 1}
-        user, another = (buyer(folder, address, service.account.key, **terms) for folder in folders)
-        another.write(TEXTS[2:])
-        user.write(TEXTS)
-        with pytest.raises(LedgerError, match="Another run buys from"):
-            user.run()
-        assert user.run().parked is None
-    assert set(Counter(service.asked).values()) == {1}

@@ -23,11 +23,11 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
     async def buying(stop_request: StopRequest) -> Parked | None:
         stopping = asyncio.Event()
 
-        def interrupt(why: Parked) -> None:
+        def park(why: Parked) -> None:
             ended.append(why.message)
             stopping.set()
 
-        pool: Any = SimpleNamespace(interrupt=interrupt)
+        pool: Any = SimpleNamespace(park=park)
         with stop_request.watching(pool, None):
             await stopping.wait()
         return None

@@ -260,9 +260,7 @@ def _ledger_file(path: Path) -> Finding:
     with open_usable(path) as snapshot:
         jobs, size = open_jobs(snapshot), snapshot.size
         (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
-        missing = HighWaterMark(snapshot).missing()
-    if missing:
-        return Finding("ledger", "error", str(missing), missing.remedy())
+        HighWaterMark(snapshot).check()
     if latest and latest > time.time() + CLOCK_OFF_S:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"

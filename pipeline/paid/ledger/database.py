@@ -79,36 +79,30 @@ class Place:
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
-        self._opened = path.stat()
-        beside = (self._path.with_name(self._path.name + end) for end in LOG)
-        self._log = [(file, file.stat()) for file in beside if file.exists()]
+        files = [self._path, *(self._path.with_name(self._path.name + end) for end in LOG)]
+        self._files = [(file, file.stat()) for file in files if file.exists()]
 
-    @property
-    def is_still_there(self) -> bool:
-        """Whether the file and its log are still there; this takes microseconds."""
-        return self._is_at(self._path) and self._lost_log() is None
-
-    def what_happened(self) -> LedgerError:
-        """Return the error while attempts under way are still being recorded."""
-        if self._is_at(self._path) and (log := self._lost_log()):
-            happened = f"lost its file {log.name}"
-        elif self._path.exists():
-            happened = "was replaced by another file"
-        else:
-            happened = "was moved or deleted"
+    def loss(self) -> LedgerError | None:
+        """Return the error if the file or its log is no longer there; this takes microseconds."""
+        gone = next((file for file, opened in self._files if not is_file_at(file, opened)), None)
+        if gone is None:
+            return None
+        happened = f"lost its file {gone.name}"
+        if gone == self._path:
+            happened = "was replaced by another file" if gone.exists() else "was moved or deleted"
         return LedgerError(f"The ledger {self._path} {happened} while it was in use.", "")
 
-    def rescue(self, connection: sqlite3.Connection) -> LedgerError:
+    def rescue(self, message: str, connection: sqlite3.Connection) -> LedgerError:
         """Ensure that what was written is in a file with a name; return the error that names it.
 
         Args:
+            message: what happened.
             connection: an open connection to the ledger, which nobody uses.
         """
-        message = self.what_happened().message
         try:
             # Otherwise the log would stay behind, and another ledger there would use it.
             (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if not busy and self._is_at(self._path):
+            if not busy and is_file_at(*self._files[0]):
                 return LedgerError(
                     f"{message} Everything bought is in the ledger itself now.",
                     f"Leave the files beside a ledger alone. {RUN_AGAIN}: it continues.",
@@ -126,21 +120,14 @@ class Place:
             f"{move} {rescued} to {self._path}, then {THEN_RUN_AGAIN}: it continues.",
         )
 
-    def _lost_log(self) -> Path | None:
-        """Return the file beside the ledger that was deleted or replaced, if any."""
-        return next((file for file, opened in self._log if not is_file_at(file, opened)), None)
-
     def _copy(self, connection: sqlite3.Connection) -> Path:
         folder = self._path.parent if self._path.parent.is_dir() else machine_folder()
         names = (f"{self._path.name}.rescued-{number}" for number in range(1, 1000))
         rescued = next(folder / name for name in names if not (folder / name).exists())
-        rescued.touch(self._opened.st_mode & 0o777)
+        rescued.touch(self._files[0][1].st_mode & 0o777)
         with closing(sqlite3.connect(rescued)) as copy:
             connection.backup(copy)
         return rescued
-
-    def _is_at(self, path: Path) -> bool:
-        return is_file_at(path, self._opened)
 
 
 PATIENCE_S = 60.0
@@ -237,7 +224,7 @@ class Database:
     @property
     def lost(self) -> LedgerError | None:
         """The error if the file is no longer where it was opened; it can still be written."""
-        return None if self._place.is_still_there else self._place.what_happened()
+        return self._place.loss()
 
     def check_place(self) -> None:
         """Check that the file is still where it was opened.
@@ -246,11 +233,11 @@ class Database:
             LedgerError: it was moved, deleted or replaced. The message says where everything that
                 was written is now; a deleted file is copied.
         """
-        if self._place.is_still_there:
+        lost = self.lost
+        if lost is None:
             return
         with self._writing:
-            if self._saved is None:
-                self._saved = self._place.rescue(self._writer)
+            self._saved = self._saved or self._place.rescue(lost.message, self._writer)
         raise self._saved
 
     @contextmanager

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
@@ -31,33 +29,15 @@ from pipeline.paid.ledger.calls import (
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
-from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
+from pipeline.paid.ledger.schema import address_of
 from pipeline.quoting import how_many
-from pipeline.wording import RUN_AGAIN, marked, option
-
-PATIENCE_S, PAUSE_S = 10.0, 1.0
-"""For how long ends that cannot be written are tried again, and how long after the last time."""
+from pipeline.wording import marked, option
 
 IDLE_TURNS = 10
 """After so many turns of the event loop that bring no write, a group is complete. Such a turn takes
 microseconds, and a sync of the disk milliseconds."""
 
-PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
-"""SQLite's primary result codes of trouble that somebody may fix meanwhile."""
-
-log = logging.getLogger(__name__)
-
-
-def _code(error: Exception) -> int:
-    """Return SQLite's primary result code; 0 for an error that is not SQLite's."""
-    return int(getattr(error.__cause__, "sqlite_errorcode", 0)) & 0xFF
-
-
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
-
-OF_ANOTHER = f"""
-    SELECT 1 FROM attempts JOIN jobs USING (job_id) WHERE attempt_id > ? AND {AT_ADDRESS} LIMIT 1
-"""  # noqa: S608 - a constant
 
 INSERT = """
     INSERT INTO attempts (attempt_id, job_id, system, digest, account, sent_at, reserved_usd, state)
@@ -112,12 +92,8 @@ class Journal:
     While one group of writes is being synced, the next one gathers, so that any number of workers
     shares one sync. A write goes ahead even if the worker that waits for it is cancelled.
 
-    Nothing is sent any more once another buyer's attempts are in the ledger: somebody may have
-    deleted the files of the locks.
-
-    An end that cannot be written may be an answer that was paid for. It is tried again for some
-    seconds, in which no new attempt is recorded as sent, and then goes to the spare file. An async
-    context manager, which at its end reports the answers that are not in the ledger.
+    An end that cannot be written may be an answer that was paid for: it goes to the spare file. An
+    async context manager, which at its end reports the answers that are not in the ledger.
 
     Args:
         job: the job to which the attempts belong.
@@ -135,15 +111,12 @@ class Journal:
         self._key_fingerprint = key_fingerprint
         self._spare = spare
         self._high_water = HighWaterMark(job.database)
-        ((self._last,),) = job.database.rows(LAST)
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flushed_at = 0.0
         # The event loop's own threads look up host names, which may take minutes in an outage.
         self._thread = ThreadPoolExecutor(1)
         self._thread.submit(int)  # it starts now: later, the system may allow no more threads
-        self._failing_since: float | None = None
-        self._given_up = asyncio.Event()
         self._kept: list[AttemptEnd] = []
         self._lost: list[AttemptEnd] = []
         self._error: LedgerError | None = None
@@ -153,7 +126,6 @@ class Journal:
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Write what still waits; a `LedgerError` reports the answers that cannot be written."""
-        self.give_up()
         while self._flushing is not None and not self._flushing.done():
             await asyncio.wait([self._flushing])
         self._thread.shutdown()
@@ -166,10 +138,6 @@ class Journal:
         if self._flushing is None or self._flushing.done():
             return 0.0
         return asyncio.get_running_loop().time() - self._flushed_at
-
-    def give_up(self) -> None:
-        """Try the waiting writes once more, and every later one only once."""
-        self._given_up.set()
 
     async def record_attempt(self, call: Call, reserved_usd: Decimal) -> int:
         """Record that an attempt is about to be sent, and return its number.
@@ -210,9 +178,6 @@ class Journal:
             except Exception as error:  # every waiter must learn of it
                 await self._keep(group, error)
             else:
-                if self._failing_since is not None:
-                    self._failing_since = None
-                    log.warning("The ledger can be written again: no answer was lost.")
                 for one, result in zip(group, results, strict=True):
                     one.resolve(result)
 
@@ -233,7 +198,7 @@ class Journal:
         return await written
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
-        """Write a group; only its ends if the file or a lock is lost."""
+        """Write a group; only its ends if the file is lost."""
         database = self._job.database
         refusal = database.lost
         ends = [one for one in group if isinstance(one, _Ended)]
@@ -242,29 +207,15 @@ class Journal:
             return [refusal] * len(group)
         now = self._job.now()
         with database.transaction(wherever=True) as connection:
-            if sent and (refusal := self._other_buyer(connection)):
-                sent = []
             first = connection.execute(LAST).fetchone()[0] + 1
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
             self._learn(connection, ends, now)
         if sent:
-            self._last = numbers[-1]
-            self._high_water.note(self._last, now)
+            self._high_water.note(numbers[-1], now)
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
-
-    def _other_buyer(self, connection: sqlite3.Connection) -> LedgerError | None:
-        """Return the error if another run has bought from the service since the last attempt."""
-        job = self._job
-        if not connection.execute(OF_ANOTHER, (self._last, *at_address(job.base_url))).fetchone():
-            return None
-        return LedgerError(
-            f"Another run buys from {job.base_url} with the ledger {job.database.path}, too: the "
-            "lock files were deleted.",
-            f"Leave the lock files alone. {RUN_AGAIN} when the other run has ended: it continues.",
-        )
 
     def _insert(
         self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float
@@ -283,15 +234,12 @@ class Journal:
             connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
-        """Refuse the attempts that were not sent; retry the ends as long as that may help."""
+        """Refuse the attempts that were not sent, and keep the ends beside the ledger."""
         ends = [one for one in group if isinstance(one, _Ended)]
         for one in group:
             if isinstance(one, _Sent):
                 one.resolve(error)
         if not ends:
-            return
-        if await self._should_try_again(error, len(ends)):
-            self._waiting[:0] = ends
             return
         kept = await self._in_thread(partial(self._keep_in_spare, ends))
         (self._kept if kept else self._lost).extend(one.end for one in ends)
@@ -299,24 +247,6 @@ class Journal:
             self._error = self._error or error
         for one in ends:
             one.resolve(error)
-
-    async def _should_try_again(self, error: Exception, ends: int) -> bool:
-        """Wait until the next try is due; return whether there should be one."""
-        if self._given_up.is_set() or _code(error) not in PASSING:
-            return False
-        now = asyncio.get_running_loop().time()
-        if self._failing_since is None:
-            self._failing_since = now
-            log.warning(
-                f"{getattr(error, 'message', error)} {how_many(ends, 'answer')} cannot be written. "
-                f"Nothing new is sent, and the write is tried again for {PATIENCE_S:.0f} s."
-            )
-        if now - self._failing_since >= PATIENCE_S:
-            return False
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PAUSE_S):
-                await self._given_up.wait()
-        return True
 
     def _keep_in_spare(self, ends: Sequence[_Ended]) -> bool:
         """Write ends to the spare file; return whether that went well."""

@@ -12,7 +12,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.mark import HighWaterMark, OutputReference
+from pipeline.paid.ledger.mark import HighWaterMark, Marked, check_in
 from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import AT_ADDRESS, PLAN, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -100,20 +100,14 @@ class Ledger:
         """Close the file."""
         self.database.close()
 
-    def check_marks(self, marks: Sequence[OutputReference], price: Decimal) -> None:
-        """Check that this is the ledger that was used before, and no older copy.
-
-        Args:
-            marks: of the outputs to replace.
-            price: the highest price of a call, US dollars.
+    def check_marks(self, marks: Sequence[Marked]) -> None:
+        """Check that this is the ledger that was used before for some outputs, and no older copy.
 
         Raises:
             LedgerError: it is another one, or an older copy.
         """
-        if missing := HighWaterMark(self.database).missing():
-            raise missing.error(price, marks)
-        for mark in marks:
-            mark.check_in(self.database)
+        HighWaterMark(self.database).check()
+        check_in(self.database, marks)
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job with an identity; open it if there is none."""

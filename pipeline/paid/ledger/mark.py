@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, TypeAlias
 
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.files.paths import AnyPath, machine_folder
-from pipeline.money import plain, times
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.quoting import how_many, readable
 from pipeline.wording import LEDGER, beside
@@ -26,6 +24,7 @@ LONGEST_PATH = 4096
 
 FIRST = "SELECT sent_at FROM attempts ORDER BY attempt_id LIMIT 1"
 LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
+HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
 
 PARKED = "parked"
 """The key in a manifest for what was bought for an output that is not written yet, by service."""
@@ -33,11 +32,9 @@ PARKED = "parked"
 ROOM = 64
 """Spaces after a mark in its file: they cover the end of a longer one that was there before."""
 
-HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
-
 
 @dataclass(frozen=True, slots=True)
-class LedgerReference:
+class LedgerMark:
     """The last attempt in a ledger at some moment; attempts are never deleted.
 
     Attributes:
@@ -55,7 +52,7 @@ class LedgerReference:
         return {PARKED: {base_url: {"service": base_url, "ledger": asdict(self)}}}
 
     @classmethod
-    def of(cls, ledger: Database | Snapshot) -> LedgerReference | None:
+    def of(cls, ledger: Database | Snapshot) -> LedgerMark | None:
         """Return the mark of a ledger; None if it has no attempts, or is damaged."""
         for number, sent_at in ledger.rows(LAST):
             path = str(ledger.path.resolve())
@@ -63,7 +60,7 @@ class LedgerReference:
         return None
 
     @classmethod
-    def read(cls, value: object) -> LedgerReference | None:
+    def read(cls, value: object) -> LedgerMark | None:
         """Return a mark as JSON has it; None if it is not valid."""
         match value:
             case {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)}:
@@ -75,57 +72,6 @@ class LedgerReference:
         number = str(self.last_attempt)  # as a text: a damaged file may have any integer
         ((count,),) = ledger.rows(HAS, number, self.sent_at)
         return bool(count)
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What an older copy of a ledger lacks.
-
-    Attributes:
-        mark: the last attempt that was recorded in the ledger.
-        last: the last attempt in the copy.
-        file: what has the mark; without it, the copy is taken for the ledger.
-    """
-
-    mark: LedgerReference
-    last: LedgerReference
-    file: Path
-
-    @property
-    def attempts(self) -> int:
-        """How many attempts are missing; at least 1, also if others took their numbers."""
-        return max(1, self.mark.last_attempt - self.last.last_attempt)
-
-    def __str__(self) -> str:
-        since = datetime.fromtimestamp(min(self.last.sent_at, self.mark.sent_at)).astimezone()
-        return (
-            f"The ledger {self.last.path} is an older copy: it lacks the "
-            f"{how_many(self.attempts, 'attempt')} that were recorded in it on this machine after "
-            f"{since:%Y-%m-%d %H:%M}"
-        )
-
-    def remedy(self, outputs: Sequence[AnyPath] = ()) -> str:
-        """Return what to do; also about outputs whose manifests name the newer ledger."""
-        away = "".join(f"move {_name(output)} and its manifest away and " for output in outputs)
-        return (
-            f"Put the newer ledger back. To go on with this copy nevertheless, {away}forget the "
-            f"newer one: rm {quote(str(self.file))}"
-        )
-
-    def error(self, price: Decimal, outputs: Sequence[OutputReference]) -> LedgerError:
-        """Return the error of a run that would buy again.
-
-        Args:
-            price: the highest price of a call, US dollars.
-            outputs: the marks of the outputs to replace.
-        """
-        last = self.last.last_attempt
-        newer = [reference.output for reference in outputs if reference.mark.last_attempt > last]
-        return LedgerError(
-            f"{self}. They cost up to {plain(times(price, self.attempts))} USD, and this run may "
-            "buy the same answers again.",
-            self.remedy(newer),
-        )
 
 
 class HighWaterMark:
@@ -155,88 +101,91 @@ class HighWaterMark:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-                json.dump(asdict(LedgerReference(self._path, attempt, sent_at)), file)
+                json.dump(asdict(LedgerMark(self._path, attempt, sent_at)), file)
                 file.write(" " * ROOM)
 
-    def missing(self) -> Missing | None:
-        """Return what the ledger lacks, which must have an attempt; None if it lacks nothing.
+    def check(self) -> None:
+        """Check that a ledger, which may have no attempts yet, is no older copy.
 
         Raises:
-            LedgerError: the ledger cannot be read.
+            LedgerError: it is, or it cannot be read.
         """
-        mark, file, last = None, self._place(), LedgerReference.of(self._ledger)
+        mark, file, last = None, self._place(), LedgerMark.of(self._ledger)
         if file is not None:
             with suppress(OSError, ValueError):  # there is none, or only a part of it
-                mark = LedgerReference.read(json.loads(file.read_bytes()))
+                mark = LedgerMark.read(json.loads(file.read_bytes()))
         if mark is None or file is None or last is None or mark.is_in(self._ledger):
-            return None
+            return
         with Snapshot(self._ledger.path) as now:  # a run may have written it since it was opened
-            return None if mark.is_in(now) else Missing(mark, last, file)
+            if mark.is_in(now):
+                return
+        # At least one is missing, also if others took their numbers.
+        missing = how_many(max(1, mark.last_attempt - last.last_attempt), "attempt")
+        since = datetime.fromtimestamp(min(last.sent_at, mark.sent_at)).astimezone()
+        raise LedgerError(
+            f"The ledger {last.path} is an older copy: it lacks the {missing} that were recorded "
+            f"in it on this machine after {since:%Y-%m-%d %H:%M}. A run may buy the same answers "
+            "again.",
+            "Put the newer ledger back. To go on with this copy nevertheless, forget the newer "
+            f"one: rm {quote(str(file))}",
+        )
 
     def _place(self) -> Path | None:
         """Return the path of the file; None before the first attempt, or without a home."""
         for (first,) in self._ledger.rows(FIRST):
-            name = sha256(f"{self._path}\n{first}".encode("utf-8", "surrogateescape")).hexdigest()[
-                :16
-            ]
+            named = f"{self._path}\n{first}".encode("utf-8", "surrogateescape")
             with suppress(SettingsError):
-                return machine_folder() / "ledgers" / f"{name}.json"
+                return machine_folder() / "ledgers" / f"{sha256(named).hexdigest()[:16]}.json"
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class OutputReference:
-    """A mark in the manifest of an output.
+Marked: TypeAlias = tuple[AnyPath, LedgerMark]
+"""An output, and the mark in its manifest."""
 
-    Attributes:
-        mark: the mark.
-        output: the output.
+
+def marks_in(manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: str) -> list[Marked]:
+    """Return the marks in the manifests of outputs that were bought from a service."""
+    return [
+        (path, mark)
+        for path, manifest in manifests
+        for part in (manifest, *_notes_of_parked_runs(manifest.get(PARKED), base_url))
+        if isinstance(part, Mapping) and part.get("service") == base_url
+        if (mark := LedgerMark.read(part.get("ledger"))) is not None
+    ]
+
+
+def check_there(ledger: Path, marks: Sequence[Marked]) -> None:
+    """Check, before a new one is begun, that there is the ledger that outputs were bought with.
+
+    Raises:
+        LedgerError: there is none.
     """
+    with suppress(OSError):  # opening it says what is wrong with its path
+        if marks and not ledger.exists():
+            raise _other_ledger(f"There is no ledger {ledger}", marks[0], "everything")
 
-    mark: LedgerReference
-    output: AnyPath
 
-    @classmethod
-    def in_manifests(
-        cls, manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: str
-    ) -> list[OutputReference]:
-        """Return the marks in the manifests of outputs that were bought from a service."""
-        return [
-            cls(mark, path)
-            for path, manifest in manifests
-            for part in (manifest, *_notes_of_parked_runs(manifest.get(PARKED), base_url))
-            if isinstance(part, Mapping) and part.get("service") == base_url
-            if (mark := LedgerReference.read(part.get("ledger"))) is not None
-        ]
+def check_in(ledger: Database, marks: Sequence[Marked]) -> None:
+    """Check that a ledger is the one that outputs were bought with.
 
-    def check_there(self, ledger: Path) -> None:
-        """Check, before a new one is begun, that there is a ledger.
+    Raises:
+        LedgerError: it is another one, or an older copy.
+    """
+    for marked in marks:
+        if not marked[1].is_in(ledger):
+            problem = f"{ledger.path} is another ledger, or an older copy"
+            raise _other_ledger(problem, marked, "answers")
 
-        Raises:
-            LedgerError: there is none.
-        """
-        with suppress(OSError):  # opening it says what is wrong with its path
-            if not ledger.exists():
-                raise self._error(f"There is no ledger {ledger}", "everything")
 
-    def check_in(self, database: Database) -> None:
-        """Check that a ledger is the one with this mark.
-
-        Raises:
-            LedgerError: it is another one, or an older copy.
-        """
-        if not self.mark.is_in(database):
-            raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
-
-    def _error(self, problem: str, bought_again: str) -> LedgerError:
-        return LedgerError(
-            f"{problem}: answers for {_name(self.output)} were bought with the "
-            f"ledger {_name(self.mark.path)}. This run would buy {bought_again} "
-            "again.",
-            "Mount its disk, move it back, or name the place where it is now: "
-            f"{LEDGER}. To buy with another ledger nevertheless, write "
-            f"elsewhere{beside('output', 'PATH')}, or move that output and its manifest away.",
-        )
+def _other_ledger(problem: str, marked: Marked, bought_again: str) -> LedgerError:
+    output, mark = marked
+    return LedgerError(
+        f"{problem}: answers for {_name(output)} were bought with the ledger {_name(mark.path)}. "
+        f"This run would buy {bought_again} again.",
+        f"Mount its disk, move it back, or name the place where it is now: {LEDGER}. To buy with "
+        f"another ledger nevertheless, write elsewhere{beside('output', 'PATH')}, or move that "
+        "output and its manifest away.",
+    )
 
 
 def _notes_of_parked_runs(notes: object, base_url: str) -> tuple[object, ...]:

@@ -107,15 +107,6 @@ def test_models_share_the_file_of_answers_that_a_ledger_cannot_record(path: Path
     assert place_of_spare(path, SMALL) != place_of_spare(path, f"{PLAIN}/x#small-1")
 
 
-def test_a_run_stops_if_another_model_is_bought_without_the_locks(path: Path, clock: Clock) -> None:
-    with closing(Ledger(path, SMALL, clock)) as ledger, closing(Ledger(path, LARGE, clock)) as two:
-        journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
-        buy(journal)
-        buy(Journal(two.open_job("tenders"), FINGERPRINT))
-        with pytest.raises(LedgerError, match="Another run buys"):
-            send(journal)
-
-
 def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: Clock) -> None:
     for endpoint in (SMALL, LARGE):
         with closing(Ledger(path, endpoint, clock)) as ledger:

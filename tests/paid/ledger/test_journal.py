@@ -116,7 +116,7 @@ def test_answers_are_kept_although_the_main_thread_has_ended(
     async def main() -> None:
         attempt = await journal.record_attempt(ROAD, RESERVED)
         monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
-        monkeypatch.setattr(Journal, "_keep", refused)  # which would try for long
+        monkeypatch.setattr(Journal, "_keep", refused)
         await journal.record_end(attempt, ANSWERED)
         assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
 
@@ -235,23 +235,6 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     finish(journal, attempt, ANSWERED)
     assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
-
-
-def test_nothing_more_is_sent_once_another_run_buys_too(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
-) -> None:
-    """The lock files were deleted; attempts at another service are of no concern."""
-    elsewhere = Ledger(path, "http://localhost:8000")
-    second = Journal(job, "key-2")
-    buy(Journal(elsewhere.open_job("tenders"), "key-1"))
-    attempt = send(journal)
-    for late in range(2):
-        with pytest.raises(LedgerError, match=f"Another run buys from {BASE_URL}"):
-            send(second, Call("cpv", f"text {late}"))
-    finish(journal, attempt, ANSWERED)
-    buy(journal, call=Call("cpv", "bridge"))
-    assert job.money().attempts == 2
-    elsewhere.close()
 
 
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
