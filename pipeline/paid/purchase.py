@@ -33,7 +33,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_there, marks_in
-from pipeline.paid.ledger.room import check_room, spare_file
+from pipeline.paid.ledger.room import spare_file
 from pipeline.paid.limits import excess
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
@@ -182,14 +182,12 @@ class PaidPurchase:
             held.enter_context(buyer_lock(url, key, wait))
             held.enter_context(ledger_lock(service.ledger, url, wait))
             self._ledger.recover(service.key_fingerprint)
-            spare_path, workers = self._ledger.spare, service.workers
-            spare = held.enter_context(spare_file(service.ledger, spare_path, workers))
+            spare_path = self._ledger.spare
+            spare = held.enter_context(spare_file(service.ledger, spare_path, service.workers))
             if (highest := self._job.highest_price()) > service.max_price:
                 return price_too_high(highest, service.max_price)
             if wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
-            most = service.most_attempts(estimate.to_buy)
-            check_room(self._ledger.database, most, workers)
             orders = self._calls.of(batches)
             if service.chat:
                 orders = _with_candidates(orders, self._systems, service.name)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from math import ceil
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -272,13 +271,6 @@ class PaidService:
         max_age = None if self.max_age is None else self.max_age.total_seconds()
         most_lost = 2 if self.on_unconfirmed == "retry" else 1
         return Counting(max_age, self.retry_failed, most_lost)
-
-    def most_attempts(self, to_buy: int) -> int:
-        """Return how many of ``to_buy`` calls one run can buy in its time, at its limit."""
-        if self.max_duration is None or self.limit is None:
-            return to_buy
-        windows = ceil(self.max_duration.total_seconds() / self.limit.window) + 1
-        return min(to_buy, windows * self.limit.slots)
 
 
 def _check_not_on_executor() -> None:

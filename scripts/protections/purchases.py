@@ -221,12 +221,6 @@ PROTECTIONS = (
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
-        "a run begins only if the disk has room for its answers",
-        "check_room(self._ledger.database, most, workers)",
-        "pass",
-        "tests/paid/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
-    ),
-    Protection(
         "answers that a full disk keeps out of the ledger are kept beside it",
         '                append_durably(self._spare, msgspec.json.encode(line) + b"\\n")\n',
         "                pass\n",

@@ -1,4 +1,4 @@
-"""A disk that fills up: it is looked at before money is spent, and answers wait for room."""
+"""A disk that fills up: the answers under way are kept in the room that was kept for them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import subprocess
-from collections import Counter, namedtuple
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
@@ -30,7 +29,6 @@ from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
-Usage = namedtuple("Usage", "total used free")
 
 
 @pytest.fixture
@@ -79,21 +77,6 @@ def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
     assert summary.paid.unconfirmed == 0
     assert summary.cost_usd == service.charged
     assert set(Counter(service.asked).values()) == {1}
-
-
-def test_a_run_that_the_disk_has_no_room_for_sends_nothing(
-    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        with monkeypatch.context() as patch:
-            patch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 10**9, 400_000))
-            with pytest.raises(LedgerError) as caught:
-                user.run()
-        assert "has 0.4 MB free, but the 60 calls to buy need about 0.5 MB" in str(caught.value)
-        assert service.asked == []
-        assert user.run().parked is None
 
 
 def fill_up(job: Job) -> None:

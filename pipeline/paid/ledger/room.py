@@ -1,10 +1,9 @@
-"""Ensures that answers have room: on the disk, and beside a ledger that cannot be written."""
+"""Keeps room for answers beside a ledger, and keeps them there if it cannot be written."""
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -19,17 +18,6 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import KEEP, UNDER_WAY, State
 from pipeline.paid.ledger.database import ANOTHER, Database
 from pipeline.paid.ledger.schema import address_of
-from pipeline.wording import beside
-
-PER_ATTEMPT = 1024
-"""Bytes that an attempt takes, including the indexes and without its response."""
-
-TYPICAL_RESPONSE = 3072
-"""Bytes of a compressed response until the ledger has any: more than twenty matches take."""
-
-LATEST = (
-    "SELECT avg(length(body)) FROM (SELECT body FROM bodies ORDER BY attempt_id DESC LIMIT 1000)"
-)
 
 SPARE_PER_WORKER = 1 << 16
 """Bytes: room for the ends of all attempts under way."""
@@ -40,30 +28,6 @@ TAKE_IN = f"""
     WHERE attempt_id = :attempt AND system = :system AND digest = :digest AND sent_at = :sent_at
         AND {UNDER_WAY}
 """  # noqa: S608 - a constant
-
-
-def check_room(database: Database, calls: int, workers: int) -> None:
-    """Check, before anything is bought, that the disk has room for it.
-
-    Args:
-        database: the ledger's file.
-        calls: how many calls are to be bought.
-        workers: the maximum number of attempts under way at once.
-
-    Raises:
-        LedgerError: the disk has too little room.
-    """
-    ledger = database.path
-    ((average,),) = database.rows(LATEST)
-    needed = calls * (PER_ATTEMPT + int(average or TYPICAL_RESPONSE)) + workers * SPARE_PER_WORKER
-    free = shutil.disk_usage(ledger.resolve().parent).free
-    if free < needed:
-        raise LedgerError(
-            f"The disk of the ledger {ledger} has {_megabytes(free)} free, but the {calls:,} calls "
-            f"to buy need about {_megabytes(needed)}. Nothing was sent.",
-            f"Free some space, name a ledger on another disk{beside('ledger', 'PATH')}, or buy "
-            f"less at a time{beside('limit_rows', 'N')}.",
-        )
 
 
 class UnwrittenEnd(msgspec.Struct, frozen=True):
@@ -167,7 +131,3 @@ def _translate_no_room(ledger: Path) -> Iterator[None]:
             "Nothing was sent.",
             f"{first}, {ANOTHER}",
         ) from error
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
