@@ -18,17 +18,6 @@ from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exa
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_compact_form_states_what_is_charged(accounts: Accounts) -> None:
-    account = accounts.open()
-    app = create_app(accounts, SCRIPTED, metadata="compact")
-    body = exact(await Caller(app, account.key).match())
-    assert list(body["metadata"]) == ["cost"]
-    paid = body["metadata"]["cost"]["apiCost"]
-    assert accounts.balance(account.account_id) == 5 - paid
-    assert [charge.price_usd for charge in accounts.statement.charges()] == [paid]
-    assert all("cost" not in item for item in body["data"])
-
-
 async def test_no_matches_is_an_answer_and_is_charged(accounts: Accounts) -> None:
     account = accounts.open()
     body = exact(await Caller(create_app(accounts, SCRIPTED), account.key).match("gibberish"))

@@ -9,33 +9,6 @@ from pipeline.service.limits import SOON, SlidingWindow, network_of
 from tests.service.conftest import VirtualClock, virtual_limits
 
 
-def test_a_request_is_taken_again_when_the_first_is_older_than_a_window(
-    clock: VirtualClock,
-) -> None:
-    window = SlidingWindow(Rate(2, 60))
-    assert window.wait("a") == 0
-    clock.now += 20
-    assert window.wait("a") == 0
-    assert window.wait("a") == 40
-    clock.now += 39.5
-    assert window.wait("a") == 0.5
-    clock.now += 0.5
-    assert window.wait("a") == SOON
-    clock.now += SOON
-    assert window.wait("a") == 0
-    assert window.wait("a") == pytest.approx(20 - SOON)
-
-
-def test_refused_requests_do_not_count(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(1, 60))
-    assert window.wait("a") == 0
-    for _ in range(5):
-        clock.now += 10
-        assert window.wait("a") > 0
-    clock.now += 11
-    assert window.wait("a") == 0
-
-
 def test_several_requests_are_taken_together_or_not_at_all(clock: VirtualClock) -> None:
     window = SlidingWindow(Rate(5, 60))
     assert window.wait("a", 3) == 0
@@ -45,13 +18,6 @@ def test_several_requests_are_taken_together_or_not_at_all(clock: VirtualClock) 
     assert window.wait("a", 3) == 40
     clock.now += 40 + SOON
     assert window.wait("a", 3) == 0
-
-
-def test_callers_do_not_share_a_window(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(1, 60))
-    assert [window.wait(caller) for caller in "abab"] == [0, 0, 60, 60]
-    other = SlidingWindow(Rate(1, 60))
-    assert other.wait("a") == 0
 
 
 def test_without_a_rate_everything_is_taken() -> None:

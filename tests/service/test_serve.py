@@ -109,16 +109,6 @@ def test_a_bad_night_is_announced_recorded_and_reported(tmp_path: Path) -> None:
     accounts.close()
 
 
-def test_bad_faults_are_refused_before_anything_is_served(tmp_path: Path) -> None:
-    faults = tmp_path / "night.toml"
-    faults.write_text('[[fault]]\nkind = "stall"\n', "utf-8")
-    done = ran("serve", "--data", tmp_path, "--faults", faults)
-    assert done.returncode == 2
-    assert "fault 1: The kind stall needs seconds, above 0." in done.stderr
-    assert "Rehearse faults" in done.stderr
-    assert done.stdout == ""
-
-
 def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -13,7 +13,6 @@ from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 from pipeline.service.accounts import Accounts, Due, Passwords
 from tests.service.accounts.conftest import QUICK
-from tests.service.conftest import VirtualClock
 
 EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
 
@@ -145,20 +144,6 @@ def test_accounts_are_found_by_number_and_by_address(accounts: Accounts) -> None
         accounts.account(99)
 
 
-def test_everything_outlives_the_process(tmp_path: Path, clock: VirtualClock) -> None:
-    accounts = Accounts(tmp_path, clock, QUICK)
-    account = accounts.sign_up(EMAIL, PASSWORD)
-    key, token = accounts.keys.make(account, "nightly"), accounts.sessions.begin(account)
-    accounts.statement.charge([[Due(account, key.key_id, "cpv", Decimal("0.0000823"))]] * 10)
-    accounts.close()
-    again = Accounts(tmp_path, clock, QUICK)
-    holder = again.keys.holder(key.key)
-    assert holder is not None
-    assert holder.account_id == account == again.sessions.account_of(token)
-    assert again.balance(account) == Decimal("4.999177")
-    again.close()
-
-
 @pytest.mark.parametrize("then", ["nothing is there", "another is there"])
 def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, then: str) -> None:
     with closing(Accounts(tmp_path / "data", passwords=QUICK)) as accounts:
@@ -206,18 +191,6 @@ def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_path: Pa
     with pytest.raises(SettingsError, match=r"not a database.*--data DIR"):
         Accounts(tmp_path)
     assert file.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("version", "advice"), [(3, "Update tender-pipeline"), (1, "older.*Choose another folder")]
-)
-def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, advice: str) -> None:
-    Accounts(tmp_path).close()
-    with sqlite3.connect(tmp_path / "service.db") as connection:
-        connection.execute("UPDATE about SET version = ?", (version,))
-    connection.close()
-    with pytest.raises(SettingsError, match=advice):
-        Accounts(tmp_path)
 
 
 def test_files_that_are_kept_are_readable_by_their_owner_only(tmp_path: Path) -> None:

@@ -47,17 +47,6 @@ def test_a_revoked_key_has_no_holder_from_then_on(
     assert accounts.keys.of(account)[0].revoked_at == 1_000_005.0
 
 
-def test_a_key_is_rotated_in_one_step_and_keeps_its_name(accounts: Accounts, account: int) -> None:
-    old = accounts.keys.make(account, "nightly")
-    new = accounts.keys.rotate(account, old.key_id)
-    assert new is not None
-    assert accounts.keys.holder(old.key) is None
-    assert accounts.keys.holder(new.key) == Holder(account, new.key_id)
-    assert [key.name for key in accounts.keys.of(account)] == ["nightly", "nightly"]
-    assert accounts.keys.rotate(account, old.key_id) is None
-    assert len(accounts.keys.of(account)) == 2
-
-
 def test_nobody_revokes_or_rotates_the_key_of_another(accounts: Accounts, account: int) -> None:
     key = accounts.keys.make(account, "nightly")
     other = accounts.open().account_id

@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -67,24 +66,6 @@ def test_the_calls_of_a_request_are_charged_together_or_not_at_all(accounts: Acc
     assert balances == [2 * PRICE, PRICE, 0]
 
 
-def test_many_threads_and_two_processes_spend_a_balance_once(
-    accounts: Accounts, tmp_path: Path
-) -> None:
-    other = Accounts(tmp_path / "data")  # a second connection is what a process is to SQLite
-    account = accounts.open(7 * PRICE + PRICE / 2).account_id
-    due = Due(account, None, "psc", PRICE)
-    with ThreadPoolExecutor(16) as threads:
-        paid = list(
-            threads.map(
-                lambda number: (accounts, other)[number % 2].statement.charge([[due], [due]]),
-                range(32),
-            )
-        )
-    assert sum(map(sum, paid)) == len(other.statement.charges()) == 7
-    assert other.balance(account) == PRICE / 2
-    other.close()
-
-
 @pytest.mark.parametrize("table", ["entries", "daily_use"])
 def test_balance_entry_and_use_are_one_or_nothing(
     accounts: Accounts, tmp_path: Path, table: str
@@ -135,11 +116,6 @@ def test_amounts_that_cannot_be_a_top_up_are_refused(accounts: Accounts, usd: st
         accounts.statement.top_up(account, Decimal(usd))
     assert accounts.balance(account) == 5
     assert len(accounts.statement.entries(account)) == 1
-
-
-def test_a_long_note_is_refused(accounts: Accounts) -> None:
-    with pytest.raises(SettingsError, match="Shorten it to 200"):
-        accounts.statement.top_up(accounts.open().account_id, Decimal(1), "x" * 201)
 
 
 COLUMNS = "entry,time,kind,system,key,key_name,amount_usd,balance_usd,note"

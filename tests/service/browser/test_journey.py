@@ -113,22 +113,6 @@ def test_the_keyboard_is_enough_to_sign_up_and_make_a_key(page: Page) -> None:
     expect(page.get_by_label("API key “by hand”")).to_be_visible()
 
 
-def test_a_wrong_password_is_reported_where_it_was_typed(context: BrowserContext) -> None:
-    page = context.new_page()  # not watched: a refusal is an error to the console
-    sign_up(page)
-    page.get_by_role("button", name="Log out").click()
-    page.goto("/login")
-    page.get_by_label("E-mail address").fill("buyer@example.org")
-    page.get_by_label("Password").fill("something else")
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.get_by_label("E-mail address")).to_have_value("buyer@example.org")
-    expect(page.get_by_label("Password")).to_have_value("")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url("**/dashboard")
-
-
 def test_the_statement_can_be_taken_home(page: Page, site: Site) -> None:
     sign_up(page)
     assert call(site, make_key(page, "nightly run")).status_code == 200

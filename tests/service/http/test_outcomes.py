@@ -224,14 +224,6 @@ async def test_the_health_has_no_limit(accounts: Accounts) -> None:
     assert {(await client.get("/health")).status_code for _ in range(120)} == {200}
 
 
-def test_a_message_of_many_lines_is_one_line() -> None:
-    record = logging.makeLogRecord({"msg": "one\ntwo\u2028three", "levelname": "INFO"})
-    line = outcomes.ServiceLines().format(record)
-    assert line.isascii()
-    assert len(line.splitlines()) == 1
-    assert json.loads(line)["message"] == "one\ntwo\u2028three"
-
-
 def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
     error = ValueError()
     for _ in range(100):

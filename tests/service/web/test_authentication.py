@@ -166,25 +166,6 @@ async def test_a_form_left_open_after_logging_out_elsewhere_leads_to_the_log_in(
     assert browser.place.startswith("/login?next=")
 
 
-async def test_the_log_in_says_that_a_visitor_is_logged_out_only_after_logging_out(
-    browser: Browser,
-) -> None:
-    await browser.go("/login")
-    assert "You are logged out." not in browser.page.text
-    await browser.sign_up()
-    await browser.go("/login?done=logout")
-    assert browser.place == "/dashboard"
-
-
-async def test_logging_out_takes_a_form_not_a_link(browser: Browser) -> None:
-    await browser.sign_up()
-    response = await browser.go("/logout")
-    assert response.status_code == 405
-    assert response.headers["Allow"] == "POST"
-    await browser.go("/dashboard")
-    assert browser.place == "/dashboard"
-
-
 async def test_a_session_is_over_after_its_time(browser: Browser, clock: VirtualClock) -> None:
     await browser.sign_up()
     clock.now += LIFETIME - 1
@@ -195,19 +176,6 @@ async def test_a_session_is_over_after_its_time(browser: Browser, clock: Virtual
     assert browser.place == "/login?next=%2Fdashboard"
     await browser.go("/")
     assert "Log in" in browser.page.text
-
-
-async def test_a_form_of_a_session_that_is_over_leads_to_the_log_in(
-    browser: Browser, accounts: Accounts, clock: VirtualClock
-) -> None:
-    await browser.sign_up()
-    form = browser.form("/keys")
-    clock.now += LIFETIME + 1
-    await browser.post("/keys", form)
-    assert browser.place == "/login?next=%2Fdashboard"
-    assert accounts.keys.of(1) == []
-    await browser.send("/login", email=EMAIL, password=PASSWORD)
-    assert browser.place == "/dashboard"
 
 
 async def test_a_visitor_who_is_logged_in_need_not_log_in(browser: Browser) -> None:

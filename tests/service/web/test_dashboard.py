@@ -159,15 +159,6 @@ async def test_a_key_is_shown_once_and_works(
     assert f"{key[:7]}…" in browser.page.text
 
 
-async def test_the_button_that_copies_waits_for_scripts(browser: Browser) -> None:
-    await browser.sign_up()
-    await browser.make_key()
-    (button,) = (each for each in browser.page.each("button") if "data-copies" in each.attributes)
-    assert "hidden" in button.attributes
-    assert button.attributes["data-copies"] == "key"
-    assert "readonly" in browser.page.by_id("key").attributes
-
-
 async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
     browser: Browser, app: Starlette, clock: VirtualClock
 ) -> None:

@@ -68,19 +68,6 @@ async def attack(tries: PasswordTries) -> None:
         assert await looked_at(tries, address) == 0
 
 
-async def test_an_address_that_failed_waits_and_no_other_does(
-    tries: PasswordTries, clock: VirtualClock
-) -> None:
-    for _ in range(PAIR.slots):
-        assert await looked_at(tries, "198.51.100.1") == 0
-    assert await looked_at(tries, "198.51.100.1") == 900
-    assert await looked_at(tries, "198.51.100.1", RIGHT) == 900
-    assert await looked_at(tries, HOME, RIGHT) == 0
-    assert await looked_at(tries, "198.51.100.1", email="other@example.org") == 0
-    clock.now += 901
-    assert await looked_at(tries, "198.51.100.1", RIGHT) == 0
-
-
 async def test_right_passwords_do_not_count(tries: PasswordTries) -> None:
     for _ in range(3 * ADDRESS.slots):
         assert await looked_at(tries, HOME, RIGHT) == 0
