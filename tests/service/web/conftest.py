@@ -37,5 +37,12 @@ def browser(app: Starlette) -> Browser:
 
 
 @pytest.fixture
+async def member(browser: Browser) -> Browser:
+    """Somebody who has signed up."""
+    await browser.sign_up()
+    return browser
+
+
+@pytest.fixture
 def other(app: Starlette) -> Browser:
     return Browser(app, address="198.51.100.7")

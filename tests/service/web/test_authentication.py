@@ -17,9 +17,8 @@ WRONG = "The e-mail address or the password is wrong."
 MEMBERS_ONLY = ("/dashboard", "/statement", "/statement.csv", "/account", "/keys/1/revoke")
 
 
-async def test_signing_up_logs_in_with_five_dollars(browser: Browser, accounts: Accounts) -> None:
-    await browser.sign_up()
-    assert "Balance 5.00 USD" in browser.page.text
+async def test_signing_up_logs_in_with_five_dollars(member: Browser, accounts: Accounts) -> None:
+    assert "Balance 5.00 USD" in member.page.text
     account = accounts.find(EMAIL)
     assert account is not None
     assert accounts.keys.of(account.account_id) == []
@@ -140,55 +139,50 @@ async def test_nobody_is_sent_on_to_anywhere_else(
 
 
 async def test_logging_out_ends_the_session_wherever_its_cookie_is(
-    browser: Browser, other: Browser
+    member: Browser, other: Browser
 ) -> None:
-    await browser.sign_up()
-    other.client.cookies.update(browser.client.cookies)
+    other.client.cookies.update(member.client.cookies)
     await other.go("/dashboard")
     assert other.place == "/dashboard"
-    await browser.send("/logout")
-    assert browser.place == "/login?done=logout"
-    assert "You are logged out." in browser.page.text
+    await member.send("/logout")
+    assert member.place == "/login?done=logout"
+    assert "You are logged out." in member.page.text
     await other.go("/dashboard")
     assert other.place.startswith("/login")
-    await browser.go("/dashboard")
-    assert browser.place.startswith("/login")
+    await member.go("/dashboard")
+    assert member.place.startswith("/login")
 
 
 @pytest.mark.parametrize("path", ["/logout", "/keys", "/keys/1/revoke", "/account"])
 async def test_a_form_left_open_after_logging_out_elsewhere_leads_to_the_log_in(
-    browser: Browser, path: str
+    member: Browser, path: str
 ) -> None:
-    await browser.sign_up()
-    left_open = browser.form("/logout")
-    await browser.send("/logout")
-    assert (await browser.post(path, left_open)).status_code == 200
-    assert browser.place.startswith("/login?next=")
+    left_open = member.form("/logout")
+    await member.send("/logout")
+    assert (await member.post(path, left_open)).status_code == 200
+    assert member.place.startswith("/login?next=")
 
 
-async def test_a_session_is_over_after_its_time(browser: Browser, clock: VirtualClock) -> None:
-    await browser.sign_up()
+async def test_a_session_is_over_after_its_time(member: Browser, clock: VirtualClock) -> None:
     clock.now += LIFETIME - 1
-    await browser.go("/dashboard")
-    assert browser.place == "/dashboard"
+    await member.go("/dashboard")
+    assert member.place == "/dashboard"
     clock.now += 2
-    await browser.go("/dashboard")
-    assert browser.place == "/login?next=%2Fdashboard"
-    await browser.go("/")
-    assert "Log in" in browser.page.text
+    await member.go("/dashboard")
+    assert member.place == "/login?next=%2Fdashboard"
+    await member.go("/")
+    assert "Log in" in member.page.text
 
 
-async def test_a_visitor_who_is_logged_in_need_not_log_in(browser: Browser) -> None:
-    await browser.sign_up()
+async def test_a_visitor_who_is_logged_in_need_not_log_in(member: Browser) -> None:
     for path in ("/login", "/signup"):
-        await browser.go(path)
-        assert browser.place == "/dashboard"
+        await member.go(path)
+        assert member.place == "/dashboard"
 
 
 async def test_a_guesser_is_locked_out_and_nobody_else(
-    app: Starlette, accounts: Accounts, clock: VirtualClock, browser: Browser
+    app: Starlette, accounts: Accounts, clock: VirtualClock, member: Browser
 ) -> None:
-    await browser.sign_up()
     wide = EMAIL.replace("example", "\uff45xample")  # the same domain
     guesser = Browser(app, address="198.51.100.1")
     for number in range(10):
@@ -198,8 +192,8 @@ async def test_a_guesser_is_locked_out_and_nobody_else(
     assert response.headers["Retry-After"] == "900"
     assert guesser.problems() == ["Too many attempts. Try again in 15 minutes."]
     assert (await guesser.log_in("somebody.else@example.org")).status_code == 422
-    await browser.go("/dashboard")
-    assert browser.place == "/dashboard"
+    await member.go("/dashboard")
+    assert member.place == "/dashboard"
     for address in ("192.0.2.1", "203.0.113.7"):
         owner = Browser(app, address=address)
         await owner.log_in()
@@ -235,20 +229,19 @@ NEW = "another long password"
 
 
 async def test_a_changed_password_ends_every_other_session(
-    browser: Browser, other: Browser, accounts: Accounts
+    member: Browser, other: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
     await other.log_in()
-    old = browser.client.cookies["tender_session"]
-    await browser.go("/account")
-    await browser.send("/account", current=PASSWORD, new=NEW)
-    assert browser.place == "/account?done=password"
-    assert "Password changed" in browser.page.text
+    old = member.client.cookies["tender_session"]
+    await member.go("/account")
+    await member.send("/account", current=PASSWORD, new=NEW)
+    assert member.place == "/account?done=password"
+    assert "Password changed" in member.page.text
     assert accounts.sessions.account_of(old) is None
     await other.go("/dashboard")
     assert other.place.startswith("/login")
-    await browser.go("/dashboard")
-    assert browser.place == "/dashboard"
+    await member.go("/dashboard")
+    assert member.place == "/dashboard"
     assert accounts.log_in(EMAIL, PASSWORD) is None
     assert accounts.log_in(EMAIL, NEW) == 1
 
@@ -264,39 +257,36 @@ async def test_a_changed_password_ends_every_other_session(
     ],
 )
 async def test_what_is_wrong_is_reported_beside_the_field_and_nothing_changes(
-    browser: Browser, accounts: Accounts, current: str, new: str, field: str, told: str
+    member: Browser, accounts: Accounts, current: str, new: str, field: str, told: str
 ) -> None:
-    await browser.sign_up()
-    token = browser.client.cookies["tender_session"]
-    await browser.go("/account")
-    response = await browser.send("/account", current=current, new=new)
+    token = member.client.cookies["tender_session"]
+    await member.go("/account")
+    response = await member.send("/account", current=current, new=new)
     assert response.status_code == 422
-    assert browser.field_error(field) == told
-    assert browser.problems() == [told]
-    assert browser.form("/account")["current"] == browser.form("/account")["new"] == [""]
+    assert member.field_error(field) == told
+    assert member.problems() == [told]
+    assert member.form("/account")["current"] == member.form("/account")["new"] == [""]
     assert accounts.log_in(EMAIL, PASSWORD) == 1
     assert accounts.sessions.account_of(token) == 1
 
 
 async def test_tries_of_the_present_password_are_limited(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    await browser.go("/account")
+    await member.go("/account")
     for _ in range(10):
-        response = await browser.send("/account", current="guess", new=NEW)
+        response = await member.send("/account", current="guess", new=NEW)
         assert response.status_code == 422
-    response = await browser.send("/account", current=PASSWORD, new=NEW)
+    response = await member.send("/account", current=PASSWORD, new=NEW)
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "900"
-    assert browser.problems() == ["Too many attempts. Try again in 15 minutes."]
+    assert member.problems() == ["Too many attempts. Try again in 15 minutes."]
     assert accounts.log_in(EMAIL, PASSWORD) == 1
 
 
-async def test_the_account_is_shown(browser: Browser) -> None:
-    await browser.sign_up()
-    await browser.go("/account")
-    facts = [row.text for row in browser.page.each("dd")]
+async def test_the_account_is_shown(member: Browser) -> None:
+    await member.go("/account")
+    facts = [row.text for row in member.page.each("dd")]
     assert facts == [EMAIL, "1", "2026-11-20 22:00:00", "5.00 USD"]
 
 
@@ -371,13 +361,12 @@ async def test_an_invalid_session_is_dropped_where_it_is_seen(browser: Browser) 
 
 
 async def test_logging_in_again_ends_the_session_before(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    first = browser.client.cookies["tender_session"]
-    await browser.post("/login", {"email": EMAIL, "password": PASSWORD})
-    assert browser.place == "/dashboard"
-    assert browser.client.cookies["tender_session"] != first
+    first = member.client.cookies["tender_session"]
+    await member.post("/login", {"email": EMAIL, "password": PASSWORD})
+    assert member.place == "/dashboard"
+    assert member.client.cookies["tender_session"] != first
     assert accounts.sessions.account_of(first) is None
 
 

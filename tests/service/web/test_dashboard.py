@@ -41,35 +41,32 @@ def charge(accounts: Accounts, system: System, *prices: str) -> None:
     assert all(accounts.statement.charge([[each] for each in dues]))
 
 
-async def test_a_new_account_sees_where_to_begin(browser: Browser) -> None:
-    await browser.sign_up()
-    assert tiles(browser) == ["5.00 USD", "0.00 USD", "0"]
-    text = browser.page.text
+async def test_a_new_account_sees_where_to_begin(member: Browser) -> None:
+    assert tiles(member) == ["5.00 USD", "0.00 USD", "0"]
+    text = member.page.text
     assert "No calls yet. Try it here , or make a key" in text
     assert "No keys in use. Make one" in text
-    assert not list(browser.page.each("table"))
+    assert not list(member.page.each("table"))
 
 
-async def test_balance_and_spending_are_exact(browser: Browser, accounts: Accounts) -> None:
-    await browser.sign_up()
+async def test_balance_and_spending_are_exact(member: Browser, accounts: Accounts) -> None:
     charge(accounts, "cpv", "0.0000705", "0.00015", "0.0001")
     accounts.statement.top_up(1, Decimal("1234.5"))
-    await browser.go("/dashboard")
-    assert tiles(browser) == ["1,239.4996795 USD", "0.0003205 USD", "3"]
+    await member.go("/dashboard")
+    assert tiles(member) == ["1,239.4996795 USD", "0.0003205 USD", "3"]
 
 
 async def test_table_and_statement_have_the_same_numbers(
-    browser: Browser, accounts: Accounts, clock: VirtualClock
+    member: Browser, accounts: Accounts, clock: VirtualClock
 ) -> None:
-    await browser.sign_up()
     for day, system in enumerate(SYSTEMS * 10):
         clock.now += DAY
         charge(accounts, system, *(["0.0000705"] * (day % 3 + 1)), "0.00015")
         charge(accounts, "cpv", "0.0001")
-    await browser.go("/dashboard")
-    await browser.go("/login")  # the session is a week long
-    await browser.log_in()
-    head, *rows, foot = table(browser, "Calls per day and system, as a table")
+    await member.go("/dashboard")
+    await member.go("/login")  # the session is a week long
+    await member.log_in()
+    head, *rows, foot = table(member, "Calls per day and system, as a table")
     assert head == ["Day", "CPV", "PSC", "UNSPSC", "NAICS", "Calls", "USD"]
     assert len(rows) == 30
     shown = {
@@ -90,7 +87,7 @@ async def test_table_and_statement_have_the_same_numbers(
         assert Decimal(row[6]) == total(e.price_usd for e in charges if _day(e.at) == row[0])
     assert int(foot[5]) == len(charges)
     assert Decimal(foot[6]) == total(entry.price_usd for entry in charges)
-    assert tiles(browser)[1:] == [f"{plain(Decimal(foot[6]))} USD", foot[5]]
+    assert tiles(member)[1:] == [f"{plain(Decimal(foot[6]))} USD", foot[5]]
 
 
 def _day(at: float) -> str:
@@ -98,9 +95,8 @@ def _day(at: float) -> str:
 
 
 async def test_the_last_twenty_calls_are_shown_and_only_calls(
-    browser: Browser, accounts: Accounts, clock: VirtualClock
+    member: Browser, accounts: Accounts, clock: VirtualClock
 ) -> None:
-    await browser.sign_up()
     for number in range(15):
         clock.now += 1
         charge(accounts, "psc", "0.0001")
@@ -108,8 +104,8 @@ async def test_the_last_twenty_calls_are_shown_and_only_calls(
         accounts.statement.top_up(1, Decimal(1))
     for _ in range(50):
         accounts.statement.top_up(1, Decimal(1))
-    await browser.go("/dashboard")
-    head, *rows = table(browser, "Last calls")
+    await member.go("/dashboard")
+    head, *rows = table(member, "Last calls")
     assert head == ["Time (UTC)", "Entry", "Key", "Amount, USD", "Balance, USD"]
     assert len(rows) == 20
     assert rows[0][:4] == ["2026-11-20 22:00:15", "NAICS", "from this site", "\u22120.0000719"]
@@ -117,21 +113,19 @@ async def test_the_last_twenty_calls_are_shown_and_only_calls(
 
 
 async def test_calls_with_a_key_have_its_name_even_after_it_was_revoked(
-    browser: Browser, app: Starlette, accounts: Accounts
+    member: Browser, app: Starlette, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    key = await browser.make_key()
+    key = await member.make_key()
     await Caller(app, key).match()
     accounts.keys.revoke(1, 1)
-    await browser.go("/dashboard")
-    assert table(browser, "Last calls")[1][2] == "nightly run"
+    await member.go("/dashboard")
+    assert table(member, "Last calls")[1][2] == "nightly run"
 
 
 async def test_an_account_sees_nothing_of_another(
-    browser: Browser, other: Browser, accounts: Accounts
+    member: Browser, other: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    await browser.make_key("secret project")
+    await member.make_key("secret project")
     charge(accounts, "cpv", "0.0001")
     await other.sign_up("other@example.org")
     for path in ("/dashboard", "/statement", "/account"):
@@ -142,66 +136,62 @@ async def test_an_account_sees_nothing_of_another(
 
 
 async def test_a_key_is_shown_once_and_works(
-    browser: Browser, app: Starlette, accounts: Accounts
+    member: Browser, app: Starlette, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    key = await browser.make_key("  nightly\n run ")
-    assert browser.response.status_code == 200
-    assert browser.response.headers["Cache-Control"] == "no-store"
-    assert browser.response.text.count(key) == 1
+    key = await member.make_key("  nightly\n run ")
+    assert member.response.status_code == 200
+    assert member.response.headers["Cache-Control"] == "no-store"
+    assert member.response.text.count(key) == 1
     assert (await Caller(app, key).match()).status_code == 200
     (entry,) = accounts.statement.charges()
     assert (entry.account_id, entry.key_id) == (1, 1)
     for path in ("/dashboard", "/statement", "/statement.csv", "/keys/1/revoke", "/account"):
-        assert key not in (await browser.go(path)).text
-    await browser.go("/dashboard")
-    assert "nightly run" in browser.page.by_id("key-1").text
-    assert f"{key[:7]}…" in browser.page.text
+        assert key not in (await member.go(path)).text
+    await member.go("/dashboard")
+    assert "nightly run" in member.page.by_id("key-1").text
+    assert f"{key[:7]}…" in member.page.text
 
 
 async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
-    browser: Browser, app: Starlette, clock: VirtualClock
+    member: Browser, app: Starlette, clock: VirtualClock
 ) -> None:
-    await browser.sign_up()
-    key = await browser.make_key()
-    await browser.go("/dashboard")
-    table = next(iter(browser.page.each("table"))).rows()
+    key = await member.make_key()
+    await member.go("/dashboard")
+    table = next(iter(member.page.each("table"))).rows()
     assert table[1][:5] == ["nightly run", "1", f"{key[:7]}…", "2026-11-20 22:00:00", "never"]
     clock.now += 90
     await Caller(app, key).match()
-    await browser.go("/dashboard")
-    table = list(browser.page.each("table"))[1].rows()
+    await member.go("/dashboard")
+    table = list(member.page.each("table"))[1].rows()
     assert table[1][3:5] == ["2026-11-20 22:00:00", "2026-11-20 22:01:30"]
 
 
 async def test_revoking_asks_first_and_then_the_key_has_no_holder(
-    browser: Browser, app: Starlette
+    member: Browser, app: Starlette
 ) -> None:
-    await browser.sign_up()
-    key = await browser.make_key()
-    await browser.go("/keys/1/revoke")
-    assert "Revoke this key?" in browser.page.text
+    key = await member.make_key()
+    await member.go("/keys/1/revoke")
+    assert "Revoke this key?" in member.page.text
     assert (await Caller(app, key).match()).status_code == 200
-    await browser.send("/keys/1/revoke")
-    assert browser.place == "/dashboard?done=revoked"
-    (notice,) = (each for each in browser.page.each("p") if "status" in each.attributes.values())
+    await member.send("/keys/1/revoke")
+    assert member.place == "/dashboard?done=revoked"
+    (notice,) = (each for each in member.page.each("p") if "status" in each.attributes.values())
     assert notice.text == "Key revoked. Calls with it are refused from now on."
     assert (await Caller(app, key).match()).status_code == 401
-    assert "No keys in use." in browser.page.text
-    (summary,) = (each for each in browser.page.each("summary") if "Revoked" in each.text)
+    assert "No keys in use." in member.page.text
+    (summary,) = (each for each in member.page.each("summary") if "Revoked" in each.text)
     assert summary.text == "Revoked keys (1)"
 
 
 async def test_replacing_asks_first_and_then_the_new_key_works_and_the_old_does_not(
-    browser: Browser, app: Starlette, accounts: Accounts
+    member: Browser, app: Starlette, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    old = await browser.make_key()
-    await browser.go("/keys/1/rotate")
-    assert "Replace this key?" in browser.page.text
-    await browser.send("/keys/1/rotate")
-    assert browser.response.headers["Cache-Control"] == "no-store"
-    new = browser.page.by_id("key").attributes["value"]
+    old = await member.make_key()
+    await member.go("/keys/1/rotate")
+    assert "Replace this key?" in member.page.text
+    await member.send("/keys/1/rotate")
+    assert member.response.headers["Cache-Control"] == "no-store"
+    new = member.page.by_id("key").attributes["value"]
     assert new != old
     assert (await Caller(app, new).match()).status_code == 200
     assert (await Caller(app, old).match()).status_code == 401
@@ -233,15 +223,14 @@ async def test_a_key_that_is_not_this_accounts_or_not_in_use_is_not_found(
 
 
 async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    response = await browser.send("/keys", name="n" * 101)
+    response = await member.send("/keys", name="n" * 101)
     assert response.status_code == 422
-    assert browser.field_error("name") == (
+    assert member.field_error("name") == (
         "The name of the key has 101 characters. Shorten it to 100."
     )
-    assert browser.form("/keys")["name"] == ["n" * 101]
+    assert member.form("/keys")["name"] == ["n" * 101]
     assert accounts.keys.of(1) == []
 
 
@@ -264,64 +253,59 @@ def _signed(amount: Decimal) -> str:
 
 
 async def test_every_entry_is_on_one_page_and_the_newest_first(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
     charge_calls(accounts, 120)
     accounts.statement.top_up(1, Decimal(2000), "for November")
-    await browser.go("/statement")
-    rows = shown(browser)
+    await member.go("/statement")
+    rows = shown(member)
     assert rows[0][1:4] == ["Top-up for November", "", "2,000.0000000"]
     sizes = [len(rows)]
-    while links := [a for a in browser.page.each("a") if a.text == "Earlier entries"]:
-        await browser.go(links[0].attributes["href"])
-        sizes.append(len(shown(browser)))
-        rows += shown(browser)
+    while links := [a for a in member.page.each("a") if a.text == "Earlier entries"]:
+        await member.go(links[0].attributes["href"])
+        sizes.append(len(shown(member)))
+        rows += shown(member)
     assert sizes == [50, 50, 22]
     entries = accounts.statement.entries(1, 1000)
     assert [(row[3], row[4]) for row in rows] == expected(entries)
     assert rows[-1][1:] == ["Opening balance", "", "5.0000000", "5.0000000"]
-    (newest,) = (a for a in browser.page.each("a") if a.text == "Newest entries")
-    await browser.go(newest.attributes["href"])
-    assert shown(browser) == rows[:50]
+    (newest,) = (a for a in member.page.each("a") if a.text == "Newest entries")
+    await member.go(newest.attributes["href"])
+    assert shown(member) == rows[:50]
 
 
 @pytest.mark.parametrize("count", [49, 50])
 async def test_there_is_no_page_without_entries(
-    browser: Browser, accounts: Accounts, count: int
+    member: Browser, accounts: Accounts, count: int
 ) -> None:
-    await browser.sign_up()
     charge_calls(accounts, count - 1)  # the opening balance is an entry too
-    await browser.go("/statement")
-    assert len(shown(browser)) == count
-    assert "Earlier entries" not in browser.page.text
+    await member.go("/statement")
+    assert len(shown(member)) == count
+    assert "Earlier entries" not in member.page.text
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "1.5", "\u0661", "9" * 18, "9" * 19, "9" * 9000])
-async def test_a_number_that_no_entry_has_shows_the_newest(browser: Browser, before: str) -> None:
-    await browser.sign_up()
-    response = await browser.go("/statement", params={"before": before})
+async def test_a_number_that_no_entry_has_shows_the_newest(member: Browser, before: str) -> None:
+    response = await member.go("/statement", params={"before": before})
     assert response.status_code == 200
-    assert len(shown(browser)) == 1
+    assert len(shown(member)) == 1
 
 
-async def test_before_the_first_entry_there_is_nothing(browser: Browser) -> None:
-    await browser.sign_up()
-    await browser.go("/statement?before=1")
-    assert "No earlier entries." in browser.page.text
-    assert "Newest entries" in browser.page.text
+async def test_before_the_first_entry_there_is_nothing(member: Browser) -> None:
+    await member.go("/statement?before=1")
+    assert "No earlier entries." in member.page.text
+    assert "Newest entries" in member.page.text
 
 
 async def test_the_csv_is_the_whole_statement_to_the_last_digit(
-    browser: Browser, app: Starlette, accounts: Accounts, clock: VirtualClock
+    member: Browser, app: Starlette, accounts: Accounts, clock: VirtualClock
 ) -> None:
-    await browser.sign_up()
-    key = await browser.make_key()
+    key = await member.make_key()
     clock.now += 0.25
     charge_calls(accounts, 3000)
     await Caller(app, key).match()
     accounts.statement.top_up(1, Decimal("0.0000001"), 'a "note", with; all')
-    response = await browser.go("/statement.csv")
+    response = await member.go("/statement.csv")
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert response.headers["Content-Disposition"] == (
         'attachment; filename="statement-1-2026-11-20.csv"'

@@ -148,11 +148,10 @@ async def test_every_page_leads_to_the_others(browser: Browser) -> None:
             assert browser.place == path
 
 
-async def test_the_current_place_is_marked(browser: Browser) -> None:
-    await browser.sign_up()
+async def test_the_current_place_is_marked(member: Browser) -> None:
     for path in ("/dashboard", "/statement", "/try", "/docs", "/account"):
-        await browser.go(path)
-        marked = [each for each in browser.page.each("a") if "aria-current" in each.attributes]
+        await member.go(path)
+        marked = [each for each in member.page.each("a") if "aria-current" in each.attributes]
         assert [each.attributes["href"] for each in marked] == [path]
 
 

@@ -32,14 +32,13 @@ FORMS = ("/account", "/keys", "/keys/1/revoke", "/login", "/logout", "/signup", 
     ],
 )
 async def test_only_a_form_of_some_size_is_read(
-    browser: Browser, path: str, media_type: str, body: bytes, status: int
+    member: Browser, path: str, media_type: str, body: bytes, status: int
 ) -> None:
-    await browser.sign_up()
-    browser.response = await browser.client.post(
+    member.response = await member.client.post(
         path, content=body, headers={"Content-Type": media_type, "Origin": "http://service"}
     )
-    assert browser.response.status_code == status
-    assert next(browser.page.each("h1")).text
+    assert member.response.status_code == status
+    assert next(member.page.each("h1")).text
 
 
 @pytest.mark.parametrize("media_type", [FORM, FORM + "; charset=utf-8", FORM.upper()])
@@ -66,9 +65,8 @@ async def test_a_form_without_end_is_not_read_to_its_end(browser: Browser) -> No
     assert sent <= MAX_FORM // 1024 + 2
 
 
-async def test_a_field_that_is_sent_twice_counts_once(browser: Browser, accounts: Accounts) -> None:
-    await browser.sign_up()
-    await browser.send("/keys", name=["first", "second"])
+async def test_a_field_that_is_sent_twice_counts_once(member: Browser, accounts: Accounts) -> None:
+    await member.send("/keys", name=["first", "second"])
     assert [key.name for key in accounts.keys.of(1)] == ["first"]
 
 
@@ -144,11 +142,10 @@ def state(accounts: Accounts) -> tuple[int, list[object], list[Entry], bool]:
 
 
 @pytest.fixture
-async def member(browser: Browser) -> Browser:
-    """Somebody who is logged in and has a key."""
-    await browser.sign_up()
-    await browser.make_key()
-    return browser
+async def owner(member: Browser) -> Browser:
+    """Somebody who has a key."""
+    await member.make_key()
+    return member
 
 
 async def refused(browser: Browser, path: str, **headers: str) -> None:
@@ -162,21 +159,21 @@ async def refused(browser: Browser, path: str, **headers: str) -> None:
 
 @pytest.mark.parametrize("path", FILLED_IN)
 async def test_a_form_that_does_not_say_where_it_is_from_is_refused(
-    member: Browser, accounts: Accounts, path: str
+    owner: Browser, accounts: Accounts, path: str
 ) -> None:
     before = state(accounts)
-    await refused(member, path)
+    await refused(owner, path)
     assert state(accounts) == before
 
 
 @pytest.mark.parametrize("path", FILLED_IN)
 async def test_a_form_from_another_site_is_refused(
-    member: Browser, accounts: Accounts, path: str
+    owner: Browser, accounts: Accounts, path: str
 ) -> None:
-    session = member.client.cookies["tender_session"]
+    session = owner.client.cookies["tender_session"]
     before = state(accounts)
     for headers in ELSEWHERE:
-        await refused(member, path, **headers)
+        await refused(owner, path, **headers)
     assert state(accounts) == before
     assert accounts.sessions.account_of(session) == 1
 
@@ -194,10 +191,10 @@ async def test_a_form_from_another_site_is_refused(
     ],
 )
 async def test_a_form_of_this_site_is_taken(
-    member: Browser, accounts: Accounts, headers: dict[str, str]
+    owner: Browser, accounts: Accounts, headers: dict[str, str]
 ) -> None:
     content = urlencode(FILLED_IN["/keys"])
     sent = {"Content-Type": FORM, **headers}
-    member.response = await member.client.post("/keys", content=content, headers=sent)
-    assert "Your new key" in member.page.text
+    owner.response = await owner.client.post("/keys", content=content, headers=sent)
+    assert "Your new key" in owner.page.text
     assert len(accounts.keys.of(1)) == 2

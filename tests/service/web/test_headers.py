@@ -48,12 +48,11 @@ async def test_every_response_says_what_browsers_may_do_with_it(
             _check(await client.request(method, path, headers={"Accept": accept}), scheme)
 
 
-async def test_pages_of_an_account_are_kept_by_nobody(browser: Browser) -> None:
-    await browser.sign_up()
-    await browser.make_key()
+async def test_pages_of_an_account_are_kept_by_nobody(member: Browser) -> None:
+    await member.make_key()
     for path in ("/account", "/dashboard", "/keys/1/rotate", "/statement", "/statement.csv"):
-        response = await browser.go(path)
-        assert browser.place == path
+        response = await member.go(path)
+        assert member.place == path
         _check(response, "http")
 
 

@@ -34,25 +34,24 @@ def elements(browser: Browser) -> list[str]:
 
 @pytest.mark.parametrize("text", TEXTS)
 async def test_names_of_keys_are_text_wherever_they_are_shown(
-    browser: Browser, accounts: Accounts, text: str
+    member: Browser, accounts: Accounts, text: str
 ) -> None:
-    await browser.sign_up()
-    await browser.make_key("harmless")
+    await member.make_key("harmless")
     pages = ["/dashboard", "/statement", "/keys/1/revoke", "/keys/1/rotate"]
     accounts.statement.top_up(1, Decimal(1), "harmless")
     harmless = {}
     for path in pages:
-        await browser.go(path)
-        harmless[path] = elements(browser)
+        await member.go(path)
+        harmless[path] = elements(member)
     accounts.keys.revoke(1, 1)
-    await browser.make_key(text)
+    await member.make_key(text)
     accounts.statement.top_up(1, Decimal(1), text)
     shown = " ".join(text.split())
-    assert shown in browser.page.text
+    assert shown in member.page.text
     for path in pages:
-        await browser.go(path.replace("1", "2"))
-        assert any(shown in each.text for each in browser.page.each("bdi"))
-        assert set(elements(browser)) == set(harmless[path]) | _revoked(path)
+        await member.go(path.replace("1", "2"))
+        assert any(shown in each.text for each in member.page.each("bdi"))
+        assert set(elements(member)) == set(harmless[path]) | _revoked(path)
 
 
 def _revoked(path: str) -> set[str]:

@@ -118,18 +118,17 @@ async def test_a_language_without_titles_is_named_beside_it(browser: Browser) ->
 
 
 async def test_with_an_account_each_system_is_a_call_that_is_charged(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
-    assert await ask(browser, "road", "naics", "cpv") == 200
-    assert "0.000153 USD charged" in browser.page.text
+    assert await ask(member, "road", "naics", "cpv") == 200
+    assert "0.000153 USD charged" in member.page.text
     entries = accounts.statement.charges()
     assert [(e.system, e.price_usd, e.key_id) for e in entries] == [
         ("cpv", ROAD_PRICE, None),
         ("naics", ROAD_PRICE, None),
     ]
     assert accounts.balance(1) == 5 - 2 * ROAD_PRICE
-    assert "charged to your balance of 4.999847 USD" in browser.page.text
+    assert "charged to your balance of 4.999847 USD" in member.page.text
 
 
 async def test_without_an_account_nobody_pays(browser: Browser, accounts: Accounts) -> None:
@@ -280,16 +279,15 @@ async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: Virtu
 
 
 async def test_a_balance_that_does_not_cover_the_price_is_reported(
-    browser: Browser, accounts: Accounts
+    member: Browser, accounts: Accounts
 ) -> None:
-    await browser.sign_up()
     accounts.statement.charge([[Due(1, None, "cpv", 5 - ROAD_PRICE)]])
-    assert await ask(browser, "road", "cpv", "psc") == 200
-    assert errors(browser) == [
+    assert await ask(member, "road", "cpv", "psc") == 200
+    assert errors(member) == [
         "The balance does not cover the 0.0000765 USD of this call. Ask the operator to top it up."
     ]
     assert accounts.balance(1) == 0
-    assert await ask(browser) == 402
+    assert await ask(member) == 402
     assert accounts.balance(1) == 0
 
 
