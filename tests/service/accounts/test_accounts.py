@@ -12,6 +12,7 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 from pipeline.service.accounts import Accounts, Due, Passwords
+from pipeline.service.accounts.database import unusable
 from tests.service.accounts.conftest import QUICK
 
 EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
@@ -164,6 +165,22 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, t
         assert accounts.statement.charge(
             [[Due(opened.account_id, None, "cpv", Decimal("0.0001"))]]
         ) == [True]
+
+
+def test_a_full_disk_takes_nothing_from_a_balance(accounts: Accounts) -> None:
+    due = Due(accounts.open().account_id, 1, "cpv", Decimal("0.0001"))
+    with accounts._database.writing() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    count = 0
+    with pytest.raises(sqlite3.OperationalError, match="full") as caught:
+        while True:
+            accounts.statement.charge([[due]] * 10)
+            count += 10
+    error: SettingsError = unusable(accounts.folder, caught.value)
+    assert error.hint == "Nothing was changed. Free space on the disk."
+    assert len(accounts.statement.charges()) == count > 0
+    assert accounts.balance(due.account_id) == 5 - count * due.price_usd
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

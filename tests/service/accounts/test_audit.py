@@ -46,10 +46,6 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
             ["account 1: the balance is 4.999 USD, but the entries sum to 4.999682 USD"],
         ),
         (
-            "UPDATE accounts SET balance_usd = 'much' WHERE account_id = 2",
-            ["account 2: the balance is much USD, but the entries sum to 0.0000795 USD"],
-        ),
-        (
             "DELETE FROM entries WHERE entry_id = 4",
             [
                 "account 1: entry 5 states a balance of 4.9997615 USD instead of 4.999841 USD",
@@ -87,6 +83,22 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
             ],
         ),
         (
+            "UPDATE entries SET amount_usd = '6' WHERE entry_id = 3",
+            [
+                "account 1: entry 3 is of the kind charge, but changes the balance by 6 USD",
+                "account 1: entry 3 states a balance of 4.9999205 USD instead of 11 USD",
+                "account 1: the balance is 4.999682 USD, but the entries sum to 10.9997615 USD",
+                "account 1: the total of cpv calls on 1970-01-12 is wrong",
+            ],
+        ),
+        (
+            "UPDATE entries SET balance_usd = '-1' WHERE entry_id = 6",
+            [
+                "account 1: entry 6 states a balance of -1 USD instead of 4.999682 USD",
+                "account 1: entry 6 states a negative balance of -1 USD",
+            ],
+        ),
+        (
             "UPDATE entries SET kind = 'top-up' WHERE entry_id = 1",
             ["account 1: entry 1 is the first of the account, but of the kind top-up"],
         ),
@@ -99,16 +111,8 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
             ["account 1: the total of psc calls on 1970-01-12 is wrong"],
         ),
         (
-            "UPDATE daily_use SET usd = '0' WHERE system = 'psc'",
-            ["account 1: the total of psc calls on 1970-01-12 is wrong"],
-        ),
-        (
             "DELETE FROM daily_use WHERE system = 'naics'",
             ["account 2: the total of naics calls on 1970-01-13 is wrong"],
-        ),
-        (
-            "INSERT INTO daily_use VALUES (2, '1970-01-01', 'cpv', 1, '1')",
-            ["account 2: the total of cpv calls on 1970-01-01 is wrong"],
         ),
         (
             "INSERT INTO accounts VALUES (3, 1.0, NULL, NULL, '0')",
@@ -127,19 +131,11 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
             ["entry 3 is a charge without a known system"],
         ),
         (
-            "UPDATE entries SET system = NULL WHERE entry_id = 3",
-            ["entry 3 is a charge without a known system"],
-        ),
-        (
             "UPDATE entries SET system = 'cpv' WHERE entry_id = 8",
             ["entry 8 is not a charge, but has a system or a key"],
         ),
         (
             "UPDATE entries SET at = 'noon' WHERE entry_id = 3",
-            ["entry 3 has an impossible time"],
-        ),
-        (
-            "UPDATE entries SET at = 1e300 WHERE entry_id = 3",
             ["entry 3 has an impossible time"],
         ),
         (
@@ -158,21 +154,6 @@ def test_what_does_not_agree_is_reported(
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
         assert connection.execute(change).rowcount > 0
     assert found(used) == problems
-
-
-def test_a_balance_that_was_below_zero_is_reported(used: Accounts, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
-        connection.execute("UPDATE entries SET amount_usd = '-6' WHERE entry_id = 3")
-        connection.execute("UPDATE entries SET balance_usd = '-1' WHERE entry_id = 3")
-    assert "account 1: entry 3 states a negative balance of -1 USD" in found(used)
-
-
-def test_a_charge_that_adds_to_the_balance_is_reported(used: Accounts, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
-        connection.execute("UPDATE entries SET amount_usd = '0.5' WHERE entry_id = 3")
-    assert any(
-        "is of the kind charge, but changes the balance by 0.5" in one for one in found(used)
-    )
 
 
 def test_damage_to_the_file_is_a_problem_and_no_crash(used: Accounts, tmp_path: Path) -> None:

@@ -27,18 +27,6 @@ from tests.service.rehearsal.processes import finished, until
 TEXTS = 12
 CALLS = len(SYSTEMS) * TEXTS
 
-ERRORS = """
-seed = 3
-[[fault]]
-kind = "error"
-requests = [1, 9, 10, 17]
-[[fault]]
-kind = "error"
-status = 503
-envelope = false
-requests = [4, 14]
-"""
-
 SLOW_WORK = """
 [[fault]]
 kind = "latency"
@@ -55,21 +43,6 @@ requests = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
 SLOW, BEFORE = 16, 9
 
 NONE = "seed = 1"
-
-
-def test_errors_of_the_service_are_free_and_the_calls_are_sent_again(
-    tmp_path: Path, new_customer: NewCustomer
-) -> None:
-    customer = new_customer(tmp_path / "data")
-    customer.write(made_texts(TEXTS))
-    with serving_faults(tmp_path, ERRORS) as server:
-        done = customer.run(server, "--rate", "none")
-    assert done.exit_code == 0, done.err
-    books_agree(customer, done)
-    record_agrees(customer, server.folder)
-    free = [one.error for one in customer.attempts() if one.state == "free"]
-    assert sorted(map(str, free)) == ["HTTP_503"] * 2 + ["INTERNAL_ERROR"] * 4
-    assert len(customer.charges()) == CALLS
 
 
 def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
