@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.cache import Cache
-from pipeline.paid.client.outcomes import (
-    Answered,
-    Refused,
-    WrongCurrency,
-    WrongPrice,
-)
+from pipeline.paid.client.outcomes import Answered, Refused, WrongPrice
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger.calls import INTERRUPTED, Cost, Owned, text_digests
 from pipeline.paid.ledger.job import Job
@@ -140,7 +135,7 @@ def _size(_digest: bytes, answer: Answer | None) -> int:
 
 def _lasting_answer(owned: Owned) -> Answer:
     outcome = read_response(owned.status, {}, owned.body)
-    if isinstance(outcome, WrongCurrency | WrongPrice):  # that does not matter here
+    if isinstance(outcome, WrongPrice):  # that does not matter here
         outcome = outcome.ended
     match outcome:
         case Answered(matches, _):

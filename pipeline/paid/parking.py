@@ -66,27 +66,15 @@ def what_the_account_lacks(
                 f"Add {plain(times(budget.highest, calls))} USD, which is enough for the rest at "
                 f"these prices, and {THEN_RUN_AGAIN}: it continues.",
             )
-        case "currency":
-            return _cost_unknown(
-                f"The service charges in {judgement.detail}, not in USD.",
-                "Ask the service for an account in USD.",
-            )
         case "price":
-            return _cost_unknown(
+            return Parked(
+                MONEY,
                 f"The service states a price that cannot be used: {judgement.detail}.",
-                "Ask the service what it charges.",
+                "The response is kept; what it cost is unknown. Ask the service for right prices "
+                "in USD. The same command continues with the next call; nothing is bought twice.",
             )
         case _:
             return None
-
-
-def _cost_unknown(message: str, advice: str) -> Parked:
-    return Parked(
-        MONEY,
-        message,
-        f"The response is kept; what it cost is unknown. {advice} The same command continues with "
-        "the next call; nothing is bought twice.",
-    )
 
 
 def _quoting(message: str, judgement: Judgement) -> str:

@@ -26,7 +26,6 @@ from pipeline.paid.client.outcomes import (
     Unauthorized,
     Unconfirmed,
     Unreadable,
-    WrongCurrency,
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
@@ -41,7 +40,6 @@ Next: TypeAlias = Literal[
     "failed",  # the call fails, but only in this run
     "credentials",
     "money",
-    "currency",
     "price",
 ]
 
@@ -116,10 +114,8 @@ def _judge_end(got: Received, outcome: Outcome) -> Judgement | None:
     match outcome:
         case Answered():
             return Judgement(_end_of_call(got, outcome), "answered")
-        case WrongCurrency(detail, ended) | WrongPrice(detail, ended):
-            end = replace(_end_of_call(got, ended), cost_usd=None)
-            then: Next = "currency" if isinstance(outcome, WrongCurrency) else "price"
-            return Judgement(end, then, detail)
+        case WrongPrice(detail, ended):
+            return Judgement(replace(_end_of_call(got, ended), cost_usd=None), "price", detail)
         case Refused(_, detail, _) | Unreadable(detail, _):
             return Judgement(_end_of_call(got, outcome), "ended", detail)
         case _:

@@ -108,7 +108,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an error that states a price counts as paid",
-        "if not price.wrong and not price.cost:",
+        "if price.cost == 0 or (price.cost is None and not price.wrong):",
         "if True:",
         "tests/paid/test_hostile_answers.py::"
         "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
@@ -169,8 +169,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that cannot be used parks",
-        'if isinstance(outcome, WrongCurrency) else "price"',
-        'if isinstance(outcome, WrongCurrency) else "answered"',
+        'cost_usd=None), "price", detail)',
+        'cost_usd=None), "answered", detail)',
         "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(

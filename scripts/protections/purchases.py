@@ -282,9 +282,9 @@ PROTECTIONS = (
     ),
     Protection(
         "a refusal charged in another currency does not count as free",
-        "    return _wrong_price(price, ended) or replace(ended, cost_usd=price.cost)\n",
-        "    cost = price.cost if price.currency == 'USD' else None\n"
-        "    return replace(ended, cost_usd=cost)\n",
+        "    return WrongPrice(price.wrong, ended) if price.wrong else replace(",
+        "    is_usd = not price.wrong.endswith('USD')\n"
+        "    return WrongPrice(price.wrong, ended) if price.wrong and is_usd else replace(",
         "tests/paid/test_policy.py::test_each_way_to_end_has_its_consequence",
     ),
     Protection(

@@ -100,9 +100,11 @@ def test_another_currency_parks(line: CommandLine, service: Service) -> None:
     line.write("one text", "two text", "three text")
     with line.at(app):
         assert line("run", "--json") == 5
-    assert line.summary["parked"]["message"] == "The service charges in EUR, not in USD."
+    assert line.summary["parked"]["message"] == (
+        "The service states a price that cannot be used: it is in EUR, not in USD."
+    )
     hint = line.summary["parked"]["hint"]
-    assert "account in USD" in hint and "what it cost is unknown" in hint
+    assert "right prices in USD" in hint and "what it cost is unknown" in hint
     assert line.summary["paid"]["unknown"] == 1
     assert app.requests == 2
     assert not line.output.exists()

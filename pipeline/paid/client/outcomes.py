@@ -78,13 +78,6 @@ Ended: TypeAlias = Answered | Refused | Unreadable
 """What ends a call."""
 
 
-class WrongCurrency(msgspec.Struct, frozen=True):
-    """The end of a call priced in another currency than US dollars; its cost is unknown."""
-
-    currency: str
-    ended: Ended
-
-
 class WrongPrice(msgspec.Struct, frozen=True):
     """The end of a call whose stated price cannot be used, for a reason; its cost is unknown."""
 
@@ -145,7 +138,6 @@ Outcome: TypeAlias = (
     Answered
     | Refused
     | Unreadable
-    | WrongCurrency
     | WrongPrice
     | Unauthorized
     | InsufficientBalance

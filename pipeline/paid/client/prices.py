@@ -103,12 +103,10 @@ class Price:
     """What a response states as its price.
 
     Attributes:
-        currency: the first stated currency that is not US dollars, else ``USD``.
-        cost: the price; None if none is stated, or one that cannot be used.
+        cost: the price; None if none is stated, or one that is not an amount.
         wrong: why a stated price cannot be used; "" if it can.
     """
 
-    currency: str
     cost: Decimal | None
     wrong: str = ""
 
@@ -121,15 +119,17 @@ def read_price(content: Mapping[str, Any]) -> Price:
     the price if the detailed form states none; beside it, it may also be the cost without markup.
     What is stated twice under one name cannot be used, even if both values are equal.
     """
-    currency = "USD"
+    wrong = ""
     try:
         metadata = _object(content, "metadata")
         detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
         currencies = [_currency(detailed), _currency(compact)]
-        currency = next((name for name in currencies if name.upper() != "USD"), "USD")
-        return Price(currency, _cost(detailed, compact))
+        for currency in currencies:
+            if currency.upper() != "USD":
+                wrong = wrong or f"it is in {currency}, not in USD"
+        return Price(_cost(detailed, compact), wrong)
     except _WrongError as error:
-        return Price(currency, None, str(error))
+        return Price(None, wrong or str(error))
 
 
 class TokenPrices(NamedTuple):
@@ -155,17 +155,17 @@ def read_usage(content: Mapping[str, Any], prices: TokenPrices) -> Price:
     ``total_tokens``. Discounts, such as for cached input, are not subtracted.
     """
     if not any(prices):
-        return Price("USD", ZERO)
+        return Price(ZERO)
     try:
         usage = _object(content, "usage")
         read, written, both = (
             _tokens(usage, f"{name}_tokens") for name in ("prompt", "completion", "total")
         )
     except _WrongError as error:
-        return Price("USD", None, str(error))
+        return Price(None, str(error))
     if read is None or (written is None and both is None):
-        return Price("USD", None)
-    return Price("USD", prices.of(read, max(written or 0, (both or 0) - read)))
+        return Price(None)
+    return Price(prices.of(read, max(written or 0, (both or 0) - read)))
 
 
 def _tokens(usage: Mapping[str, Any], name: str) -> int | None:

@@ -25,14 +25,13 @@ from pipeline.paid.client.outcomes import (
     Unauthorized,
     Unconfirmed,
     Unreadable,
-    WrongCurrency,
     WrongPrice,
     by_status,
     json_object,
     stated_wait,
     stray,
 )
-from pipeline.paid.client.prices import Price, number, printable, read_price
+from pipeline.paid.client.prices import number, printable, read_price
 
 KNOWN_ERRORS = {
     "VALIDATION_ERROR",
@@ -124,9 +123,9 @@ def _with_charge(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
     if isinstance(content, str) or not isinstance(outcome, CHARGEABLE):
         return outcome
     price = read_price(content)
-    if not price.wrong and not price.cost:
+    if price.cost == 0 or (price.cost is None and not price.wrong):
         return outcome
-    return Charged(outcome, price.cost if price.currency == "USD" else None)
+    return Charged(outcome, None if price.wrong else price.cost)
 
 
 def _success(content: dict[str, Any] | str) -> Outcome:
@@ -135,24 +134,13 @@ def _success(content: dict[str, Any] | str) -> Outcome:
     matches = _matches(content.get("data", ""))
     if matches is None or content.get("success") not in (None, True):
         return _with_price(content, Unreadable("the body has no list of matches", None))
-    return _paid(matches, read_price(content))
+    return _with_price(content, Answered(matches, None))
 
 
-def _paid(matches: tuple[Match, ...], price: Price) -> Outcome:
-    return _wrong_price(price, Answered(matches, None)) or Answered(matches, price.cost)
-
-
-def _with_price(content: Mapping[str, Any], ended: Refused | Unreadable) -> Outcome:
+def _with_price(content: Mapping[str, Any], ended: Ended) -> Outcome:
     """Return the end of a call with the price that its response states."""
     price = read_price(content)
-    return _wrong_price(price, ended) or replace(ended, cost_usd=price.cost)
-
-
-def _wrong_price(price: Price, ended: Ended) -> WrongCurrency | WrongPrice | None:
-    """Return the end of a call whose price is not one in US dollars; None if it is."""
-    if price.currency != "USD":
-        return WrongCurrency(price.currency, ended)
-    return WrongPrice(price.wrong, ended) if price.wrong else None
+    return WrongPrice(price.wrong, ended) if price.wrong else replace(ended, cost_usd=price.cost)
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:

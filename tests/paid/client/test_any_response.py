@@ -16,7 +16,6 @@ from pipeline.paid.client.outcomes import (
     Outcome,
     Refused,
     Unreadable,
-    WrongCurrency,
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
@@ -26,13 +25,13 @@ from tests.paid.client.bodies import COMPACT, DETAILED, failure, priced
 def check_sound(outcome: Outcome) -> None:
     """Assert what everything after this module relies upon."""
     match outcome:
-        case Answered(matches, cost) | WrongCurrency(_, Answered(matches, cost)):
+        case Answered(matches, cost):
             ranked = [found.confidence for found in matches]
             assert ranked == sorted(ranked, reverse=True)
             assert all(math.isfinite(confidence) for confidence in ranked)
             assert all(found.code for found in matches)
             (json.dumps([found.title + found.code for found in matches]).encode())
-        case WrongPrice(said, ended) | WrongCurrency(said, ended):
+        case WrongPrice(said, ended):
             assert said.isprintable() and len(said) < 200
             cost = ended.cost_usd
             assert cost is None

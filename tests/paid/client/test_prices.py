@@ -14,7 +14,6 @@ from pipeline.paid.client.outcomes import (
     Answered,
     Refused,
     Unreadable,
-    WrongCurrency,
     WrongPrice,
 )
 from pipeline.paid.client.prices import parse_json_exact
@@ -146,7 +145,9 @@ def test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for(
 )
 def test_another_currency_is_reported_with_what_was_paid_for(form: str, currency: str) -> None:
     body = DETAILED.split(b'"metadata"')[0] + b'"metadata":{%s}}' % form.encode()
-    assert read_response(200, {}, body) == WrongCurrency(currency, Answered(SEEDS, None))
+    assert read_response(200, {}, body) == WrongPrice(
+        f"it is in {currency}, not in USD", Answered(SEEDS, None)
+    )
 
 
 @pytest.mark.parametrize("currency", ['"USD"', '"usd"', '" USD"', '""', "null"])

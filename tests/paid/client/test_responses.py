@@ -23,7 +23,7 @@ from pipeline.paid.client.outcomes import (
     Unauthorized,
     Unconfirmed,
     Unreadable,
-    WrongCurrency,
+    WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
 from tests.paid.client.bodies import COMPACT, DETAILED, NO_LIST, SEEDS, failure, priced, with_items
@@ -59,7 +59,7 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
      Refused("VALIDATION_ERROR", "", Decimal("0.1"))),
     ("refusal billed in euro", 422,
      b'{"success":false,"error":"X","metadata":{"cost":{"apiCost":0.1,"currency":"EUR"}}}',
-     WrongCurrency("EUR", Refused("X", "", None))),
+     WrongPrice("it is in EUR, not in USD", Refused("X", "", None))),
     ("unauthorized", 401, failure("UNAUTHORIZED"), Unauthorized("No.")),
     ("unauthorized at 200", 200, failure("UNAUTHORIZED"), Unauthorized("No.")),
     ("unauthorized without success", 400, b'{"error":"UNAUTHORIZED"}', Unauthorized("")),
