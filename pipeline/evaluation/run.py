@@ -267,9 +267,9 @@ def evaluate(
     name = str(data) if isinstance(data, str | PathLike) else UNNAMED
 
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> PaidPurchase:
-        from pipeline.paid.purchase import PaidPurchase
+        from pipeline.paid.purchase import PaidBuyer
 
-        return PaidPurchase(service, asked, identity, shown)
+        return PaidBuyer(service, shown).open(asked, identity)
 
     asked, needed = settings.asked, settings.needed_columns
     source = SOURCE if settings.source_column is None else None

@@ -50,43 +50,22 @@ log = logging.getLogger(__name__)
 
 
 class PaidPurchase:
-    """Buys what a job's table needs; a context manager.
-
-    Args:
-        service: the paid service, with the terms of buying from it.
-        settings: the job's settings; they name the systems.
-        identity: identifies the job: the same for the same output of the same input.
-        progress: opens the display of the progress.
-        confirm: called before anything is bought; False declines.
-        interruption: stops the purchase from another thread, as a signal does from this one.
-        plan_only: whether to leave the job and its rows as they are, and nothing in the ledger.
-        decisions: what people decided; answers that it replaces are not bought.
-        earlier: the outputs that the job will replace, with their manifests.
-
-    Raises:
-        LedgerError: the ledger cannot be used, an earlier output was bought with another one, or
-            another run works on this job.
-    """
+    """Buys what a job's table needs; a context manager, which `PaidBuyer.open` returns."""
 
     def __init__(
         self,
-        service: PaidService,
+        buyer: PaidBuyer,
         settings: Settings,
         identity: str,
-        progress: Display = silent,
-        confirm: Callable[[Estimate], bool] = lambda _: True,
-        interruption: Interruption | None = None,
-        plan_only: bool = False,
-        decisions: Decisions = NO_DECISIONS,
-        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
+        decisions: Decisions,
+        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]],
+        plan_only: bool,
     ) -> None:
         self.decisions = decisions
-        self._service = service
-        self._progress = progress
-        self._confirm = confirm
+        self._buyer = buyer
+        self._service = service = buyer.service
         self._plan_only = plan_only
         self._systems = settings.systems
-        self._interruption = interruption or Interruption()
         self.base_url = service.endpoint
         self._marks = marks_in(earlier, service.endpoint)
         check_there(service.ledger, self._marks)
@@ -191,13 +170,13 @@ class PaidPurchase:
             orders = self._calls.of(batches)
             if service.chat:
                 orders = _with_candidates(orders, self._systems, service.name)
-            if not self._confirm(estimate):
+            if not self._buyer.confirm(estimate):
                 return DECLINED
             orders = _after_first(orders, begun)
-            with self._progress(estimate.to_buy, "calls") as advance:
+            with self._buyer.progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._buy_calls, orders, estimate.to_buy, advance, spare)
                 try:
-                    return buy_in_thread(buying, self._interruption)
+                    return buy_in_thread(buying, self._buyer.interruption or Interruption())
                 finally:
                     self._ledger.database.check_place()
 
@@ -336,18 +315,20 @@ class PaidBuyer:
         earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
         plan_only: bool = False,
     ) -> PaidPurchase:
-        """Open the purchase of a job; see `PaidPurchase`."""
-        return PaidPurchase(
-            self.service,
-            settings,
-            identity,
-            self.progress,
-            self.confirm,
-            self.interruption,
-            plan_only,
-            decisions,
-            earlier,
-        )
+        """Open the purchase of a job.
+
+        Args:
+            settings: the job's settings; they name the systems.
+            identity: identifies the job: the same for the same output of the same input.
+            decisions: what people decided; answers that it replaces are not bought.
+            earlier: the outputs that the job will replace, with their manifests.
+            plan_only: whether to leave the job and its rows as they are, and nothing in the ledger.
+
+        Raises:
+            LedgerError: the ledger cannot be used, an earlier output was bought with another one,
+                or another run works on this job.
+        """
+        return PaidPurchase(self, settings, identity, decisions, earlier, plan_only)
 
     def with_limits(self, max_cost: Decimal | None, max_duration: timedelta | None) -> PaidBuyer:
         """Return a buyer that may spend as much money, US dollars, and time."""

@@ -25,7 +25,7 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
 from pipeline.service.accounts import Accounts, NewKey
@@ -226,15 +226,15 @@ class Buyer:
 
     def run(self) -> Summary:
         reader = open_reader(self.source, self.settings.text_columns)
-        with PaidPurchase(self.service, self.settings, str(self.output)) as purchase:
+        with PaidBuyer(self.service).open(self.settings, str(self.output)) as purchase:
             sink = FileSink(self.output, "csv", True, self.source)
             return job.run(Source(reader, self.source), sink, self.settings, purchase)
 
     def plan(self) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
-        with PaidPurchase(
-            self.service, self.settings, str(self.output), plan_only=True
+        with PaidBuyer(self.service).open(
+            self.settings, str(self.output), plan_only=True
         ) as purchase:
             return job.plan(Source(reader), self.settings, purchase).purchase
 

@@ -11,7 +11,7 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.decisions import Decisions
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.tables import open_reader
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.paid.purchases import statuses
@@ -22,16 +22,16 @@ TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
 
 def run(user: Buyer, decisions: Decisions) -> Summary:
     reader = open_reader(user.source, user.settings.text_columns)
-    with PaidPurchase(
-        user.service, user.settings, str(user.output), decisions=decisions
+    with PaidBuyer(user.service).open(
+        user.settings, str(user.output), decisions=decisions
     ) as purchase:
         sink = FileSink(user.output, "csv", True, user.source)
         return job.run(Source(reader, user.source), sink, user.settings, purchase)
 
 
 def planned(user: Buyer, decisions: Decisions) -> int:
-    with PaidPurchase(
-        user.service, user.settings, "a plan", plan_only=True, decisions=decisions
+    with PaidBuyer(user.service).open(
+        user.settings, "a plan", plan_only=True, decisions=decisions
     ) as purchase:
         reader = open_reader(user.source, user.settings.text_columns)
         return job.plan(Source(reader), user.settings, purchase).purchase.to_buy

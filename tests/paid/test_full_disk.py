@@ -18,7 +18,6 @@ import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.money import plain
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
@@ -120,21 +119,18 @@ def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
     return caught.value
 
 
-SUM = f"3 answers ({plain(2 * PRICE)} USD paid and 1 at an unknown price)"
-
-
 def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         error = fail_to_write(job, spare)
     place = Path(str(spare.name))
-    assert f" Kept in {place}: {SUM}." in error.message
+    assert f" Kept in {place}: 3 answers." in error.message
     assert "The next run takes over what is kept there." in error.hint
     lines = filter(None, place.read_text().splitlines())
     assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
     with closing(Ledger(job.database.path, BASE_URL)) as opened:
-        money = job.money()
-        assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
         assert opened.recover(FINGERPRINT) == 0
+    money = job.money()
+    assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
     assert not place.exists()
     assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
 
@@ -153,7 +149,7 @@ def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger,
 
 def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
     error = fail_to_write(job, spare=None)
-    assert f" Lost: {SUM}." in error.message
+    assert " Lost: 3 answers." in error.message
     assert "--on-unconfirmed hold" in error.hint
 
 
@@ -166,7 +162,7 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Jo
             end.cancel()
             await end
 
-    with pytest.raises(LedgerError, match=r"Lost: 1 answer \("):
+    with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
         asyncio.run(main())
 
 

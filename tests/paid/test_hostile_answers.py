@@ -16,7 +16,7 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, buyer, serving
@@ -139,7 +139,7 @@ def as_parquet(user: Buyer) -> Summary:
     """Run the same table again to a Parquet file; its answers are owned."""
     output = user.folder / "out.parquet"
     reader = open_reader(user.source, user.settings.text_columns)
-    with PaidPurchase(user.service, user.settings, str(output)) as purchase:
+    with PaidBuyer(user.service).open(user.settings, str(output)) as purchase:
         sink = FileSink(output, "parquet")
         return job.run(Source(reader), sink, user.settings, purchase)
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 
@@ -48,7 +48,7 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
     with serving(service.app()) as address:
         user = buyer(tmp_path, address, service.account.key)
         user.write(["one text", "another text"])
-        with PaidPurchase(user.service, user.settings, str(user.output)):
+        with PaidBuyer(user.service).open(user.settings, str(user.output)):
             monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
             with pytest.raises(LedgerError, match="Another run works on this job"):
                 user.run()

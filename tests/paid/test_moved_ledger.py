@@ -15,7 +15,7 @@ from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
 
@@ -160,9 +160,9 @@ def test_a_run_that_cannot_make_its_ledger_leaves_no_sign_of_one(
     with monkeypatch.context() as patched:
         patched.setattr("pipeline.paid.ledger.database.has_log", lambda *_: False)
         with pytest.raises(LedgerError, match="not on a local disk"):
-            PaidPurchase(the.service, the.settings, "job")
+            PaidBuyer(the.service).open(the.settings, "job")
     the.service.ledger.unlink(missing_ok=True)
-    with PaidPurchase(the.service, the.settings, "job"):
+    with PaidBuyer(the.service).open(the.settings, "job"):
         assert the.service.ledger.exists()
 
 

@@ -20,7 +20,7 @@ from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import ledger_lock
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.purchases import Estimate
 from pipeline.tables import open_reader
 from tests.forking import Process
@@ -120,7 +120,7 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             return False
 
         def wait() -> None:
-            with PaidPurchase(user.service, user.settings, "waits", confirm=confirm) as purchase:
+            with PaidBuyer(user.service, confirm=confirm).open(user.settings, "waits") as purchase:
                 list(purchase.record(reader.batches()))
                 purchase.buy(reader.batches(), purchase.estimate())
 

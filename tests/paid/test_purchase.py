@@ -22,7 +22,7 @@ from pipeline.money import plain
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
-from pipeline.paid.purchase import PaidPurchase
+from pipeline.paid.purchase import PaidBuyer
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import METADATA
 from pipeline.settings import Settings
@@ -188,7 +188,7 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
         user = buyer(tmp_path, address, service.account.key, workers=1)
         user.write(["one text", "two text"])
         reader = open_reader(user.source, user.settings.text_columns)
-        with PaidPurchase(user.service, user.settings, str(user.output)) as purchase:
+        with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
             buy = purchase.buy
 
             def buy_and_change(batches: Any, estimate: Any, begun: Any = None) -> Any:
@@ -213,11 +213,11 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
 def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
     user = buyer(tmp_path, nobody_there(), "key")
     with (
-        PaidPurchase(user.service, user.settings, "job"),
+        PaidBuyer(user.service).open(user.settings, "job"),
         pytest.raises(LedgerError, match="Another run"),
     ):
-        PaidPurchase(user.service, user.settings, "job")
-    with PaidPurchase(user.service, user.settings, "job"):
+        PaidBuyer(user.service).open(user.settings, "job")
+    with PaidBuyer(user.service).open(user.settings, "job"):
         pass
 
 

@@ -38,9 +38,6 @@ ANY_REQUEST, ANY_CONNECT = (
 PORTION: Final = 1 << 14
 """Bytes that the parser gets at once: it measures a head only while that is not complete."""
 
-MOST_UNREAD: Final = 1 << 18
-"""Bytes: while this much is received and unread, nothing more is received."""
-
 Field: TypeAlias = tuple[bytes, bytes]
 """The name and the value of a header."""
 
@@ -106,7 +103,6 @@ class _Connection(asyncio.Protocol):
         self._arrived = asyncio.Event()
         self._ended = False
         self._error: Exception | None = None
-        self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop has its own class
@@ -118,9 +114,6 @@ class _Connection(asyncio.Protocol):
         self._got += data
         if data:
             self._arrived.set()
-        if len(self._got) > MOST_UNREAD and not self._paused:
-            self._paused = True
-            self._transport.pause_reading()
 
     def eof_received(self) -> None:
         self._ended = True
@@ -193,9 +186,6 @@ class _Connection(asyncio.Protocol):
             OSError: the connection broke.
         """
         if not self._got and not self._ended:
-            if self._paused:
-                self._paused = False
-                self._transport.resume_reading()
             self._arrived.clear()
             await self._arrived.wait()
         if not self._got and self._error is not None:

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.money import ZERO, plain, total
 from pipeline.paid.ledger.calls import (
     KEEP,
     UNDER_WAY,
@@ -265,10 +264,10 @@ class Journal:
     def _unwritten_answers(self, error: LedgerError) -> LedgerError:
         """Return the error that says which answers are not in the ledger."""
         message, hint = marked(error.message), marked(error.hint)
-        if kept := _answers(self._kept):
+        if kept := _count_answers(self._kept):
             message += f" Kept in {self._spare and self._spare.name}: {kept}."
             hint += " The next run takes over what is kept there."
-        if lost := _answers(self._lost):
+        if lost := _count_answers(self._lost):
             message += f" Lost: {lost}."
             hint += (
                 " The calls of the lost answers are unconfirmed. The next run buys them once more, "
@@ -296,14 +295,10 @@ def _body(end: AttemptEnd) -> bytes | None:
     return pack(end.body) if isinstance(end, CallEnded) else None
 
 
-def _answers(ends: Sequence[AttemptEnd]) -> str:
-    """Say how many answers there are, and what they cost; "" without any."""
-    costs = [end.cost_usd for end in ends if isinstance(end, CallEnded)]
-    known = [cost for cost in costs if cost is not None]
-    silent = len(costs) - len(known)
-    unknown = f" and {silent} at an unknown price" if silent else ""
-    paid = f"{plain(total([ZERO, *known]))} USD paid{unknown}"
-    return f"{how_many(len(costs), 'answer')} ({paid})" if costs else ""
+def _count_answers(ends: Sequence[AttemptEnd]) -> str:
+    """Say how many answers there are; "" without any."""
+    count = sum(isinstance(end, CallEnded) for end in ends)
+    return how_many(count, "answer") if count else ""
 
 
 def _storable(error: str | None) -> str | None:

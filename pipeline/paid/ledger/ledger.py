@@ -90,11 +90,6 @@ class Ledger:
         self.now = now
         self.database = Database(path)
         self.spare = place_of_spare(path, base_url)
-        try:
-            take_in(self.database, self.spare)
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         """Close the file."""
