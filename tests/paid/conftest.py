@@ -16,7 +16,7 @@ from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
 from tests.paid.frames import TEXTS
 from tests.paid.ledger.buying import BASE_URL
-from tests.paid.serving import Service
+from tests.paid.serving import Buyer, Service, buyer, serving
 
 
 @pytest.fixture
@@ -24,6 +24,13 @@ def service(tmp_path: Path) -> Iterator[Service]:
     accounts = Accounts(tmp_path / "service")
     yield Service(accounts, accounts.open(Decimal("5.00")))
     accounts.close()
+
+
+@pytest.fixture
+def user(tmp_path: Path, service: Service) -> Iterator[Buyer]:
+    """A buyer at the service, with a ledger of his own and no rate limit."""
+    with serving(service.app()) as address:
+        yield buyer(tmp_path, address, service.account.key)
 
 
 @pytest.fixture(autouse=True)

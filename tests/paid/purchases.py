@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.paid.serving import (
     Buyer,
@@ -14,6 +14,15 @@ from tests.paid.serving import (
 TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
 DISTINCT = 4
 ZERO = Decimal(0)
+
+
+T = TypeVar("T")
+
+
+def some(value: T | None) -> T:
+    """Return a value that must not be None."""
+    assert value is not None
+    return value
 
 
 def in_turns(*apps: Any) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
-from tests.paid.purchases import statuses
+from tests.paid.purchases import some, statuses
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 DAY = 86_400.0
@@ -59,8 +59,7 @@ def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: S
         user.write(["one text", "bad", "three text"])
         again = user.but(retry_failed=True)
         summary = again.run()
-        assert summary.parked is not None
-        assert (summary.parked.exit_code, app.requests) == (6, 3)
+        assert (some(summary.parked).exit_code, app.requests) == (6, 3)
         assert again.plan().to_buy == 1
         summary = again.run()
     assert summary.parked is None
@@ -80,18 +79,16 @@ def test_a_retry_that_fails_shows_how_it_failed(tmp_path: Path, service: Service
     assert statuses(user) == ["ok", "HTTP_404"]
 
 
-def test_what_is_too_old_is_bought_again_once(tmp_path: Path, service: Service) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(["one text", "two text"])
-        first = user.run()
-        grow_old(user, 40)
-        assert user.but(max_age="41d").plan().to_buy == user.plan().to_buy == 0
-        fresh = user.but(max_age="30d")
-        assert fresh.plan().to_buy == 4
-        second = fresh.run()
-        assert second.cost_usd == first.cost_usd == user.row_costs() > 0
-        assert fresh.run().cost_usd == 0
+def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> None:
+    user.write(["one text", "two text"])
+    first = user.run()
+    grow_old(user, 40)
+    assert user.but(max_age="41d").plan().to_buy == user.plan().to_buy == 0
+    fresh = user.but(max_age="30d")
+    assert fresh.plan().to_buy == 4
+    second = fresh.run()
+    assert second.cost_usd == first.cost_usd == user.row_costs() > 0
+    assert fresh.run().cost_usd == 0
     assert len(service.asked) == 8
 
 
@@ -152,8 +149,7 @@ def test_calls_held_back_are_counted_apart_until_they_are_settled(
     assert summary.parked is None
     assert statuses(user) == statuses(user, "psc") == ["ok", "ok"]
     assert summary.cost_usd == user.row_costs() == service.charged + PRICE
-    assert summary.paid is not None
-    assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
+    assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 
 
 def test_held_calls_alone_are_nothing_to_buy(tmp_path: Path, service: Service) -> None:

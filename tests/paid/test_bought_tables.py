@@ -12,7 +12,7 @@ import pytest
 import xlsxwriter
 
 from pipeline.tables import read_table
-from tests.paid.command_line import CommandLine, folder_of, success
+from tests.paid.command_line import CommandLine, folder_of
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Instead, Service
 
@@ -66,17 +66,6 @@ def test_a_table_that_is_piped_through_is_known_by_its_contents(
     assert len(service.asked) == 4
 
 
-def test_json_lines_are_bought_like_any_table(line: CommandLine, service: Service) -> None:
-    line.table, line.output = line.table.with_suffix(".jsonl"), line.output.with_suffix(".jsonl")
-    line.table.write_text('{"t": {"a": "one text"}}\n{"t": {}}\n{"t": {"a": "one text"}}\n')
-    with line.at(service.app()):
-        assert line("run", "--text-column", "t.a", "--json") == 0
-    rows = [json.loads(text) for text in line.output.read_text().splitlines()]
-    assert [row["cpv_status"] for row in rows] == ["ok", "empty", "ok"]
-    assert rows[0]["cost_usd"] == line.summary["cost_usd"] != "0"
-    assert rows[2]["cost_usd"] == "0"
-
-
 def test_a_workbook_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
     line.table, line.output = line.table.with_suffix(".xlsx"), line.output.with_suffix(".xlsx")
     with xlsxwriter.Workbook(line.table) as book:
@@ -106,24 +95,6 @@ def test_a_text_in_several_files_is_bought_once_and_done_files_are_not_bought_ag
         with (line.table / "b.csv").open("a") as file:
             file.write("four text\n")
         assert line("run", "--json", "--yes") == 0
-    assert app.requests == 4
-
-
-def test_the_cost_limit_is_for_all_files_together(line: CommandLine, service: Service) -> None:
-    app = Instead(service.app(), dict.fromkeys(range(9), success("0.0001")))
-    folder_of(line, {name: [f"{name} text"] for name in "abcd"})
-    with line.at(app):
-        assert line("run", "--json", "--max-cost", "0.00025") == 5
-        assert [file["state"] for file in line.summary["files"]] == ["done", "done", "stopped"]
-        assert line.summary["not_started"] == 1
-        assert line("run", "--json", "--max-cost", "0.00025") == 5  # what is done counts
-        assert [file["state"] for file in line.summary["files"]] == [
-            "skipped",
-            "skipped",
-            "stopped",
-        ]
-        assert app.requests == 2
-        assert line("run", "--json", "--max-cost", "0.0005") == 0
     assert app.requests == 4
 
 

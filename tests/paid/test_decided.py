@@ -14,8 +14,8 @@ from pipeline.decisions import Decisions
 from pipeline.paid.purchase import PaidBuyer
 from pipeline.tables import open_reader
 from tests.decisions.samples import chose, nothing_fits, write
-from tests.paid.purchases import statuses
-from tests.paid.serving import Buyer, Service, buyer, serving
+from tests.paid.purchases import some, statuses
+from tests.paid.serving import Buyer, Service
 
 TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
 
@@ -37,14 +37,14 @@ def planned(user: Buyer, decisions: Decisions) -> int:
         return job.plan(Source(reader), user.settings, purchase).purchase.to_buy
 
 
-def test_a_decided_text_is_neither_planned_nor_bought(tmp_path: Path, service: Service) -> None:
+def test_a_decided_text_is_neither_planned_nor_bought(
+    user: Buyer, tmp_path: Path, service: Service
+) -> None:
     path = write(tmp_path / "d.jsonl", [chose("road works", "45233140"), nothing_fits("gone")])
     decisions = decisions_in(path, print)
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        assert planned(user, decisions) == 5
-        summary = run(user, decisions)
+    user.write(TEXTS)
+    assert planned(user, decisions) == 5
+    summary = run(user, decisions)
     assert ("cpv", "road works") not in service.asked
     assert sorted(service.asked).count(("psc", "road works")) == 1
     assert len(service.asked) == 5
@@ -56,18 +56,16 @@ def test_a_decided_text_is_neither_planned_nor_bought(tmp_path: Path, service: S
 
 
 def test_an_answer_that_was_bought_before_the_decision_keeps_its_cost_in_its_row(
-    tmp_path: Path, service: Service
+    user: Buyer, tmp_path: Path, service: Service
 ) -> None:
     """The first run stops at its limit of costs; the decision comes before the second one."""
     decisions = decisions_in(write(tmp_path / "d.jsonl", [nothing_fits("road works")]), print)
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(TEXTS)
-        assert run(user.but(max_cost=Decimal("0.00016")), Decisions()).parked is not None
-        assert service.asked[0] == ("cpv", "road works")
-        summary = run(user, decisions)
+    user = user.but(workers=1)
+    user.write(TEXTS)
+    assert run(user.but(max_cost=Decimal("0.00016")), Decisions()).parked is not None
+    assert service.asked[0] == ("cpv", "road works")
+    summary = run(user, decisions)
     assert statuses(user, "cpv")[0] == "decided"
     assert Decimal(user.rows()[0]["cpv_cost_usd"]) > 0
-    assert summary.paid is not None
-    assert summary.paid.unattributed_usd == 0
+    assert some(summary.paid).unattributed_usd == 0
     assert summary.cost_usd == user.row_costs() == service.charged

@@ -19,6 +19,7 @@ from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.purchases import Paid
 from pipeline.tables import open_reader
 from tests.paid.meanwhile import Meanwhile
+from tests.paid.purchases import some
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
@@ -50,12 +51,11 @@ def finish(user: Buyer, service: Service) -> None:
     """Run the job again, its ledger mended, and look at the whole of it."""
     summary = user.run()
     assert summary.parked is None
-    assert summary.paid is not None
-    check_books(summary.paid, service)
+    check_books(some(summary.paid), service)
     assert [row["cpv_status"] for row in user.rows()] == ["ok"] * len(TEXTS)
     assert user.row_costs() == summary.cost_usd
     asked = Counter(service.asked)
-    assert sum(asked.values()) - len(asked) <= summary.paid.unconfirmed
+    assert sum(asked.values()) - len(asked) <= some(summary.paid).unconfirmed
 
 
 def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
@@ -89,7 +89,7 @@ def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
 
 @pytest.mark.parametrize("pages", [2, 3, 4, 5])
 def test_a_disk_that_is_full_in_the_middle_loses_no_answer(
-    tmp_path: Path, service: Service, pages: int
+    user: Buyer, service: Service, pages: int
 ) -> None:
 
     def fill(purchase: PaidPurchase) -> None:
@@ -103,67 +103,31 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer(
 
         purchase.record = record_and_fill  # type: ignore[method-assign]
 
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        said, paid = fails(user, fill)
-        assert "full" in said
-        assert "Free some space on the disk" in said
-        assert 0 < len(service.asked) < 2 * len(TEXTS)
-        check_books(paid, service)
-        kept = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
-        if kept:
-            answers = "1 answer" if kept == 1 else f"{kept:.0f} answers"
-            assert f": {answers}." in said
-        finish(user, service)
+    user.write(TEXTS)
+    said, paid = fails(user, fill)
+    assert "full" in said
+    assert "Free some space on the disk" in said
+    assert 0 < len(service.asked) < 2 * len(TEXTS)
+    check_books(paid, service)
+    kept = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
+    if kept:
+        answers = "1 answer" if kept == 1 else f"{kept:.0f} answers"
+        assert f": {answers}." in said
+    finish(user, service)
     assert set(Counter(service.asked).values()) == {1}
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said", "hint"),
-    [
-        (
-            lambda file: file.write_bytes(b"not a database" * 100),
-            "not a database",
-            "Check the path",
-        ),
-        (lambda file: file.mkdir(), "unable to open", "Make the file and its folder writable"),
-        (lambda file: newer(file), "newer version", "Update tender-pipeline"),
-    ],
-)
-def test_a_ledger_that_cannot_be_read_is_an_error_before_anything_is_sent(
-    tmp_path: Path, service: Service, spoil: Callable[[Path], Any], said: str, hint: str
-) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        spoil(user.service.ledger)
-        with pytest.raises(LedgerError, match=said) as caught:
-            user.run()
-    assert hint in caught.value.hint
-    assert service.asked == []
-
-
-def newer(ledger: Path) -> None:
-    database = Database(ledger)
-    with database.transaction() as connection:
-        connection.execute("PRAGMA user_version = 99")
-    database.close()
-
-
 def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
+    user.write(TEXTS)
+    user.run()
+    user.write([*TEXTS, "another text"])
+    asked = len(service.asked)
+    with user.service.ledger.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (user.service.ledger.stat().st_size - 4096))
+    with pytest.raises(LedgerError) as caught:
         user.run()
-        user.write([*TEXTS, "another text"])
-        asked = len(service.asked)
-        with user.service.ledger.open("r+b") as file:
-            file.seek(4096)
-            file.write(b"\xff" * (user.service.ledger.stat().st_size - 4096))
-        with pytest.raises(LedgerError) as caught:
-            user.run()
     assert "Restore it from a copy" in caught.value.hint
     assert len(service.asked) == asked

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from hypothesis import example, given, settings
@@ -36,7 +34,7 @@ from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
-from tests.paid.serving import Gate, Service, buyer, serving, started
+from tests.paid.serving import Service, buyer, serving
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 DAY = 86_400.0
@@ -248,25 +246,6 @@ def test_a_limit_under_the_price_of_a_call_does_not_ask_to_wait(tmp_path: Path) 
     assert pool and pool.parked
     assert pool.parked.hint == "One call may cost 0.00015 USD: raise --max-cost-per-day."
     ledger.close()
-
-
-def test_a_killed_process_and_another_job_share_the_limit(tmp_path: Path, service: Service) -> None:
-    limit = Decimal("0.0009")
-    terms: dict[str, Any] = {"ledger": tmp_path / "ledger.db", "max_cost_per_day": limit}
-    gate = Gate(service.app(), 3)
-    folders = tmp_path / "first", tmp_path / "second"
-    with serving(gate) as address:
-        for folder in folders:
-            folder.mkdir()
-            buyer(folder, address, None).write([f"{folder.name} {number}" for number in range(10)])
-        with started(folders[0], address, service.account.key, **terms) as process:
-            assert gate.reached.wait(20)
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-        gate.open = True
-        summary = buyer(folders[1], address, service.account.key, **terms).run()
-    assert summary.parked and "--max-cost-per-day" in summary.parked.message
-    assert Decimal("0.0003") < service.charged <= limit
 
 
 def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service) -> None:

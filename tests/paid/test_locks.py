@@ -11,7 +11,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 from pipeline.paid.purchase import PaidBuyer
-from tests.paid.serving import Buyer, Service, buyer, serving
+from tests.paid.serving import Buyer, Service
 
 
 def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
@@ -31,26 +31,22 @@ def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
     ],
 )
 def test_while_another_run_holds_a_lock_nothing_is_sent(
-    tmp_path: Path, service: Service, lock: str, message: str
+    user: Buyer, service: Service, lock: str, message: str
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(["one text", "another text"])
-        with held(user, lock), pytest.raises(LedgerError, match=message):
-            user.run()
-        assert service.asked == []
-        assert user.run().parked is None
+    user.write(["one text", "another text"])
+    with held(user, lock), pytest.raises(LedgerError, match=message):
+        user.run()
+    assert service.asked == []
+    assert user.run().parked is None
 
 
 def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
-    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+    user: Buyer, tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(["one text", "another text"])
-        with PaidBuyer(user.service).open(user.settings, str(user.output)):
-            monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
-            with pytest.raises(LedgerError, match="Another run works on this job"):
-                user.run()
-        assert service.asked == []
-        assert user.run().parked is None
+    user.write(["one text", "another text"])
+    with PaidBuyer(user.service).open(user.settings, str(user.output)):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+        with pytest.raises(LedgerError, match="Another run works on this job"):
+            user.run()
+    assert service.asked == []
+    assert user.run().parked is None

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -67,16 +66,6 @@ def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Proces
                 first.kill()
 
 
-def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Service) -> None:
-    with two_buyers(tmp_path, service) as (second, _, _):
-        with pytest.raises(LedgerError) as caught:
-            second.run()
-        assert "a run with another key" in caught.value.message
-        assert str(second.service.ledger) in caught.value.message
-        assert "--wait" in caught.value.hint
-        assert "another ledger: --ledger" in caught.value.hint
-
-
 def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
     with two_buyers(tmp_path, service) as (second, first, latch):
         key = str(second.service.api_key)
@@ -106,34 +95,33 @@ def test_a_buyer_that_is_killed_lets_the_next_one_buy(tmp_path: Path, service: S
 
 
 def test_one_that_waited_asks_about_what_is_left_by_then(
-    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
+    user: Buyer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     asked: list[Estimate] = []
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, wait=True)
-        user.write(TEXTS)
-        reader = open_reader(user.source, user.settings.text_columns)
+    user = user.but(wait=True)
+    user.write(TEXTS)
+    reader = open_reader(user.source, user.settings.text_columns)
 
-        def confirm(estimate: Estimate) -> bool:
-            asked.append(estimate)
-            return False
+    def confirm(estimate: Estimate) -> bool:
+        asked.append(estimate)
+        return False
 
-        def wait() -> None:
-            with PaidBuyer(user.service, confirm=confirm).open(user.settings, "waits") as purchase:
-                list(purchase.record(reader.batches()))
-                purchase.buy(reader.batches(), purchase.estimate())
+    def wait() -> None:
+        with PaidBuyer(user.service, confirm=confirm).open(user.settings, "waits") as purchase:
+            list(purchase.record(reader.batches()))
+            purchase.buy(reader.batches(), purchase.estimate())
 
-        Ledger(user.service.ledger, user.service.base_url).close()
-        with ledger_lock(user.service.ledger, user.service.base_url, wait=False):
-            thread = threading.Thread(target=wait)
-            thread.start()
-            while "Waiting for it." not in caplog.text:
-                assert thread.is_alive()
-                time.sleep(0.01)  # until it has counted what it needs, and waits
-            elsewhere = Ledger(user.service.ledger, user.service.base_url)
-            journal = Journal(elsewhere.open_job("first"), "key-1")
-            answer(journal, call=Call("cpv", TEXTS[0]))
-            elsewhere.close()
-        thread.join()
+    Ledger(user.service.ledger, user.service.base_url).close()
+    with ledger_lock(user.service.ledger, user.service.base_url, wait=False):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while "Waiting for it." not in caplog.text:
+            assert thread.is_alive()
+            time.sleep(0.01)  # until it has counted what it needs, and waits
+        elsewhere = Ledger(user.service.ledger, user.service.base_url)
+        journal = Journal(elsewhere.open_job("first"), "key-1")
+        answer(journal, call=Call("cpv", TEXTS[0]))
+        elsewhere.close()
+    thread.join()
     assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]

@@ -17,10 +17,11 @@ import pytest
 
 from pipeline.paid import pool
 from pipeline.paid.limits import TYPICAL_HIGH
-from pipeline.rate import DEMO, Rate
+from pipeline.rate import DEMO
 from tests.paid.command_line import NO_SUCH_TEXT
-from tests.paid.purchases import TEXTS, check_money
+from tests.paid.purchases import TEXTS, check_money, some
 from tests.paid.serving import (
+    Buyer,
     Gate,
     Instead,
     Service,
@@ -38,9 +39,8 @@ def test_an_unknown_key_parks_and_is_tried_once_in_each_system(
         user = buyer(tmp_path, address, "tp_nobodys")
         user.write(TEXTS)
         summary = user.run()
-        assert summary.parked is not None
-        assert (summary.parked.exit_code, summary.paid and summary.paid.attempts) == (4, 2)
-        assert "TENDER_PIPELINE_API_KEY" in summary.parked.hint
+        assert (some(summary.parked).exit_code, summary.paid and summary.paid.attempts) == (4, 2)
+        assert "TENDER_PIPELINE_API_KEY" in some(summary.parked).hint
         assert "tp_nobodys" not in str(summary)
         assert not user.output.exists()
         assert user.but(api_key=service.account.key).run().parked is None
@@ -56,9 +56,10 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
         user = buyer(tmp_path, address, poor.key)
         user.write(texts)
         summary = user.run()
-        assert summary.parked is not None
-        assert summary.parked.exit_code == 5
-        enough = re.search(r"Add (\S+) USD, which is enough for the rest", summary.parked.hint)
+        assert some(summary.parked).exit_code == 5
+        enough = re.search(
+            r"Add (\S+) USD, which is enough for the rest", some(summary.parked).hint
+        )
         assert str(summary.parked).count("to top it up") == 1, "the service says it"
         assert 0 < service.charged == summary.cost_usd
         assert not user.output.exists()
@@ -83,11 +84,9 @@ def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path
     user = buyer(tmp_path, nobody_there(), "key")
     user.write([f"text {number}" for number in range(30)])
     summary = user.run()
-    assert summary.parked is not None
-    assert summary.parked.exit_code == 6
-    assert summary.paid is not None
-    assert summary.paid.attempts == pool.FAILURES_IN_A_ROW
-    assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
+    assert some(summary.parked).exit_code == 6
+    assert some(summary.paid).attempts == pool.FAILURES_IN_A_ROW
+    assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 
 
 def test_the_demo_limit_parks_and_the_next_run_remembers_it(
@@ -98,31 +97,17 @@ def test_the_demo_limit_parks_and_the_next_run_remembers_it(
         user.write([f"text {number}" for number in range(20)])
         for _ in range(2):
             summary = user.run()
-            assert summary.parked is not None
-            assert summary.parked.exit_code == 7
-            assert "--wait" in summary.parked.hint
+            assert some(summary.parked).exit_code == 7
+            assert "--wait" in some(summary.parked).hint
             assert len(service.asked) == summary.paid.attempts == DEMO.slots if summary.paid else 0
 
 
-def test_a_demo_limit_that_others_used_up_is_not_waited_for(
-    tmp_path: Path, service: Service
-) -> None:
-    with serving(service.app(demo_rate=Rate(1, 3600))) as address:
-        user = buyer(tmp_path, address, None, rate=None)
-        user.write(["one text", "another"])
-        summary = user.run()
-    assert summary.parked is not None
-    assert summary.parked.exit_code == 7
-
-
-def test_when_the_time_is_up_a_wait_for_a_slot_ends(tmp_path: Path, service: Service) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, rate="2/hour", burst=True)
-        user.write([f"text {number}" for number in range(9)])
-        summary = user.but(max_duration="0.3s").run()
-        assert summary.parked is not None
-        assert summary.parked.exit_code == 7
-        assert len(service.asked) == 2
+def test_when_the_time_is_up_a_wait_for_a_slot_ends(user: Buyer, service: Service) -> None:
+    user = user.but(rate="2/hour", burst=True)
+    user.write([f"text {number}" for number in range(9)])
+    summary = user.but(max_duration="0.3s").run()
+    assert some(summary.parked).exit_code == 7
+    assert len(service.asked) == 2
 
 
 def test_a_killed_run_pays_again_for_no_answer_that_it_received(
@@ -140,16 +125,15 @@ def test_a_killed_run_pays_again_for_no_answer_that_it_received(
         assert not user.output.exists()
         summary = user.run()
     assert summary.parked is None
-    assert summary.paid is not None
     assert [row["cpv_status"] for row in user.rows()] == ["ok"] * 10
     asked = Counter(service.asked)
     assert set(asked) == {(s, f"text {n}") for s in ("cpv", "psc") for n in range(10)}
-    assert sum(asked.values()) - 20 <= summary.paid.unconfirmed <= 3
+    assert sum(asked.values()) - 20 <= some(summary.paid).unconfirmed <= 3
     # Every text costs the same here, so the unconfirmed are priced by their number.
     (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
     twice = sum(asked.values()) - 20
     assert summary.cost_usd == user.row_costs() == service.charged - twice * price
-    assert summary.paid.at_risk_usd >= twice * price
+    assert some(summary.paid).at_risk_usd >= twice * price
     with closing(sqlite3.connect(user.service.ledger)) as ledger:
         (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert left_open == (0,), "nobody could settle what is said to be under way"
@@ -171,9 +155,8 @@ def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
         assert process.wait(20) == 143
         gate.open = True
         summary = user.run()
-    assert summary.paid is not None
     statuses = Counter(row[f"{system}_status"] for row in user.rows() for system in ("cpv", "psc"))
-    assert statuses["UNCONFIRMED"] == summary.paid.unconfirmed == summary.failed >= 1
+    assert statuses["UNCONFIRMED"] == some(summary.paid).unconfirmed == summary.failed >= 1
     assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
     assert max(Counter(service.asked).values()) == 1
     assert summary.cost_usd == user.row_costs() <= service.charged

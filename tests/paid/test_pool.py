@@ -18,6 +18,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.pool import TRIES
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import OUTCOMES, PRICE, ModelServer, buy, numbered, orders
+from tests.paid.purchases import some
 
 
 @settings(max_examples=60)
@@ -100,17 +101,15 @@ def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
 def test_a_first_answer_that_nobody_can_read_parks(job: Job) -> None:
     server = ModelServer(["unreadable"])
     pool = buy(server, job, numbered(5), workers=4)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
+    assert some(pool.parked).exit_code == 6
     assert len(server.asked) == 1
 
 
 def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> None:
     server = ModelServer(["detailed", *["unreadable"] * 19, "refused", *["unreadable"] * 99])
     pool = buy(server, job, list(orders(job, [str(n) for n in range(120)], 2)), workers=1)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
-    assert pool.parked.message == (
+    assert some(pool.parked).exit_code == 6
+    assert some(pool.parked).message == (
         "20 attempts in a row failed: the body is not JSON, or not all of it arrived."
     )
     assert len(server.asked) == 41, "a refusal of one text shows that the service works"

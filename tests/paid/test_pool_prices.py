@@ -18,6 +18,7 @@ from pipeline.paid.pool import TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import PRICE, ModelServer, buy, numbered
+from tests.paid.purchases import some
 
 
 def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
@@ -29,13 +30,12 @@ def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -
 def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
     server = ModelServer([])
     pool = buy(server, job, numbered(10), workers=4, max_cost=Decimal("0.0006"))
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 5
-    assert pool.parked.message == (
+    assert some(pool.parked).exit_code == 5
+    assert some(pool.parked).message == (
         "The cost limit is reached: 0.00052499999999999995 USD spent, and the 5 calls left "
         "cost up to 0.00075 USD."
     )
-    assert "--max-cost (0.00127499999999999995 is enough at these prices)" in pool.parked.hint
+    assert "--max-cost (0.00127499999999999995 is enough at these prices)" in some(pool.parked).hint
     assert job.money().confirmed <= Decimal("0.0006")
 
 
@@ -98,11 +98,10 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
 def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
     server = ModelServer(["detailed", "price 0.010000000000000001"])
     pool = buy(server, job, numbered(9), workers=3)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 5
-    assert "0.010000000000000001 USD for one call" in pool.parked.message
-    assert "0.01 USD" in pool.parked.message
-    assert "--max-price" in pool.parked.hint
+    assert some(pool.parked).exit_code == 5
+    assert "0.010000000000000001 USD for one call" in some(pool.parked).message
+    assert "0.01 USD" in some(pool.parked).message
+    assert "--max-price" in some(pool.parked).hint
     assert job.money().confirmed == server.charged
     assert len(server.asked) < 9
     assert len(server.told) == len(server.asked)
@@ -118,9 +117,8 @@ def test_a_price_at_the_bound_is_right_and_the_bound_can_be_raised(job: Job) -> 
 def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
     server = ModelServer(["detailed", "price -1"])
     pool = buy(server, job, numbered(9))
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 5
-    assert "finalCost is -1" in pool.parked.message
+    assert some(pool.parked).exit_code == 5
+    assert "finalCost is -1" in some(pool.parked).message
     assert len(server.asked) == 2
     assert (job.money().confirmed, job.money().unknown) == (PRICE, 1)
 
@@ -160,9 +158,8 @@ def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job)
     server = ModelServer(["detailed"] * 20 + [f"price {jump}"] * 40)
     max_cost = Decimal("0.01")
     pool = buy(server, job, numbered(60), workers=16, max_cost=max_cost)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 5
+    assert some(pool.parked).exit_code == 5
     over = job.money().confirmed - max_cost
     assert over > 0
-    assert f"{plain(over)} USD over --max-cost" in pool.parked.message
+    assert f"{plain(over)} USD over --max-cost" in some(pool.parked).message
     assert len(server.asked) <= 20 + 16

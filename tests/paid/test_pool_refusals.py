@@ -14,6 +14,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.model_server import STOP, ModelServer, buy, numbered
+from tests.paid.purchases import some
 
 
 def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
@@ -27,9 +28,8 @@ def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
 def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
     server = ModelServer([])
     pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 7
-    assert re.search(r"used up until [-0-9: ]{16} \((59|60) min\)", pool.parked.message)
+    assert some(pool.parked).exit_code == 7
+    assert re.search(r"used up until [-0-9: ]{16} \((59|60) min\)", some(pool.parked).message)
     assert len(server.asked) == 4
     assert server.ended_after < 60
 
@@ -70,8 +70,7 @@ def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_le
 ) -> None:
     server = ModelServer(["detailed"] * understood + ["not sent"] * TRIES)
     pool = buy(server, job, numbered(understood + 1))
-    assert pool.parked is not None
-    assert (pool.parked.exit_code, pool.parked.message) == (
+    assert (some(pool.parked).exit_code, some(pool.parked).message) == (
         6,
         f"{TRIES} attempts in a row failed: refused.",
     )
@@ -89,10 +88,9 @@ def test_a_service_that_is_reached_again_does_not_park(job: Job) -> None:
 def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
     server = ModelServer(["detailed"] * understood + ["limited"] * 99)
     pool = buy(server, job, numbered(3), rate=Rate(100, 60))
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 7
-    assert f"refused one call {MOST_REFUSALS} times since 2" in pool.parked.message
-    assert "--rate" in pool.parked.hint
+    assert some(pool.parked).exit_code == 7
+    assert f"refused one call {MOST_REFUSALS} times since 2" in some(pool.parked).message
+    assert "--rate" in some(pool.parked).hint
     assert len(server.asked) == understood + MOST_REFUSALS
     assert server.ended_after > (MOST_REFUSALS - 1) * 60
 
@@ -110,8 +108,7 @@ def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
     server = ModelServer(["detailed", *["wait 0"] * 99])
     pool = buy(server, job, numbered(2))
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 7
+    assert some(pool.parked).exit_code == 7
     asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS
     assert server.ended_after > asking + 30
 
@@ -139,9 +136,8 @@ def test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_
 ) -> None:
     server = ModelServer(["no such address"] * 99)
     pool = buy(server, job, numbered(99), workers=4)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
-    assert "--base-url" in pool.parked.hint
+    assert some(pool.parked).exit_code == 6
+    assert "--base-url" in some(pool.parked).hint
     assert len(server.asked) == FAILURES_IN_A_ROW
 
 
@@ -193,9 +189,8 @@ def test_a_text_that_a_proxy_finds_too_long_ends_its_row_alone(
 def test_texts_that_are_too_long_do_not_hide_that_the_service_is_down(job: Job) -> None:
     server = ModelServer(["detailed", *["413", "gateway"] * 99])
     pool = buy(server, job, numbered(99))
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
-    assert f"{FAILURES_IN_A_ROW} attempts in a row failed: HTTP_502" in pool.parked.message
+    assert some(pool.parked).exit_code == 6
+    assert f"{FAILURES_IN_A_ROW} attempts in a row failed: HTTP_502" in some(pool.parked).message
 
 
 def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:

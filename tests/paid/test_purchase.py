@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -28,8 +27,9 @@ from pipeline.service.http.messages import METADATA
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.meanwhile import Meanwhile
-from tests.paid.purchases import TEXTS, check_money, in_turns
+from tests.paid.purchases import TEXTS, check_money, in_turns, some
 from tests.paid.serving import (
+    Buyer,
     Instead,
     Service,
     buyer,
@@ -48,9 +48,8 @@ def test_rows_summary_and_account_agree_to_the_last_digit(
         user.write(TEXTS)
         summary = user.run()
     assert summary.parked is None
-    assert summary.paid is not None
-    assert summary.cost_usd == summary.paid.confirmed_usd == service.charged > 0
-    assert (summary.paid.unconfirmed, summary.paid.unknown) == (0, 0)
+    assert summary.cost_usd == some(summary.paid).confirmed_usd == service.charged > 0
+    assert (some(summary.paid).unconfirmed, some(summary.paid).unknown) == (0, 0)
     assert [row["cpv_status"] == "empty" for row in user.rows()] == [not text for text in TEXTS]
     check_money(user, service)
 
@@ -68,17 +67,12 @@ def test_the_codes_are_the_engines(tmp_path: Path, service: Service) -> None:
     check_money(user, service)
 
 
-def test_a_second_run_sends_nothing_and_gives_the_same_codes(
-    tmp_path: Path, service: Service
-) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        user.run()
+def test_a_second_run_sends_nothing_and_gives_the_same_codes(user: Buyer, service: Service) -> None:
+    user.write(TEXTS)
+    user.run()
     before, asked = user.rows(), len(service.asked)
-    summary = user.run()  # the service is gone
-    assert summary.paid is not None
-    assert summary.paid.attempts == 0
+    summary = user.run()
+    assert some(summary.paid).attempts == 0
     assert summary.cost_usd == user.row_costs() == 0
     assert len(service.asked) == asked
     priced = {"cpv_cost_usd", "psc_cost_usd", "cost_usd"}
@@ -87,46 +81,20 @@ def test_a_second_run_sends_nothing_and_gives_the_same_codes(
     ]
 
 
-def test_a_text_is_asked_once_a_system_and_an_empty_one_never(
-    tmp_path: Path, service: Service
-) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(TEXTS)
-        user.run()
-    assert Counter(service.asked) == {
-        (system, text): 1 for system in ("cpv", "psc") for text in TEXTS if text
-    }
-    assert user.rows()[3]["cost_usd"] == "0"
-
-
-def test_one_worker_asks_row_by_row(tmp_path: Path, service: Service) -> None:
+def test_the_cost_limit_is_kept_and_a_higher_one_continues(user: Buyer, service: Service) -> None:
     texts = [f"text {number}" for number in range(20)]
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(texts)
-        user.run()
-    assert service.asked == [(system, text) for text in texts for system in ("cpv", "psc")]
-
-
-def test_the_cost_limit_is_kept_and_a_higher_one_continues(
-    tmp_path: Path, service: Service
-) -> None:
-    texts = [f"text {number}" for number in range(20)]
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.001"))
-        user.write(texts)
-        summary = user.run()
-        assert summary.parked is not None
-        assert summary.parked.exit_code == 5
-        assert "--max-cost" in summary.parked.hint
-        assert 0 < service.charged == summary.cost_usd <= Decimal("0.001")
-        asked = len(service.asked)
-        again = user.run()
-        assert again.parked is not None
-        assert again.cost_usd == summary.cost_usd
-        assert len(service.asked) == asked
-        summary = user.but(max_cost=Decimal("1")).run()
+    user = user.but(max_cost=Decimal("0.001"))
+    user.write(texts)
+    summary = user.run()
+    assert some(summary.parked).exit_code == 5
+    assert "--max-cost" in some(summary.parked).hint
+    assert 0 < service.charged == summary.cost_usd <= Decimal("0.001")
+    asked = len(service.asked)
+    again = user.run()
+    assert again.parked is not None
+    assert again.cost_usd == summary.cost_usd
+    assert len(service.asked) == asked
+    summary = user.but(max_cost=Decimal("1")).run()
     assert summary.parked is None
     assert len(service.asked) == 40
     assert summary.cost_usd == service.charged == user.row_costs()
@@ -134,17 +102,15 @@ def test_the_cost_limit_is_kept_and_a_higher_one_continues(
 
 @pytest.mark.parametrize("texts", [["one text"], ["one text", "two text", "three text"]])
 def test_a_cost_limit_at_the_plans_highest_figure_completes(
-    tmp_path: Path, service: Service, texts: list[str]
+    user: Buyer, service: Service, texts: list[str]
 ) -> None:
     """The ledger has seen only prices under the typical one."""
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key)
-        user.write(["another text"])
-        user.run()
-        user.write(texts)
-        planned = user.plan()
-        assert service.charged / 2 < TYPICAL_HIGH
-        summary = user.but(max_cost=planned.high_usd).run()
+    user.write(["another text"])
+    user.run()
+    user.write(texts)
+    planned = user.plan()
+    assert service.charged / 2 < TYPICAL_HIGH
+    summary = user.but(max_cost=planned.high_usd).run()
     assert summary.parked is None
     assert summary.cost_usd <= planned.high_usd
 
@@ -160,53 +126,49 @@ def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
         user.write(["one text", "two text"])
         assert user.run().parked
         summary = user.but(max_cost=Decimal("0.0004")).run()
-    assert summary.parked is not None
-    assert "The cost limit is reached" in summary.parked.message
-    assert "up to 0.0003 USD more may have been billed" in summary.parked.message
+    assert "The cost limit is reached" in some(summary.parked).message
+    assert "up to 0.0003 USD more may have been billed" in some(summary.parked).message
     assert app.requests == 4
 
 
 def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_something(
-    tmp_path: Path, service: Service
+    user: Buyer,
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0002"))
-        for bought in (False, True):
-            user.source.write_text("id,description\n0,road works\n1,bridge,works\n")
-            with pytest.raises(InputError, match="line 3: 3 fields"):
-                user.run()
-            with Snapshot(user.service.ledger) as snapshot:
-                assert len(open_jobs(snapshot)) == bought
-            user.write(["road works", "bridge works", "school meals"])
-            assert user.run().parked
+    user = user.but(max_cost=Decimal("0.0002"))
+    for bought in (False, True):
+        user.source.write_text("id,description\n0,road works\n1,bridge,works\n")
+        with pytest.raises(InputError, match="line 3: 3 fields"):
+            user.run()
+        with Snapshot(user.service.ledger) as snapshot:
+            assert len(open_jobs(snapshot)) == bought
+        user.write(["road works", "bridge works", "school meals"])
+        assert user.run().parked
 
 
 def test_costs_of_texts_that_left_the_table_are_reported_apart(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text", "two text"])
-        reader = open_reader(user.source, user.settings.text_columns)
-        with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
-            buy = purchase.buy
+    user = user.but(workers=1)
+    user.write(["one text", "two text"])
+    reader = open_reader(user.source, user.settings.text_columns)
+    with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
+        buy = purchase.buy
 
-            def buy_and_change(batches: Any, estimate: Any, begun: Any = None) -> Any:
-                parked = buy(batches, estimate, begun)
-                user.write(["one text", "three words now"])
-                return parked
+        def buy_and_change(batches: Any, estimate: Any, begun: Any = None) -> Any:
+            parked = buy(batches, estimate, begun)
+            user.write(["one text", "three words now"])
+            return parked
 
-            purchase.buy = buy_and_change  # type: ignore[method-assign]
-            sink = FileSink(user.output, "csv", True, user.source)
-            with pytest.raises(InputChangedError):
-                job.run(Source(reader), sink, user.settings, purchase)
-        assert not user.output.exists()
-        assert str(user.service.ledger) in manifest_path(user.output).read_text()
-        summary = user.run()
-    assert summary.paid is not None
-    assert summary.paid.unattributed_usd > 0
+        purchase.buy = buy_and_change  # type: ignore[method-assign]
+        sink = FileSink(user.output, "csv", True, user.source)
+        with pytest.raises(InputChangedError):
+            job.run(Source(reader), sink, user.settings, purchase)
+    assert not user.output.exists()
+    assert str(user.service.ledger) in manifest_path(user.output).read_text()
+    summary = user.run()
+    assert some(summary.paid).unattributed_usd > 0
     assert summary.cost_usd == service.charged
-    assert user.row_costs() + summary.paid.unattributed_usd == service.charged
+    assert user.row_costs() + some(summary.paid).unattributed_usd == service.charged
     assert len(service.asked) == 6
 
 

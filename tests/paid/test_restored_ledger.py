@@ -19,7 +19,7 @@ from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.service import PaidService
 from pipeline.paid.verify import problems
-from tests.paid.serving import Buyer, Gate, Service, buyer, serving, started
+from tests.paid.serving import Buyer, Service, buyer, serving
 
 BACKED_UP, LATER = ["first text"], ["second text", "third text"]
 
@@ -105,24 +105,6 @@ def test_an_older_copy_can_be_accepted_as_the_advice_says(
         restore_file(backup, ledger)
         with pytest.raises(LedgerError, match="lacks the 4 attempts"):
             of_night(tmp_path, address, service, LATER).run()
-
-
-def test_what_a_killed_run_bought_is_missed(tmp_path: Path, service: Service, backup: Path) -> None:
-    gate = Gate(service.app(), 4)
-    with serving(gate) as address:
-        of_night(tmp_path, address, service, BACKED_UP).run()
-        shutil.copytree(tmp_path / "ledgers", backup)
-        user = of_night(tmp_path, address, service, LATER)
-        ledger, key = user.service.ledger, service.account.key
-        with started(user.folder, address, key, ledger=ledger, workers=1) as run:
-            assert gate.reached.wait(20)
-            run.kill()
-        for log in user.service.ledger.parent.glob("l.db-*"):
-            log.unlink()
-        restore_file(backup, user.service.ledger)
-        gate.open = True
-        with pytest.raises(LedgerError, match="lacks the 3 attempts"):
-            user.run()
 
 
 def test_verify_and_doctor_say_so_too(tmp_path: Path, service: Service, backup: Path) -> None:

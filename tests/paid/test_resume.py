@@ -37,6 +37,7 @@ from tests.paid.ledger.buying import (
     finish,
     send,
 )
+from tests.paid.purchases import some
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
 
 T = TypeVar("T")
@@ -205,8 +206,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
             assert learning.last_refusal(fingerprint) is not None
         learning.close()
         summary = user.but(max_duration="0.3s").run()
-    assert summary.parked is not None
-    assert summary.parked.exit_code == 7
+    assert some(summary.parked).exit_code == 7
     assert app.requests == 4
 
 
@@ -217,8 +217,7 @@ def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service:
         user.write(["one text", "another"])
         for _ in range(2):
             summary = user.run()
-            assert summary.parked is not None
-            assert "demo limit is used up" in summary.parked.message
+            assert "demo limit is used up" in some(summary.parked).message
             assert app.requests == 2
 
 
@@ -244,13 +243,12 @@ def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
         assert "including a pause of 24 h that the service asked for" in str(estimate)
         summary = user.run()
     assert app.requests == 0
-    assert summary.parked is not None
-    assert summary.parked.exit_code == 7
+    assert some(summary.parked).exit_code == 7
     until = datetime.now().astimezone() + timedelta(days=1)
-    assert f"asked this account to wait until {until:%Y-%m-%d}" in summary.parked.message
+    assert f"asked this account to wait until {until:%Y-%m-%d}" in some(summary.parked).message
     assert (
-        "--wait" in summary.parked.hint
-        and "TENDER_PIPELINE_IGNORE_PAUSE=true" in summary.parked.hint
+        "--wait" in some(summary.parked).hint
+        and "TENDER_PIPELINE_IGNORE_PAUSE=true" in some(summary.parked).hint
     )
 
 
@@ -268,8 +266,7 @@ def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Se
         user.write(["one", "two", "three"])
         summary = user.run()
     assert app.requests == 3
-    assert summary.parked is not None
-    assert (summary.parked.exit_code, "(24 h)" in summary.parked.message) == (7, True)
+    assert (some(summary.parked).exit_code, "(24 h)" in some(summary.parked).message) == (7, True)
 
 
 def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
@@ -278,5 +275,4 @@ def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Ser
         user = paused_job(tmp_path, service, address).but(wait=True, max_duration="0.3s")
         summary = user.run()
     assert app.requests == 0
-    assert summary.parked is not None
-    assert summary.parked.message == "Stopped after 0 s (--max-duration)."
+    assert some(summary.parked).message == "Stopped after 0 s (--max-duration)."

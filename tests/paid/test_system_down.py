@@ -13,6 +13,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
 from tests.paid.command_line import CommandLine
 from tests.paid.model_server import ModelServer, buy, in_all_systems
+from tests.paid.purchases import some
 from tests.paid.serving import Service
 
 ROWS = 30
@@ -78,8 +79,7 @@ def test_if_none_is_left_the_run_parks_and_does_not_speak_of_single_ones(
 ) -> None:
     server = ModelServer([], dict.fromkeys(SYSTEMS, how))
     pool = buy(server, job, in_all_systems(ROWS), longest_pause=3600.0)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == exit_code
+    assert some(pool.parked).exit_code == exit_code
     assert len(server.asked) == most
     assert "left out" not in caplog.text
 
@@ -88,8 +88,7 @@ def test_if_the_others_go_down_after_it_the_run_parks(job: Job) -> None:
     server = ModelServer(["detailed"] * 45 + ["503"] * 999, {"psc": "503"})
     pool = buy(server, job, in_all_systems(99))
     assert [*pool.down] == ["psc"]
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
+    assert some(pool.parked).exit_code == 6
     assert len(server.asked) == 45 + 2 * FAILURES_IN_A_ROW
 
 
@@ -105,8 +104,7 @@ def test_an_address_that_nobody_reaches_does_not_count_for_a_single_system(job: 
     server = ModelServer(["detailed"] * 3 + ["not sent"] * 999)
     last = [order for order in in_all_systems(ROWS) if order.call.system == "psc"]
     pool = buy(server, job, last, systems=SYSTEMS)
-    assert pool.parked is not None
-    assert pool.parked.exit_code == 6
+    assert some(pool.parked).exit_code == 6
     assert pool.down == {}
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 import pipeline
+from tests.paid.purchases import some
 from tests.paid.serving import Instead, Service, buyer, serving
 
 Response: TypeAlias = tuple[int, dict[str, str], str]
@@ -56,14 +57,13 @@ def test_unknown_costs_are_empty_in_csv_and_counted(tmp_path: Path, service: Ser
         user.write(TEXTS)
         summary = user.run()
     assert summary.parked is None
-    assert summary.paid is not None
-    check(user.rows(), summary.paid.confirmed_usd)
-    assert (summary.paid.unknown, summary.paid.unconfirmed) == (1, 3)
+    check(user.rows(), some(summary.paid).confirmed_usd)
+    assert (some(summary.paid).unknown, some(summary.paid).unconfirmed) == (1, 3)
     assert "3 attempts unconfirmed, 1 without a price: at most 0.0006 USD more" in str(summary)
     manifest = json.loads((tmp_path / "out.csv.manifest.json").read_text())["summary"]
     assert (manifest["paid"]["unknown"], manifest["paid"]["unconfirmed"]) == (1, 3)
     known = sum(Decimal(figures["cost_usd"]) for figures in manifest["systems"].values())
-    assert known == Decimal(manifest["cost_usd"]) == summary.paid.confirmed_usd
+    assert known == Decimal(manifest["cost_usd"]) == some(summary.paid).confirmed_usd
 
 
 def test_unknown_costs_are_null_in_parquet_and_missing_in_a_frame(

@@ -114,18 +114,7 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ("INSERT INTO bodies VALUES (5, x'00')", "attempt 5 is unconfirmed, and has a body"),
         ("INSERT INTO bodies VALUES (99, x'00')", "row 99 of bodies refers to a row of attempts"),
         ("DELETE FROM jobs WHERE job_id = 1", "row 1 of attempts refers to a row of jobs"),
-        (
-            "UPDATE attempts SET state = 'bought' WHERE attempt_id = 1",
-            "1 has 'bought' as its state",
-        ),
-        ("UPDATE attempts SET system = 'gsin' WHERE attempt_id = 1", "1 has 'gsin' as its system"),
-        ("UPDATE attempts SET digest = x'00' WHERE attempt_id = 1", "as its digest"),
         ("UPDATE attempts SET digest = zeroblob(99)", "\u2026 as its digest"),
-        ("UPDATE attempts SET sent_at = -1.0 WHERE attempt_id = 1", "1 has -1.0 as its sent_at"),
-        ("UPDATE attempts SET sent_at = 'now' WHERE attempt_id = 1", "1 has 'now' as its sent_at"),
-        ("UPDATE attempts SET sent_at = 1e12 WHERE attempt_id = 1", "as its sent_at"),
-        ("UPDATE attempts SET settled_at = -1.0 WHERE attempt_id = 1", "1 has -1.0 as its settled"),
-        ("UPDATE attempts SET settled_at = 1e12 WHERE attempt_id = 1", "as its settled_at"),
         (
             "UPDATE attempts SET settled_at = NULL WHERE attempt_id = 1",
             "answered, with a wrong end",
@@ -137,9 +126,6 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ("UPDATE attempts SET cost_usd = '1' WHERE attempt_id = 5", "unconfirmed and has a price"),
         ("UPDATE attempts SET state = 'billed' WHERE attempt_id = 5", "at an unknown price"),
         ("UPDATE attempts SET state = 'pruned' WHERE attempt_id = 1", "is pruned, and has a body"),
-        ("UPDATE attempts SET cost_usd = 'much' WHERE attempt_id = 1", "'much' as its cost_usd"),
-        ("UPDATE attempts SET cost_usd = '-1' WHERE attempt_id = 1", "'-1' as its cost_usd"),
-        ("UPDATE attempts SET reserved_usd = 'NaN' WHERE attempt_id = 5", "as its reserved_usd"),
     ],
 )
 def test_whatever_was_changed_is_found_and_named(

@@ -205,7 +205,6 @@ def test_a_wrong_number_of_tokens_is_a_price_that_cannot_be_used(name: str, valu
 
 
 def test_tokens_that_are_stated_twice_have_no_price() -> None:
-    text = json.dumps(completion()).replace('"prompt_tokens": 900', '"prompt_tokens": 9,\\g<0>')
     text = json.dumps(completion()).replace('"usage":', '"usage": {}, "usage":')
     assert isinstance(read(text.encode()), WrongPrice)
 

@@ -100,22 +100,6 @@ async def test_a_body_of_just_the_bound_is_whole_and_one_byte_more_shows() -> No
     assert (whole.body, cut.body) == (OK, OK[:-1])
 
 
-async def test_a_compressed_body_is_unpacked_and_a_broken_one_is_kept_as_it_came() -> None:
-    bodies = [gzip.compress(OK), b"this is no gzip", gzip.compress(b" " * 52428800)]
-    left = iter(bodies)
-
-    async def compresses(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.answer(next(left), "200 OK", "Content-Encoding: gzip")
-
-    async with serving(compresses) as server, Client(server.base, KEY) as client:
-        replies = [await client.send("cpv", "one") for _ in bodies]
-    assert [reply.status for reply in replies if isinstance(reply, Received)] == [200] * 3
-    assert [len(reply.body) for reply in replies if isinstance(reply, Received)] == [
-        len(OK), len(b"this is no gzip"), MAX_BODY + 1
-    ]  # fmt: skip
-
-
 @functools.cache
 def blanks(times: int) -> bytes:
     """Return 50 MB of blanks, compressed so many times."""

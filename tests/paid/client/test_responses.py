@@ -234,10 +234,3 @@ def test_a_redirect_names_its_target_in_one_short_printable_line() -> None:
     assert isinstance(outcome, Stray)
     assert outcome.detail.startswith("HTTP 308, a redirect to https://elsewhere/ [2Jxxx")
     assert len(outcome.detail) < 400
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-le"])
-def test_another_encoding_is_read_as_well(encoding: str) -> None:
-    text = '{"success":true,"data":[{"code":"1","title":"é","confidence":0.5}]}'
-    outcome = read_response(200, {}, text.encode(encoding))
-    assert isinstance(outcome, Answered) and outcome.matches == (Match("1", "é", 0.5),)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import database, schema
+from pipeline.paid.ledger import database
 from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
@@ -46,15 +46,6 @@ def test_a_database_of_another_kind_is_refused_and_left_alone(path: Path) -> Non
     assert error.message == f"{path} is a database, but not a ledger."
     assert error.hint == "Name another file: --ledger PATH."
     assert path.read_bytes() == before
-
-
-def test_a_ledger_of_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
-    with closing(sqlite3.connect(path)) as newer, newer:
-        newer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
-    newer.close()
-    error = refusal(path)
-    assert "newer version" in error.message
-    assert error.hint.startswith("Update tender-pipeline")
 
 
 def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, job: Job) -> None:

@@ -15,11 +15,9 @@ from tests.paid.ledger.buying import (
     FINGERPRINT,
     FREE,
     LOST,
-    PRICE,
     REFUSED,
     ROAD_DIGEST,
     SILENT,
-    UNREADABLE,
     Clock,
     buy,
     finish,
@@ -50,58 +48,6 @@ def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
     rehearsal.close()
 
 
-@pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
-def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
-    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
-) -> None:
-    buy(journal, end)
-    owned = {ROAD_DIGEST: Owned(end.status, end.body, end.cost_usd)}
-    assert ledger.open_job("others").responses("cpv", [ROAD_DIGEST]) == owned
-    again = ledger.open_job("again", Counting(retry_failed=True))
-    assert again.responses("cpv", [ROAD_DIGEST]) == {}
-    clock.now += 1
-    buy(journal, end)
-    assert again.responses("cpv", [ROAD_DIGEST]) == owned
-
-
-@pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
-def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) -> None:
-    job = ledger.open_job("again", Counting(retry_failed=True))
-    buy(Journal(job, FINGERPRINT), end)
-    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
-
-
-def test_what_a_killed_run_left_before_a_job_that_buys_again_does_not_hold_its_calls(
-    ledger: Ledger, journal: Journal, clock: Clock
-) -> None:
-    send(journal)
-    clock.now += 60
-    again = ledger.open_job("again", Counting(retry_failed=True, most_lost=1))
-    note(again, "road")
-    assert again.calls() == {"cpv": CallCount(1, 1)}
-    clock.now += 1
-    ledger.recover(FINGERPRINT)  # after the plan, as a purchase does it
-    assert again.calls() == {"cpv": CallCount(1, 1)}
-
-
-@pytest.mark.parametrize("end", [ANSWERED, REFUSED])
-def test_what_was_too_old_when_the_job_opened_is_not_owned(
-    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
-) -> None:
-    buy(journal, end)
-    clock.now += 60
-    job = ledger.open_job("fresh", Counting(max_age=60))
-    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
-    clock.now += 1
-    assert ledger.open_job("fresh", Counting(max_age=60)) == job  # however long it takes
-    assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
-    fresh = ledger.open_job("fresher", Counting(max_age=60))
-    assert fresh.responses("cpv", [ROAD_DIGEST]) == {}
-    clock.now -= 3_600  # a clock that is set back
-    buy(Journal(fresh, FINGERPRINT), end)
-    assert list(fresh.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
-
-
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
     ledger: Ledger, job: Job, journal: Journal, clock: Clock
 ) -> None:
@@ -120,21 +66,6 @@ def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
     note(stranger, "road")
     assert stranger.calls() == {"cpv": CallCount(1, 1)}
     stranger.delete()
-
-
-def test_of_several_lasting_responses_the_last_counts(job: Job, journal: Journal) -> None:
-    buy(journal, REFUSED)
-    buy(journal, ANSWERED)
-    assert job.responses("cpv", [ROAD_DIGEST]) == {
-        ROAD_DIGEST: Owned(200, ANSWERED.body, ANSWERED.cost_usd)
-    }
-
-
-def test_what_was_sent_or_failed_in_passing_is_not_owned(job: Job, journal: Journal) -> None:
-    send(journal)
-    buy(journal, FREE)
-    buy(journal, LOST)
-    assert job.responses("cpv", [ROAD_DIGEST]) == {}
 
 
 def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
@@ -226,11 +157,6 @@ def test_the_same_identity_is_the_same_job_until_it_is_closed(
     assert again.open_job("tenders").number != job.number
     again.close()
     rehearsal.close()
-
-
-def test_money_comes_back_to_the_last_digit(ledger: Ledger, journal: Journal) -> None:
-    buy(journal)
-    assert str((ledger.prices() or (PRICE, PRICE))[1]) == "0.00010499999999999999"
 
 
 def test_what_a_refusal_taught_is_kept_with_the_refusal(

@@ -48,20 +48,6 @@ def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
 
 
 @pytest.mark.parametrize("verdict", [BILLED, "free"])
-def test_a_call_whose_doubt_is_resolved_is_bought_again(
-    path: Path, job: Job, journal: Journal, verdict: Verdict
-) -> None:
-    note(job, "road")
-    attempt = buy(journal, LOST)
-    strict = replace(job, counting=Counting(most_lost=1))
-    assert strict.calls() == {"cpv": CallCount(1, 0, 1)}
-    settle(path, {attempt: verdict})
-    assert job.unconfirmed("cpv", [ROAD_DIGEST]) == {}
-    assert job.responses("cpv", [ROAD_DIGEST]) == {}
-    assert strict.calls() == {"cpv": CallCount(1, 1)}
-
-
-@pytest.mark.parametrize("verdict", [BILLED, "free"])
 def test_the_limiter_still_knows_that_it_was_sent_and_lost(
     path: Path, ledger: Ledger, journal: Journal, clock: Clock, verdict: Verdict
 ) -> None:

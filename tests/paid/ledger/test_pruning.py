@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.ledger import maintenance
-from pipeline.paid.ledger.calls import Call, Cost
+from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Job
 from pipeline.paid.ledger.journal import Journal
@@ -24,11 +24,9 @@ from pipeline.paid.ledger.maintenance import (
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
-    FINGERPRINT,
     LOST,
     PRICE,
     REFUSED,
-    ROAD,
     ROAD_DIGEST,
     SILENT,
     UNREADABLE,
@@ -170,17 +168,3 @@ def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Jo
     assert done.answers == 1_000
     assert done.size == before - path.stat().st_size > 1_000_000
     assert Ledger(path, BASE_URL).open_job("tenders").number == 2
-
-
-def test_after_pruning_a_call_can_be_bought_as_if_for_the_first_time(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
-) -> None:
-    buy(journal)
-    job.close()
-    pruned(path)
-    again = ledger.open_job("tenders")
-    note(again, "road")
-    buy(Journal(again, FINGERPRINT), ANSWERED, ROAD)
-    assert again.calls() == {"cpv": CallCount(1, 0)}
-    assert set(again.responses("cpv", [ROAD_DIGEST])) == {ROAD_DIGEST}
-    assert again.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(0, PRICE)}

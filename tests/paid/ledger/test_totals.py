@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import AttemptEnd, Call, CallEnded
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
@@ -118,15 +117,6 @@ def test_the_price_history_has_the_days_on_which_prices_changed(
         (Spent(BASE_URL, "1970-01-03", "cpv"), four),
         (Spent(BASE_URL, "1970-01-04", "cpv"), usual),
     ]
-
-
-def test_a_ledger_with_wrong_money_says_how_to_find_it(path: Path, journal: Journal) -> None:
-    buy(journal)
-    with journal._job.database.transaction() as connection:
-        connection.execute("UPDATE attempts SET cost_usd = 'much'")
-    with Snapshot(path) as snapshot, pytest.raises(LedgerError, match="'much'") as caught:
-        read_books(snapshot)
-    assert "ledger verify" in caught.value.hint
 
 
 def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None:
