@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 
 
 def files_in(folder: Path) -> list[str]:
@@ -16,9 +14,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in found if "manifest" not in path.name)
 
 
-def run(
-    command: Command, capsys: pytest.CaptureFixture[str], *arguments: object, **settings: object
-) -> Any:
+def run(command: Command, capsys: Capture, *arguments: object, **settings: object) -> Any:
     """Run with PSC codes and return the exit code with what it says as JSON."""
     options = ("--systems", "psc", "--engine", "lexical", "--json")
     code = command("run", *arguments, *options, **settings)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.codes import titles_in
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 
 
 def test_codes_lists_every_table_with_its_source_and_licence(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("codes") == 0
     out = capsys.readouterr().out
@@ -29,7 +29,7 @@ def test_codes_lists_every_table_with_its_source_and_licence(
 
 
 def test_codes_show_says_when_a_code_was_retired_and_what_replaced_it(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("codes", "show", "d302") == 0
     lines = capsys.readouterr().out.splitlines()
@@ -43,9 +43,7 @@ def test_codes_show_says_when_a_code_was_retired_and_what_replaced_it(
     assert "psc 1810  retired, last day 2015-09-30; now 1555:" in out
 
 
-def test_codes_show_places_a_code_in_its_tree(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_codes_show_places_a_code_in_its_tree(command: Command, capsys: Capture) -> None:
     assert command("codes", "show", "45233140-2", "--languages") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "cpv 45233140  Roadworks  (subcategory)"
@@ -56,7 +54,7 @@ def test_codes_show_places_a_code_in_its_tree(
 
 
 def test_codes_show_says_how_to_write_a_code_with_its_system(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("codes", "show", "cpv", "45233140") == 2
     error = capsys.readouterr().err
@@ -65,10 +63,7 @@ def test_codes_show_says_how_to_write_a_code_with_its_system(
 
 
 def test_titles_are_in_the_language_that_is_asked_for(
-    command: Command,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    command: Command, table: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     systems = ("--systems", "cpv,psc", "--top", 2)
     assert command("run", table, *systems, "--output", "en.csv") == 0
@@ -95,9 +90,7 @@ def test_titles_are_in_the_language_that_is_asked_for(
     assert command("codes", "search", "road", "--language", "xx") == 2
 
 
-def test_codes_search_finds_titles_in_other_languages(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_codes_search_finds_titles_in_other_languages(command: Command, capsys: Capture) -> None:
     assert command("codes", "search", "Straßenmarkierungen", "--systems", "cpv", "--top", 3) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
@@ -105,7 +98,7 @@ def test_codes_search_finds_titles_in_other_languages(
 
 
 def test_codes_search_finds_codes_by_words_that_their_titles_lack(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     for words, system, code in (("laptop", "cpv", "30213100"), ("Reinigung", "unspsc", "76111501")):
         assert command("codes", "search", words, "--systems", system) == 0
@@ -113,7 +106,7 @@ def test_codes_search_finds_codes_by_words_that_their_titles_lack(
 
 
 def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("codes", "search", "wheat", "--systems", "naics") == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -123,10 +116,7 @@ def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
 
 
 def test_a_damaged_added_table_does_not_hide_the_others(
-    command: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     added = tmp_path / "tender-pipeline" / "codes" / "unspsc.parquet"

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.cli.app import app
 from pipeline.errors import OutputError
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.evaluation.labels import csv_file
 
 
@@ -42,7 +42,7 @@ def test_the_commands_with_figures_take_json() -> None:
 
 @pytest.mark.parametrize("path", WITH_JSON, ids=" ".join)
 def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
-    command: Command, capsys: pytest.CaptureFixture[str], path: tuple[str, ...]
+    command: Command, capsys: Capture, path: tuple[str, ...]
 ) -> None:
     assert command(*path, "--json", "--nope") == 2
     said = capsys.readouterr()
@@ -67,11 +67,7 @@ def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
     ],
 )
 def test_an_error_of_any_command_is_an_object_if_asked(
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    code: int,
-    said: str,
+    command: Command, capsys: Capture, arguments: list[str], code: int, said: str
 ) -> None:
     assert command(*arguments, "--json") == code
     figures = json.loads(capsys.readouterr().out)
@@ -83,7 +79,7 @@ def test_an_error_of_any_command_is_an_object_if_asked(
 
 
 def test_the_variable_of_a_run_is_not_one_of_other_commands(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_JSON", "1")
     assert command("evaluate", "--nope") == 2
@@ -93,10 +89,7 @@ def test_the_variable_of_a_run_is_not_one_of_other_commands(
 
 
 def test_a_page_that_cannot_be_written_leaves_one_object(
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: object) -> str:
         raise OutputError("The disk is full.", "Free some space.")

@@ -17,7 +17,7 @@ from pipeline.cli.app import COMMANDS, MODULES
 from pipeline.cli.output.console import print_error
 from pipeline.errors import SettingsError
 from pipeline.purchases import Parked
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.cli.terminal import Terminal
 from tests.fakes import keep_out_of
 
@@ -38,7 +38,7 @@ def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
     assert " ".join(lines) == f"Error: {LONG.message} {LONG.hint}"
 
 
-def test_a_file_gets_whole_lines_and_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_gets_whole_lines_and_no_colours(capsys: Capture) -> None:
     print_error(LONG)
     assert capsys.readouterr().err == f"Error: {LONG.message}\n{LONG.hint}\n"
 
@@ -63,7 +63,7 @@ def test_colours_are_for_terminals_whose_users_want_them(
 
 @pytest.mark.parametrize("asked", [[], ["--nope"]])
 def test_an_error_is_a_line_of_a_json_log_too(
-    command: Command, capsys: pytest.CaptureFixture[str], asked: list[str]
+    command: Command, capsys: Capture, asked: list[str]
 ) -> None:
     assert command("run", "nope.csv", *asked, log_format="json") == 2
     line = json.loads(capsys.readouterr().err)
@@ -72,10 +72,7 @@ def test_an_error_is_a_line_of_a_json_log_too(
 
 
 def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
@@ -85,9 +82,7 @@ def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
     assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
-def test_a_misspelt_command_suggests_the_likeliest_one(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_misspelt_command_suggests_the_likeliest_one(command: Command, capsys: Capture) -> None:
     for within, wrong, meant in (((), "ledgr", "ledger"), (("accounts",), "lst", "list")):
         assert command(*within, wrong) == 2
         said = f"No such command {wrong!r}. Did you mean {meant!r}?"
@@ -105,7 +100,7 @@ def test_a_misspelt_command_suggests_the_likeliest_one(
 )
 def test_a_denied_operation_on_a_path_is_not_an_unexpected_error(
     command: Command,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     path: str | None,
     code: int,
@@ -133,7 +128,7 @@ def test_a_denied_operation_on_a_path_is_not_an_unexpected_error(
 @pytest.mark.parametrize("name", ["run", "plan"])
 def test_json_has_the_errors_of_others_too(
     command: Command,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     error: Exception,
@@ -153,7 +148,7 @@ def test_json_has_the_errors_of_others_too(
 
 @pytest.mark.parametrize("arguments", [["run"], ["evaluate", "--system", "cpv"]])
 def test_a_text_in_place_of_a_table_is_not_an_unexpected_error(
-    command: Command, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    command: Command, capsys: Capture, arguments: list[str]
 ) -> None:
     assert command(*arguments, "snow clearing " * 30) == 2
     said = capsys.readouterr().err
@@ -162,7 +157,7 @@ def test_a_text_in_place_of_a_table_is_not_an_unexpected_error(
 
 
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_out_of("no", monkeypatch)
     assert command("run", "no/in.csv") == 2
@@ -177,7 +172,7 @@ def broken() -> None:
 
 
 def test_a_mistake_of_ours_is_one_error_and_has_its_traceback_with_debug(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(COMMANDS, "broken", "")
     monkeypatch.setitem(MODULES, "broken", __name__)
@@ -198,7 +193,7 @@ def test_a_mistake_of_ours_is_one_error_and_has_its_traceback_with_debug(
 
 
 def test_debug_shows_where_an_expected_error_happened_too(
-    command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: Command, capsys: Capture, tmp_path: Path
 ) -> None:
     assert command("run", tmp_path / "nope.csv", "--debug") == 2
     err = capsys.readouterr().err
@@ -209,7 +204,7 @@ def test_debug_shows_where_an_expected_error_happened_too(
 
 
 def test_quiet_prints_nothing_if_all_is_well_and_json_if_asked(
-    command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    command: Command, capsys: Capture, tmp_path: Path
 ) -> None:
     table = tmp_path / "in.csv"
     table.write_text("description\nroad\n")

@@ -19,6 +19,7 @@ from pipeline.cli.output.console import (
 from pipeline.errors import OutputError
 from pipeline.progress import bar, log_lines, silent
 from pipeline.purchases import Parked
+from tests.cli.conftest import Capture
 from tests.cli.terminal import Terminal
 
 
@@ -64,7 +65,7 @@ def test_warnings_notices_and_errors_have_times_in_a_file_too(
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
 def test_no_name_of_a_file_does_anything_to_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stream: io.StringIO
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, stream: io.StringIO
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     name = "a\x1b]0;b\x07\x9b2J\r.csv"

@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import InputError, SettingsError
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.engine.model.training_data import history
 
@@ -26,9 +26,7 @@ def decisions_of(folder: Path) -> Path:
 
 
 def test_run_writes_decisions_into_the_same_columns(
-    command: Command,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     found = decisions_of(table.parent)
     options = ["--systems", "psc", "--explain", "--top", "2", "--output", "out.csv"]
@@ -50,9 +48,7 @@ def test_run_writes_decisions_into_the_same_columns(
 
 
 def test_conflicts_are_listed_and_neither_side_is_used(
-    command: Command,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     other = [chose("Office chairs", "7110", system="psc", by="Ben")]
     files = [decisions_of(table.parent), write(table.with_name("e.jsonl"), other)]
@@ -64,9 +60,7 @@ def test_conflicts_are_listed_and_neither_side_is_used(
 
 
 def test_a_wrong_file_is_an_error_before_anything_is_written(
-    command: Command,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     assert command("run", table, "--decisions", table) == 2
     assert "neither decisions nor columns of codes" in capsys.readouterr().err
@@ -103,10 +97,7 @@ TRAIN = ("train", "--system", "cpv", "--output", "model", "--only-history")
 
 
 def test_decisions_correct_and_complete_a_history(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    command: Command, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts, codes = history(40)
     lines = [f"{text},{code}" for text, code in zip(texts, codes, strict=True)]
@@ -137,7 +128,7 @@ def test_python_learns_from_the_same_decisions(tmp_path: Path) -> None:
 
 
 def test_python_and_the_command_make_the_same_model_of_decisions(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     found = reviewed(tmp_path)
     assert command(*TRAIN, "--decisions", found, "--json") == 0
@@ -150,7 +141,7 @@ def test_python_and_the_command_make_the_same_model_of_decisions(
 
 
 def test_too_few_decisions_are_a_clear_error(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     few = write(tmp_path / "d.jsonl", [chose("road", "45233140")])
     assert command(*TRAIN, "--decisions", few) == 2
@@ -163,7 +154,7 @@ def test_too_few_decisions_are_a_clear_error(
 
 
 def test_evaluation_measures_with_the_decisions_that_were_made_one_by_one(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     found = reviewed(tmp_path)
     lexical = ("--engine", "lexical")
@@ -174,7 +165,7 @@ def test_evaluation_measures_with_the_decisions_that_were_made_one_by_one(
 
 
 def test_evaluation_takes_labels_of_one_kind(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     found = reviewed(tmp_path)
     assert command("evaluate", "--system", "cpv") == 2

@@ -314,9 +314,7 @@ def test_the_first_rows_of_a_table_are_read_as_run_would(service: Service) -> No
     assert not Path("outputs").exists()
 
 
-def test_a_table_that_run_would_refuse_is_an_error_in_the_words_of_run(
-    service: Service,
-) -> None:
+def test_a_table_that_run_would_refuse_is_an_error_in_the_words_of_run(service: Service) -> None:
     Path("t.csv").write_text("id,description\n1,Road works\n")
     Path("ragged.csv").write_text('id,description\n1,"Road"x,3\n')
     Path("mine.csv").write_text("theirs")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.engine.model import model_folder, save
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.engine.model.training_data import history, taught
 from tests.evaluation.labels import ROWS, csv_file, table
 
@@ -29,7 +29,7 @@ CPV = ("--system", "cpv")
 
 
 def test_the_engine_is_evaluated_where_no_other_is_named(
-    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, labelled: Path, capsys: Capture
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--language-column", "lang") == 0
     said = capsys.readouterr().out
@@ -42,7 +42,7 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
 
 
 def test_without_labels_and_system_both_are_asked_for_at_once(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("evaluate") == 2
     asked = "Give a table with labels, or --decisions FILE; and --system: cpv, psc, unspsc, naics."
@@ -50,7 +50,7 @@ def test_without_labels_and_system_both_are_asked_for_at_once(
 
 
 def test_titles_alone_are_evaluated_with_what_is_right_as_far_as_stated(
-    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, labelled: Path, capsys: Capture
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
     said = capsys.readouterr().out
@@ -59,10 +59,7 @@ def test_titles_alone_are_evaluated_with_what_is_right_as_far_as_stated(
 
 
 def test_with_json_what_is_left_out_is_logged_beside_it(
-    command: Command,
-    labelled: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    command: Command, labelled: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--json") == 0
     assert json.loads(capsys.readouterr().out)["left_out"]["no_codes"] == {"road": 1}
@@ -70,7 +67,7 @@ def test_with_json_what_is_left_out_is_logged_beside_it(
 
 
 def test_a_table_without_names_has_numbers_for_columns(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "t.csv").write_text("roads;45233140\n")
     columns = ("--text-column", "1", "--code-column", "2")
@@ -79,7 +76,7 @@ def test_a_table_without_names_has_numbers_for_columns(
 
 
 def test_parquet_and_other_columns_can_be_read(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     renamed = table().rename_columns(["title", "cpv", "lang"])
     pq.write_table(renamed, tmp_path / "t.parquet")
@@ -91,7 +88,7 @@ def test_parquet_and_other_columns_can_be_read(
 
 
 def test_a_learned_model_is_evaluated(
-    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, model: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     rows = [(text, code, "") for text, code in zip(*history(60, seed=9), strict=True)]
     path = csv_file(tmp_path / "t.csv", rows)
@@ -104,7 +101,7 @@ def test_a_learned_model_is_evaluated(
 
 
 def test_it_says_if_a_model_was_trained_on_the_rows(
-    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, model: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     texts = [history(1)[0][0].upper(), "wheat for the harbour"]
     path = csv_file(tmp_path / "t.csv", [(text, "45233140", "") for text in texts])
@@ -114,7 +111,7 @@ def test_it_says_if_a_model_was_trained_on_the_rows(
 
 
 def test_two_subjects_are_compared_on_the_same_sample(
-    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, model: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     rows = [(text, code, "") for text, code in zip(*history(200, seed=9), strict=True)]
     path = csv_file(tmp_path / "t.csv", rows)
@@ -135,7 +132,7 @@ def test_two_subjects_are_compared_on_the_same_sample(
 
 
 def test_two_processes_find_what_one_does(
-    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, labelled: Path, capsys: Capture
 ) -> None:
     said = []
     for jobs in ("1", "2"):
@@ -145,7 +142,7 @@ def test_two_processes_find_what_one_does(
 
 
 def test_a_page_is_written_beside_what_is_printed(
-    command: Command, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, labelled: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     page = tmp_path / "reports" / "page.html"
     assert command("evaluate", labelled, *CPV, "--report", page, "--json") == 0
@@ -154,7 +151,7 @@ def test_a_page_is_written_beside_what_is_printed(
 
 
 def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_changes_it(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     rows = [("Strassenbau", "03111000", "de"), ("works of any kind", "45000000", "en")]
     path, listed = csv_file(tmp_path / "t.csv", rows), tmp_path / "suspects.csv"
@@ -202,12 +199,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
     ],
 )
 def test_what_cannot_be_done_is_refused_before_the_work(
-    command: Command,
-    labelled: Path,
-    model: Path,
-    capsys: pytest.CaptureFixture[str],
-    more: list[str],
-    said: str,
+    command: Command, labelled: Path, model: Path, capsys: Capture, more: list[str], said: str
 ) -> None:
     Path("mine.html").write_text("mine")
     assert command("evaluate", labelled, *CPV, *more) == 2
@@ -219,15 +211,13 @@ def test_what_cannot_be_done_is_refused_before_the_work(
 
 
 def test_a_model_of_another_system_is_refused(
-    command: Command, labelled: Path, model: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, labelled: Path, model: Path, capsys: Capture
 ) -> None:
     assert command("evaluate", labelled, "--system", "psc", "--model", model) == 2
     assert "is a model of cpv" in capsys.readouterr().err
 
 
-def test_a_ragged_table_is_refused(
-    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_ragged_table_is_refused(command: Command, labelled: Path, capsys: Capture) -> None:
     labelled.write_text(labelled.read_text("utf-8") + "one,two,three,four\n", "utf-8")
     assert command("evaluate", labelled, *CPV) == 2
     assert f"{len(ROWS) + 2}" in capsys.readouterr().err

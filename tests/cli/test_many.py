@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.classification.request import Job
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.cli.several_files import files_in, run, states
 
 
@@ -35,7 +35,7 @@ TABLES = ["more.jsonl", "year=2023/p.parquet", "year=2024/p.parquet"]
 
 
 def test_a_folder_becomes_a_folder_of_the_same_layout(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     code, figures = run(command, capsys, "data")
     assert code == 0
@@ -50,7 +50,7 @@ def test_a_folder_becomes_a_folder_of_the_same_layout(
 
 
 def test_outputs_of_earlier_runs_in_a_folder_are_not_inputs(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     code, _ = run(command, capsys, "data/more.jsonl", "--output", "data/coded.jsonl")
     assert code == 0
@@ -59,7 +59,7 @@ def test_outputs_of_earlier_runs_in_a_folder_are_not_inputs(
 
 
 def test_an_archive_in_a_folder_counts_as_its_table(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     members = {
         "a.csv.zip": ("in.csv.gz", gzip.compress(b"description\nPens\n")),
@@ -81,7 +81,7 @@ def test_an_archive_in_a_folder_counts_as_its_table(
 
 
 def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     more = data / "more.jsonl"
     code, _ = run(command, capsys, "data/year=*/*", more, more, "--output", "out")
@@ -89,9 +89,7 @@ def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(
     assert files_in(Path("out")) == TABLES
 
 
-def test_another_format_has_its_suffix(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_format_has_its_suffix(command: Command, data: Path, capsys: Capture) -> None:
     run(command, capsys, "data", "--output", "data/out", "--output-format", "jsonl")
     expected = ["more.jsonl", "year=2023/p.jsonl", "year=2024/p.jsonl"]
     assert files_in(Path("data/out")) == expected
@@ -100,7 +98,7 @@ def test_another_format_has_its_suffix(
 
 
 def test_files_that_are_done_are_skipped_and_changed_ones_are_done_again(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     run(command, capsys, "data")
     outputs = [Path("outputs/data.classified") / name for name in TABLES]
@@ -126,10 +124,7 @@ def test_files_that_are_done_are_skipped_and_changed_ones_are_done_again(
 
 
 def test_a_killed_run_continues_after_the_last_file(
-    command: Command,
-    data: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, data: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Job.run
 
@@ -149,7 +144,7 @@ def test_a_killed_run_continues_after_the_last_file(
 
 
 def test_a_bad_file_does_not_stop_the_others_and_the_worst_exit_code_is_that_of_the_run(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     (data / "empty.csv").write_bytes(b"")
     (data / "ragged.csv").write_text("description\na,b\n")
@@ -183,7 +178,7 @@ def test_links_out_of_a_folder_and_other_files_are_skipped_and_named(
 
 
 def test_a_link_that_leads_nowhere_is_skipped_or_fails_by_itself(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     for link in ("circle.csv", "gone.csv"):
         (data / link).symlink_to({"circle.csv": "circle.csv", "gone.csv": "none.csv"}[link])
@@ -194,10 +189,7 @@ def test_a_link_that_leads_nowhere_is_skipped_or_fails_by_itself(
 
 
 def test_a_folder_that_cannot_be_read_is_refused_before_the_work(
-    command: Command,
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     scandir = os.scandir
 
@@ -230,11 +222,7 @@ def test_a_folder_that_cannot_be_read_is_refused_before_the_work(
     ],
 )
 def test_what_cannot_be_done_is_refused_before_the_first_file(
-    command: Command,
-    data: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
+    command: Command, data: Path, capsys: Capture, arguments: list[str], message: str
 ) -> None:
     os.mkdir("none")  # noqa: PTH102
     Path("my own t.csv").touch()
@@ -243,7 +231,7 @@ def test_what_cannot_be_done_is_refused_before_the_first_file(
     assert not Path("outputs").exists()
 
 
-def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_adds_up(command: Command, data: Path, capsys: Capture) -> None:
     assert command("plan", "data", "--systems", "psc", "--json") == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["rows"] == 3
@@ -259,7 +247,7 @@ def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, data: Path, capsys: Capture
 ) -> None:
     (data / "broken.csv").write_text("description\nPens,Paper\n")
     (data / "clash.csv").write_text("description,psc_code\nPens,7510\n")
@@ -276,9 +264,7 @@ def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
     assert "--column-prefix" in figures["files"][-1]["hint"]
 
 
-def test_a_file_that_failed_is_named_once(
-    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_failed_is_named_once(command: Command, data: Path, capsys: Capture) -> None:
     (data / "broken.csv").write_text("description\nPens,Paper\n")
     assert command("run", "data", "--systems", "psc", "--output", "out") == 2
     said = capsys.readouterr().out
@@ -289,7 +275,7 @@ RUN_TWO = ("run", "a.csv", "b.csv", "--systems", "psc", "--engine", "lexical")
 
 
 def test_a_file_with_too_few_matches_is_named_and_fails_again_when_it_is_skipped(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     Path("a.csv").write_text("description\nroads\n")
     Path("b.csv").write_text("description\nxyzzyq\n")
@@ -300,9 +286,7 @@ def test_a_file_with_too_few_matches_is_named_and_fails_again_when_it_is_skipped
         assert said.out.splitlines()[-1] == last
 
 
-def test_the_error_of_a_file_names_it_where_it_happens(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_error_of_a_file_names_it_where_it_happens(command: Command, capsys: Capture) -> None:
     Path("a.csv").write_text("description\nroads\n")
     Path("b.csv").write_text("description,psc_code\nroads,5610\n")
     assert command(*RUN_TWO) == 2

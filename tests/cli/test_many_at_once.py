@@ -15,7 +15,7 @@ import pytest
 from pipeline.classification import batch
 from pipeline.classification.inputs import InputFile
 from pipeline.files.atomic import only_writer
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.cli.several_files import files_in, run, states
 
 Work = Callable[[InputFile], Any]
@@ -49,7 +49,7 @@ def data(tmp_path: Path) -> list[str]:
 
 @pytest.mark.usefixtures("here")
 def test_files_at_once_have_the_outputs_and_the_summary_of_files_in_turn(
-    command: Command, data: list[str], capsys: pytest.CaptureFixture[str]
+    command: Command, data: list[str], capsys: Capture
 ) -> None:
     code, figures = run(command, capsys, "data", "--output", "at-once", "--jobs", "2")
     again, in_turn = run(command, capsys, "data", "--output", "in-turn")
@@ -68,7 +68,7 @@ def test_files_at_once_have_the_outputs_and_the_summary_of_files_in_turn(
 
 @pytest.mark.usefixtures("here")
 def test_a_missing_column_fails_the_files_and_not_the_run(
-    command: Command, data: list[str], capsys: pytest.CaptureFixture[str]
+    command: Command, data: list[str], capsys: Capture
 ) -> None:
     arguments = ["data", "--text-column", "a", "--text-column", "b", "--output", "out"]
     code, figures = run(command, capsys, *arguments, "--jobs", "2")
@@ -81,10 +81,7 @@ def test_a_missing_column_fails_the_files_and_not_the_run(
 
 
 def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
-    command: Command,
-    data: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, data: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
 
@@ -109,10 +106,7 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
 
 @pytest.mark.usefixtures("here")
 def test_a_process_stops_when_the_run_was_killed(
-    command: Command,
-    data: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, data: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getppid", lambda: 1)
     arguments = ["data", "--systems", "psc", "--engine", "lexical", "--jobs", "2"]

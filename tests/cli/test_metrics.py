@@ -13,7 +13,7 @@ from pipeline.classification import job
 from pipeline.cli.output.metrics import Finished, MetricsFile
 from pipeline.cli.signals import Ended, end_message
 from pipeline.errors import OutputError
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.cli.prometheus import samples
 
 FILE = Path("nightly.prom")
@@ -103,7 +103,7 @@ def test_several_files_are_counted_together(command: Command) -> None:
     ],
 )
 def test_a_wrong_place_is_refused_before_the_work(
-    run: Command, capsys: pytest.CaptureFixture[str], name: str, said: str
+    run: Command, capsys: Capture, name: str, said: str
 ) -> None:
     Path("mine.prom").write_text("node_load1 0.5\n")
     Path("folder.prom").mkdir()

@@ -19,7 +19,7 @@ from pipeline.classification.provenance import read_manifest
 from pipeline.cli.output.report import rerun_command
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.engine.model.training_data import taught
 
 
@@ -99,12 +99,7 @@ def test_two_processes_answer_by_the_model_as_one_does(model: Path) -> None:
     ],
 )
 def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
-    command: Command,
-    model: Path,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: str,
-    said: str,
+    command: Command, model: Path, table: Path, capsys: Capture, options: str, said: str
 ) -> None:
     assert command("run", table, *options.split()) == 2
     assert said in capsys.readouterr().err
@@ -112,7 +107,7 @@ def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
 
 
 def test_a_damaged_model_is_refused_before_the_work(
-    command: Command, model: Path, table: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, model: Path, table: Path, capsys: Capture
 ) -> None:
     (model / "cpv.prior.npy").unlink()
     assert command("plan", table, "--model", model) == 2

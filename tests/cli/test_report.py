@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.classification.provenance import STARTED
 from pipeline.errors import OutputError
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 
 
 def test_a_report_is_written_and_compares_with_the_run_before(
@@ -52,7 +52,7 @@ def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None
 
 
 def test_a_report_replaces_only_reports_and_must_be_a_page(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     Path("t.csv").write_text("description\nroad works\n")
     Path("r.html").write_text("my own")
@@ -66,7 +66,7 @@ def test_a_report_replaces_only_reports_and_must_be_a_page(
 
 
 def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
-    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
@@ -81,7 +81,7 @@ def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
 
 
 def test_a_report_that_cannot_be_written_hides_no_summary(
-    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def full(*_: object) -> bool:
         raise OutputError("r.html cannot be written: No space left on device.", "Free some space.")

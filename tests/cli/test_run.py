@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.answers import BANDS
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.forking import ran
 
 
@@ -36,7 +36,7 @@ def test_a_table_without_rows_is_warned_of(
 
 @pytest.mark.parametrize("command_name", ["run", "plan"])
 def test_terms_of_buying_without_a_service_are_refused_before_the_work(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str], command_name: str
+    command: Command, table: Path, capsys: Capture, command_name: str
 ) -> None:
     assert command(command_name, table, "--wait", "--max-cost", 1, "--base-url", "") == 2
     said = capsys.readouterr().err
@@ -60,7 +60,7 @@ def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, ta
 
 
 def test_a_warning_says_that_a_default_output_replaces_that_of_another_table(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     other = table.parent / "2024" / table.name
     other.parent.mkdir()
@@ -88,7 +88,7 @@ def test_the_summary_goes_to_standard_output_and_the_rest_to_standard_error(
 
 
 def test_json_is_the_only_thing_on_standard_output(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     assert command("run", table, "--json", "--systems", "naics", "--min-confidence", 1) == 0
     figures = json.loads(capsys.readouterr().out)
@@ -189,11 +189,7 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_to_do(
-    command: Command,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    said: str,
+    command: Command, table: Path, capsys: Capture, arguments: list[str], said: str
 ) -> None:
     before = table.read_bytes()
     assert command(*arguments) == 2
@@ -267,7 +263,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
     ],
 )
 def test_an_option_that_is_gone_says_what_to_write(
-    command: Command, capsys: pytest.CaptureFixture[str], gone: str, instead: str
+    command: Command, capsys: Capture, gone: str, instead: str
 ) -> None:
     assert command("run", "t.csv", gone, "x") == 2
     assert instead in capsys.readouterr().err

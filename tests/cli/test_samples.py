@@ -13,7 +13,7 @@ from pipeline.classification.sink import default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.jobs import run, write_csv
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 
 FULL = Settings(systems=("cpv",))
 SAMPLE = Settings(systems=("cpv",), limit_rows=2)
@@ -35,7 +35,7 @@ def test_a_sample_is_written_beside_the_full_table(command: Command, table: Path
 
 
 def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     line = ["run", table, "--systems", "psc", "--output", "out.csv"]
     assert command(*line) == 0

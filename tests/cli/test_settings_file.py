@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 
 
 def test_a_variable_that_sets_nothing_is_warned_of(
     command: Command,
     table: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_MAX_COSTS", "1")
@@ -28,10 +28,7 @@ def test_a_variable_that_sets_nothing_is_warned_of(
 
 
 def test_a_variable_that_is_gone_says_what_to_write(
-    command: Command,
-    table: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_ENDPOINT_URL", "https://minio.example")
     assert command("plan", table) == 0
@@ -39,10 +36,7 @@ def test_a_variable_that_is_gone_says_what_to_write(
 
 
 def test_the_error_about_a_wrong_value_says_where_it_was_set(
-    command: Command,
-    table: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     assert command("plan", table, "--top", "x") == 2
     assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
@@ -115,7 +109,7 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
     ],
 )
 def test_a_wrong_settings_file_is_refused(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+    command: Command, table: Path, capsys: Capture, text: str, said: str
 ) -> None:
     Path("tender-pipeline.toml").write_text(text)
     assert command("run", table) == 2
@@ -123,7 +117,7 @@ def test_a_wrong_settings_file_is_refused(
 
 
 def test_a_missing_settings_file_is_reported_as_missing(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, table: Path, capsys: Capture
 ) -> None:
     assert command("run", table, "--config", "no.toml") == 2
     said = capsys.readouterr().err
@@ -131,10 +125,7 @@ def test_a_missing_settings_file_is_reported_as_missing(
 
 
 def test_an_error_says_where_an_option_was_set_that_nobody_typed(
-    command: Command,
-    table: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     Path("tender-pipeline.toml").write_text("explain = true\n")
     monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", "http://localhost:9")
@@ -166,7 +157,7 @@ def test_the_settings_file_may_have_numbers_and_flags(command: Command, table: P
 
 @pytest.mark.parametrize("written", ["0.1", '"0.1"', "0.1234567890123456789012"])
 def test_an_amount_of_money_in_the_settings_file_is_exact(
-    command: Command, table: Path, capsys: pytest.CaptureFixture[str], written: str
+    command: Command, table: Path, capsys: Capture, written: str
 ) -> None:
     Path("my.toml").write_text(f'base-url = "http://localhost:9"\nmax-cost = {written}\n')
     assert command("plan", table, "--config", "my.toml", "--json") == 0
@@ -184,10 +175,7 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
 
 
 def test_what_a_file_sets_that_was_only_found_is_logged(
-    command: Command,
-    table: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = Path("tender-pipeline.toml")
     file.write_text('systems = "psc"\ntop = 2\nexplain = true\n')

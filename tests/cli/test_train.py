@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.engine.model import load_model, model_folder
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.engine.model.training_data import history
 
 
@@ -31,7 +31,7 @@ ONLY = ("--system", "cpv", "--output", "model", "--only-history")
 
 
 def test_a_history_becomes_a_model_and_a_summary(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     assert command("train", written(tmp_path / "h.csv", rows()), *ONLY) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -48,10 +48,7 @@ def test_a_history_becomes_a_model_and_a_summary(
 
 
 def test_rows_that_cannot_be_learned_from_are_counted_and_named(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    command: Command, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = [("", "03111000"), ("text", ""), ("text", "99999999"), ("text", "99999999-1")]
     odd = [("wheat", "03111000-2"), ("road", "4523314"), ("clean", " 90910000 ")]
@@ -66,7 +63,7 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
 
 
 def test_the_sheet_of_a_workbook_can_be_named(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     path = tmp_path / "h.xlsx"
     with pd.ExcelWriter(path, engine="xlsxwriter") as book:
@@ -86,10 +83,7 @@ def retiring() -> list[tuple[str, str]]:
 
 
 def test_a_retired_code_is_learned_as_its_successor_or_left_out_and_named(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    command: Command, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = written(tmp_path / "h.csv", [*retiring(), ("text", "ZZZZ")])
     given = ("--system", "psc", "--output", "model", "--only-history", "--json")
@@ -134,7 +128,7 @@ def test_many_unknown_and_retired_codes_are_named_in_part(
 
 
 def test_a_history_answers_beside_the_shipped_model_unless_it_is_to_answer_alone(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     table = load("psc")
     titles = [(table.titles[code], code) for code in ("7110", "7210", "8305")] * 8
@@ -165,7 +159,7 @@ def test_a_model_trained_beside_other_models_than_these_says_so(
 
 
 def test_without_a_history_and_decisions_there_is_nothing_to_learn_from(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: Capture
 ) -> None:
     assert command("train", "--system", "cpv", "--output", "model") == 2
     said = "nothing to learn from.\nGive a history or --decisions FILE."
@@ -173,7 +167,7 @@ def test_without_a_history_and_decisions_there_is_nothing_to_learn_from(
 
 
 def test_a_history_without_a_system_is_refused(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     assert command("train", written(tmp_path / "h.csv", rows()), "--output", "model") == 2
     assert "Give --system: cpv, psc, unspsc, naics." in capsys.readouterr().err
@@ -190,7 +184,7 @@ def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
 
 
 def test_a_column_of_fractions_is_an_error_with_a_hint(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), tmp_path / "h.parquet")
     assert command("train", tmp_path / "h.parquet", *ONLY) == 2
@@ -198,7 +192,7 @@ def test_a_column_of_fractions_is_an_error_with_a_hint(
 
 
 def test_too_few_rows_are_an_error_and_leave_no_folder(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     assert command("train", written(tmp_path / "h.csv", rows(19)), *ONLY) == 2
     said = capsys.readouterr().err
@@ -208,7 +202,7 @@ def test_too_few_rows_are_an_error_and_leave_no_folder(
 
 
 def test_texts_of_nothing_but_numbers_are_an_error_and_leave_no_folder(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     numbers = [(str(number), code) for number, (_, code) in enumerate(rows())]
     assert command("train", written(tmp_path / "h.csv", numbers), *ONLY) == 2
@@ -217,7 +211,7 @@ def test_texts_of_nothing_but_numbers_are_an_error_and_leave_no_folder(
 
 
 def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     path = written(tmp_path / "h.csv", rows())
     assert command("train", path, *ONLY, "--code-column", "Code") == 2
@@ -229,7 +223,7 @@ def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
 
 
 def test_a_folder_without_a_model_is_refused_before_any_work(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "mine.txt").write_text("x")

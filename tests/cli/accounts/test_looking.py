@@ -170,7 +170,7 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
 
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
 def test_a_statement_does_not_replace_the_accounts(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+    command: Command, tmp_path: Path, capsys: Capture, ending: str
 ) -> None:
     assert command("open") == 0
     place = tmp_path / "accounts" / f"service.db{ending}"

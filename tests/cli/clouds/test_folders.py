@@ -11,7 +11,7 @@ from pipeline.errors import InputError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from tests.cli.clouds.conftest import BUCKET, TABLE, TEXT
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.cli.several_files import run, states
 from tests.files.object_store import ObjectStore
 
@@ -27,7 +27,7 @@ FILES = {
 
 
 def test_a_folder_in_a_bucket_keeps_its_layout_and_done_objects_are_not_read_again(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     for name, content in FILES.items():
         storage.write(content, BUCKET / name)
@@ -59,7 +59,7 @@ def test_a_pattern_finds_objects_as_it_finds_files(storage: Storage) -> None:
 
 
 def test_files_go_to_a_bucket_and_objects_to_a_folder(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     Path("data").mkdir()
     Path("data/a.csv").write_bytes(TEXT)

@@ -14,14 +14,14 @@ from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
 from pipeline.tables import open_reader
 from tests.cli.clouds.conftest import BUCKET, ENGINE, MANIFEST, OUTPUT, SECRET, TABLE, TEXT
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.files.object_store import Fault, ObjectStore
 from tests.paid.serving import Service
 from tests.paid.serving import serving as serving_paid
 
 
 def test_a_table_goes_from_bucket_to_bucket_as_between_files(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     Path("t.csv").write_bytes(TEXT)
     assert command("run", "t.csv", "--output", "here.csv", *ENGINE) == 0
@@ -47,7 +47,7 @@ def test_the_default_output_of_an_object_is_a_file(command: Command, store: Obje
 
 
 def test_an_object_that_this_tool_wrote_is_replaced_unread_and_others_are_kept(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     arguments = ("run", TABLE, "--output", OUTPUT, *ENGINE)
     assert command(*arguments) == command(*arguments, "--top", 2) == 0
@@ -127,7 +127,7 @@ def test_the_manifest_of_an_object_tells_with_which_ledger_it_was_bought(
     store: ObjectStore,
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
     with serving_paid(service.app()) as url:
@@ -141,7 +141,7 @@ def test_the_manifest_of_an_object_tells_with_which_ledger_it_was_bought(
 
 
 def test_a_paid_run_reads_no_manifest_of_a_bucket(
-    command: Command, store: ObjectStore, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, capsys: Capture
 ) -> None:
     terms = ("--base-url", "http://127.0.0.1:9", "--ledger", "ledger.db")
     arguments = ("--output", BUCKET, "--output-format", "csv", *terms)
@@ -161,7 +161,7 @@ def test_python_classifies_an_object_and_reads_the_result_back(
 
 
 def test_an_object_may_be_an_archive(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     with ZipFile("t.zip", "w") as archive:
         archive.writestr("t.csv", TEXT)
@@ -203,9 +203,7 @@ def test_what_a_parked_run_bought_is_noted_beside_an_object(
 
 
 @pytest.mark.parametrize("option", ["--report", "--ledger"])
-def test_reports_and_ledgers_are_local(
-    command: Command, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
+def test_reports_and_ledgers_are_local(command: Command, capsys: Capture, option: str) -> None:
     assert command("run", "t.csv", option, "s3://bucket/x") == 2
     assert f"Give {option} a local path." in capsys.readouterr().err
     assert not Path("s3:").exists()

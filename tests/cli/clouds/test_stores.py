@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.files.cloud import Storage
 from tests.cli.clouds.conftest import ENGINE, MANIFEST, OUTPUT, SECRET, TABLE, TEXT
-from tests.cli.conftest import Command
+from tests.cli.conftest import Capture, Command
 from tests.files.object_store import Fault, ObjectStore
 from tests.paid.serving import Service
 from tests.paid.serving import serving as serving_paid
@@ -33,7 +33,7 @@ def test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought(
     store: ObjectStore,
     service: Service,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     table: Any,
     faults: list[Fault],
@@ -63,7 +63,7 @@ def test_a_store_that_refuses_once_is_asked_again(
 
 
 def test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error(
-    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
 ) -> None:
     for method, said in (("PUT", "changed while"), ("DELETE", "there is no such object")):
         happens = partial(store.call, method, "/bucket/in/t.csv", TEXT.lower())
@@ -74,7 +74,7 @@ def test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error(
 
 
 def test_an_endpoint_that_does_not_answer_is_an_error(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     assert command("run", TABLE) == 2
