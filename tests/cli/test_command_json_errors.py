@@ -55,6 +55,8 @@ def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
+        (["run", "no.csv"], 2, "no.csv does not exist."),
+        (["plan", "no.csv", "--top", "99"], 2, "top is 99."),
         (["evaluate", "no.csv", "--system", "cpv"], 2, "no.csv does not exist."),
         (["train", "no.csv", "--system", "cpv", "--output", "m"], 2, "no.csv does not exist."),
         (["ledger", "show", "--ledger", "no.db"], 8, "There is no ledger no.db."),
@@ -70,7 +72,9 @@ def test_an_error_of_any_command_is_an_object_if_asked(
     command: Command, capsys: Capture, arguments: list[str], code: int, said: str
 ) -> None:
     assert command(*arguments, "--json") == code
-    figures = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    assert said in printed.err
     assert set(figures) == {"error", "hint", "exit_code"}
     assert figures["error"] == said
     assert figures["exit_code"] == code

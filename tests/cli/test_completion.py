@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -44,19 +41,6 @@ def test_files_and_folders_are_completed_by_the_shell() -> None:
     assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]
     assert completed("run", "--model", "m") == [("dir", "m")]
     assert completed("run", "--decisions", "d") == [("file", "d")]
-
-
-def test_what_the_help_says_loads_the_script_in_a_new_home(tmp_path: Path) -> None:
-    help_ = CliRunner().invoke(app, ["completion", "--help"]).output
-    command = re.search(r"fish: (mkdir.*?\.fish)", help_, re.DOTALL)
-    assert command
-    tool = tmp_path / "tender-pipeline"
-    tool.write_text("#!/bin/sh\necho script of $2\n")
-    tool.chmod(0o755)
-    there = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-ec", command[1]], env=there, check=True)
-    (script,) = tmp_path.rglob("*.fish")
-    assert script.read_text() == "script of fish\n"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

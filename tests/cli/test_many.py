@@ -264,13 +264,6 @@ def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
     assert "--column-prefix" in figures["files"][-1]["hint"]
 
 
-def test_a_file_that_failed_is_named_once(command: Command, data: Path, capsys: Capture) -> None:
-    (data / "broken.csv").write_text("description\nPens,Paper\n")
-    assert command("run", "data", "--systems", "psc", "--output", "out") == 2
-    said = capsys.readouterr().out
-    assert "\ndata/broken.csv, line 2: 2 fields where " in said
-
-
 RUN_TWO = ("run", "a.csv", "b.csv", "--systems", "psc", "--engine", "lexical")
 
 

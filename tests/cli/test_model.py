@@ -76,11 +76,15 @@ def test_a_model_can_come_from_the_environment_or_the_settings_file(
     assert codes(Path("one.csv")) == codes(Path("two.csv")) == ["03111000", ""]
 
 
-def test_two_processes_answer_by_the_model_as_one_does(model: Path) -> None:
-    batches = [["wheat barley"], ["paving of a road", "office"], ["жюфц"]]
+@pytest.mark.parametrize("explain", [False, True])
+def test_two_processes_answer_by_the_model_as_one_does(model: Path, explain: bool) -> None:
+    batches = [["wheat barley", "", "wheat barley"], ["paving of a road"], ["жюфц"], []]
     models: dict[System, ModelFolder] = {"cpv": model_folder(model)}
-    one, two = (list(Engine(["cpv"], 3, jobs, models).answers(batches)) for jobs in (1, 2))
+    one, two = (
+        list(Engine(["cpv"], 3, jobs, models, explain=explain).answers(batches)) for jobs in (1, 2)
+    )
     assert one == two
+    assert any(isinstance(answer, Explained) for answer in one[0]["cpv"]) == explain
 
 
 @pytest.mark.parametrize(
@@ -189,16 +193,6 @@ def test_the_words_for_a_match_are_the_last_of_its_columns(
         why or "" for why in found["cpv_why"].to_pylist()
     ]
     assert "Wheat" in written[0]["psc_why"]
-
-
-def test_two_processes_explain_as_one_does(model: Path) -> None:
-    batches = [["wheat barley", "", "wheat barley"], ["paving of a road"], ["жюфц"], []]
-    models: dict[System, ModelFolder] = {"cpv": model_folder(model)}
-    one, two = (
-        list(Engine(["cpv"], 3, jobs, models, explain=True).answers(batches)) for jobs in (1, 2)
-    )
-    assert one == two
-    assert all(isinstance(answer, Explained | None) for answer in one[0]["cpv"])
 
 
 def test_a_frame_is_explained_only_when_asked(model: Path) -> None:

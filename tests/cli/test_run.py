@@ -106,31 +106,6 @@ def test_json_is_the_only_thing_on_standard_output(
     }
 
 
-@pytest.mark.parametrize("name", ["run", "plan"])
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["TABLE", "--text-column", "nope"], "no column 'nope'"),
-        (["nothere.csv"], "nothere.csv does not exist"),
-        (["TABLE", "--nope"], "--nope"),
-        (["TABLE", "--top", "many"], "--top"),
-        (["TABLE", "--top", "99"], "top is 99."),
-        ([], "INPUT"),
-    ],
-)
-def test_an_error_is_printed_as_json_and_for_people_too(
-    name: str, arguments: list[str], said: str, table: Path
-) -> None:
-    words = [str(table) if word == "TABLE" else word for word in arguments]
-    done = ran([name, *words, "--json"], cwd=table.parent)
-    figures = json.loads(done.stdout)
-    assert set(figures) == {"error", "hint", "exit_code"}
-    assert said in figures["error"]
-    assert figures["hint"]
-    assert figures["exit_code"] == done.returncode == 2
-    assert said in done.stderr
-
-
 def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fail(
     tmp_path: Path,
 ) -> None:

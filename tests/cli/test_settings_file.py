@@ -116,14 +116,6 @@ def test_a_wrong_settings_file_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_missing_settings_file_is_reported_as_missing(
-    command: Command, table: Path, capsys: Capture
-) -> None:
-    assert command("run", table, "--config", "no.toml") == 2
-    said = capsys.readouterr().err
-    assert "no.toml cannot be read: No such file or directory.\nName another file" in said
-
-
 def test_an_error_says_where_an_option_was_set_that_nobody_typed(
     command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -158,21 +158,6 @@ def test_a_model_trained_beside_other_models_than_these_says_so(
     assert "trained beside another model of the package" in caplog.text
 
 
-def test_without_a_history_and_decisions_there_is_nothing_to_learn_from(
-    command: Command, capsys: Capture
-) -> None:
-    assert command("train", "--system", "cpv", "--output", "model") == 2
-    said = "nothing to learn from.\nGive a history or --decisions FILE."
-    assert said in capsys.readouterr().err
-
-
-def test_a_history_without_a_system_is_refused(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    assert command("train", written(tmp_path / "h.csv", rows()), "--output", "model") == 2
-    assert "Give --system: cpv, psc, unspsc, naics." in capsys.readouterr().err
-
-
 def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
     command: Command, tmp_path: Path
 ) -> None:
@@ -183,45 +168,6 @@ def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
     assert "03111000" in load_model(model_folder(Path("model")), "cpv").codes.tolist()
 
 
-def test_a_column_of_fractions_is_an_error_with_a_hint(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), tmp_path / "h.parquet")
-    assert command("train", tmp_path / "h.parquet", *ONLY) == 2
-    assert "Choose another column: --code-column NAME." in capsys.readouterr().err
-
-
-def test_too_few_rows_are_an_error_and_leave_no_folder(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    assert command("train", written(tmp_path / "h.csv", rows(19)), *ONLY) == 2
-    said = capsys.readouterr().err
-    assert "has 19 rows of 19 to learn from, and 20 are needed" in said
-    assert "--code-column" in said
-    assert not Path("model").exists()
-
-
-def test_texts_of_nothing_but_numbers_are_an_error_and_leave_no_folder(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    numbers = [(str(number), code) for number, (_, code) in enumerate(rows())]
-    assert command("train", written(tmp_path / "h.csv", numbers), *ONLY) == 2
-    assert "have no words" in capsys.readouterr().err
-    assert not Path("model").exists()
-
-
-def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    path = written(tmp_path / "h.csv", rows())
-    assert command("train", path, *ONLY, "--code-column", "Code") == 2
-    assert "Did you mean 'code'?" in capsys.readouterr().err
-    assert command("train", path, *ONLY, "--text-column", "x", "--code-column", "Code") == 2
-    said = capsys.readouterr().err
-    assert "no column 'x' and no column 'Code'" in said
-    assert "Use --text-column 'description'. Did you mean 'code'?" in said  # it has the words
-
-
 def test_a_folder_without_a_model_is_refused_before_any_work(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -229,3 +175,39 @@ def test_a_folder_without_a_model_is_refused_before_any_work(
     (tmp_path / "model" / "mine.txt").write_text("x")
     assert command("train", tmp_path / "not there.csv", *ONLY) == 2
     assert "is not a model of this tool" in capsys.readouterr().err
+
+
+NUMBERS = [(str(number), code) for number, (_, code) in enumerate(rows())]
+
+
+@pytest.mark.parametrize(
+    ("history", "options", "said"),
+    [
+        (None, ONLY, "nothing to learn from.\nGive a history or --decisions FILE."),
+        (rows(), ("--output", "model"), "Give --system: cpv, psc, unspsc, naics."),
+        (rows(19), ONLY, "has 19 rows of 19 to learn from, and 20 are needed"),
+        (NUMBERS, ONLY, "have no words"),
+        (rows(), (*ONLY, "--code-column", "Code"), "Did you mean 'code'?"),
+        (
+            rows(),
+            (*ONLY, "--text-column", "x", "--code-column", "Code"),
+            "Use --text-column 'description'. Did you mean 'code'?",  # it has the words
+        ),
+        ([("wheat", "0.5")], ONLY, "Choose another column: --code-column NAME."),
+    ],
+)
+def test_what_cannot_be_learned_from_is_an_error_and_leaves_no_folder(
+    command: Command,
+    tmp_path: Path,
+    capsys: Capture,
+    history: list[tuple[str, str]] | None,
+    options: tuple[str, ...],
+    said: str,
+) -> None:
+    given = [] if history is None else [written(tmp_path / "h.csv", history)]
+    if said.startswith("Choose another column"):
+        given = [tmp_path / "h.parquet"]
+        pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), given[0])
+    assert command("train", *given, *options) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("model").exists()
