@@ -96,7 +96,7 @@ def row(
     if dice < 0.04:
         return (*made, "free", at + 1, "INTERNAL_ERROR", None, 503), None
     if dice < 0.06:
-        refusal = zlib.compress(failure("VALIDATION_ERROR", "The description is empty."))
+        refusal = zlib.compress(failure(400, "The description is empty."))
         return (*made, "refused", at + 1, "VALIDATION_ERROR", "0", 400), refusal
     matches = [
         Match(str(chance.randrange(10**7, 10**8)), chance.choice(titles), chance.random())

@@ -18,7 +18,6 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
-from pipeline.service.errors import INTERNAL_ERROR
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
@@ -65,7 +64,7 @@ def create_app(
             accounts.check()
         except sqlite3.Error as error:
             log.error("the accounts cannot be used", exc_info=error)
-            return envelope(503, INTERNAL_ERROR, "The accounts cannot be used. See the log.")
+            return envelope(503, "The accounts cannot be used. See the log.")
         return JSONResponse({"status": "ok"})
 
     def show_description(_: Request) -> Response:

@@ -13,12 +13,7 @@ from pipeline.answers import Answer, Match, Matched, Matcher, System
 from pipeline.money import plain, total
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due, Holder
-from pipeline.service.errors import (
-    SCHEME,
-    InsufficientBalanceError,
-    RateLimitError,
-    UnauthorizedError,
-)
+from pipeline.service.errors import SCHEME, RateLimitError, RefusedError
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.pricing import Price, free, price
 
@@ -121,14 +116,15 @@ class Calls:
         """Return the holder of a request's key; None without a key.
 
         Raises:
-            UnauthorizedError: the key is unknown or revoked.
+            RefusedError: the key is unknown or revoked.
         """
         if key is None:
             return None
         holder = self._accounts.keys.holder(key)
         if holder is None:
-            raise UnauthorizedError(
+            raise RefusedError(
                 "The API key is unknown or revoked. Send another X-API-Key.",
+                401,
                 {"WWW-Authenticate": SCHEME},  # RFC 9110, 15.5.2, asks for it
             )
         return holder
@@ -149,7 +145,7 @@ class Calls:
         """Find matches and charge for them; a call without an account is free.
 
         Raises:
-            InsufficientBalanceError: the balance does not cover the price.
+            RefusedError: the balance does not cover the price.
         """
         (answered,) = await self.answer_all(holder, system, [description])
         return answered
@@ -162,7 +158,7 @@ class Calls:
         Without an account nothing is charged, so the price is 0: it states what is paid.
 
         Raises:
-            InsufficientBalanceError: the balance does not cover the prices.
+            RefusedError: the balance does not cover the prices.
         """
         if len(descriptions) == 1:  # the usual case needs no tasks
             answered = [await self._answered(system, descriptions[0])]
@@ -177,9 +173,10 @@ class Calls:
         if not await self._charging.result(dues):
             calls = "this call" if len(dues) == 1 else f"these {len(dues)} calls"
             usd = total(due.price_usd for due in dues)
-            raise InsufficientBalanceError(
+            raise RefusedError(
                 f"The balance does not cover the {plain(usd)} USD of {calls}. Ask the operator to "
-                "top it up."
+                "top it up.",
+                402,
             )
         return answered
 

@@ -1,12 +1,10 @@
 """The errors that the service answers with.
 
-RefusedError                   500: the service failed at this call
-├── ValidationError            400 and other 4xx: the request is not valid
-├── UnauthorizedError          401: the key is unknown or revoked
-├── InsufficientBalanceError   402: the balance does not cover the price
-└── RateLimitError             429: too many requests
+RefusedError          500: the service failed at this call; also 401 and 402
+├── ValidationError   400 and other 4xx: the request is not valid
+└── RateLimitError    429: too many requests
 
-Any other exception becomes `INTERNAL_ERROR`, 500.
+Any other exception becomes a 500.
 """
 
 from __future__ import annotations
@@ -14,52 +12,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-INTERNAL_ERROR = "INTERNAL_ERROR"
-
 SCHEME = "APIKey"
 """The scheme in the WWW-Authenticate header of a 401; none is registered for X-API-Key."""
+
+INTERNAL_ERROR = "INTERNAL_ERROR"
+
+TYPES = {
+    401: "UNAUTHORIZED",
+    402: "INSUFFICIENT_BALANCE",
+    408: INTERNAL_ERROR,  # a slow request is not invalid: the client may send it again
+    429: "RATE_LIMIT_EXCEEDED",
+}
+
+
+def error_type(status: int) -> str:
+    """Return the interface's type of an error, which follows from the HTTP status."""
+    return TYPES.get(status, "VALIDATION_ERROR" if status < 500 else INTERNAL_ERROR)
 
 
 class RefusedError(Exception):
     """A call that gets no matches and costs nothing.
 
     Attributes:
-        status: the HTTP status.
-        error: the interface's error type.
         message: what is wrong and what to do about it.
+        status: the HTTP status.
         headers: further headers of the response.
     """
 
-    status = 500
-    error = INTERNAL_ERROR
-
-    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, message: str, status: int = 500, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
-        self.message, self.headers = message, headers or {}
+        self.message, self.status, self.headers = message, status, headers or {}
 
 
 class ValidationError(RefusedError):
     """The request is not valid; the same one will always be refused."""
 
-    error = "VALIDATION_ERROR"
-
     def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class UnauthorizedError(RefusedError):
-    """The request has an unknown or revoked key."""
-
-    status = 401
-    error = "UNAUTHORIZED"
-
-
-class InsufficientBalanceError(RefusedError):
-    """The account's balance does not cover the price of the answer."""
-
-    status = 402
-    error = "INSUFFICIENT_BALANCE"
+        super().__init__(message, status)
 
 
 class RateLimitError(RefusedError):
@@ -70,10 +61,7 @@ class RateLimitError(RefusedError):
         wait: the seconds until the request would be taken.
     """
 
-    status = 429
-    error = "RATE_LIMIT_EXCEEDED"
-
     def __init__(self, message: str, wait: float) -> None:
         self.reason, self.wait = message, max(1, ceil(wait))
         text = f"{message} Wait {self.wait} s before the next request."
-        super().__init__(text, {"Retry-After": str(self.wait)})
+        super().__init__(text, 429, {"Retry-After": str(self.wait)})

@@ -12,14 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from pipeline.service.errors import (
-    INTERNAL_ERROR,
-    SCHEME,
-    InsufficientBalanceError,
-    RateLimitError,
-    UnauthorizedError,
-    ValidationError,
-)
+from pipeline.service.errors import SCHEME, error_type
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
@@ -96,80 +89,63 @@ class Failure:
     """
 
     status: int
-    error: str
     when: str
     then: str
     of_a_call: bool = True
+
+    @property
+    def error(self) -> str:
+        """The type of the error."""
+        return error_type(self.status)
 
 
 FAILURES = (
     Failure(
         400,
-        ValidationError.error,
         "The body is not a JSON object in UTF-8, has a name twice, or has no description of 1 to "
         f"{MAX_CHARACTERS:,} characters that are not all white space.",
         "Correct the request; the same one will always be refused.",
     ),
     Failure(
-        401,
-        UnauthorizedError.error,
-        "The X-API-Key is unknown or revoked.",
-        "Send another key, or none for a demo request.",
+        401, "The X-API-Key is unknown or revoked.", "Send another key, or none for a demo request."
     ),
     Failure(
         402,
-        InsufficientBalanceError.error,
         "The balance of the account does not cover the price of the answer.",
         "Ask the operator to top up the balance.",
     ),
     Failure(
         404,
-        ValidationError.error,
         "There is nothing at this path.",
         "Check the address; it has no slash at the end.",
         of_a_call=False,
     ),
     Failure(
         405,
-        ValidationError.error,
         "The path does not take this method.",
         "Use a method in the Allow header.",
         of_a_call=False,
     ),
-    Failure(
-        408,
-        INTERNAL_ERROR,
-        f"The request took more than {SLOWEST:g} seconds to arrive.",
-        "Send it again.",
-    ),
-    Failure(
-        413,
-        ValidationError.error,
-        f"The body has more than {MAX_BODY:,} bytes.",
-        "Shorten the description.",
-    ),
+    Failure(408, f"The request took more than {SLOWEST:g} seconds to arrive.", "Send it again."),
+    Failure(413, f"The body has more than {MAX_BODY:,} bytes.", "Shorten the description."),
     Failure(
         415,
-        ValidationError.error,
         f"Content-Type is not {JSON} in UTF-8, or the body is compressed.",
         f"Send uncompressed JSON with Content-Type: {JSON}.",
     ),
     Failure(
         429,
-        RateLimitError.error,
         "Too many requests from this account, or from this address without a key.",
         "Wait for the seconds in the Retry-After header.",
     ),
     Failure(
         431,
-        ValidationError.error,
         f"The request line and the headers have more than {MAX_HEAD:,} bytes.",
         "Send fewer or shorter headers.",
     ),
-    Failure(500, INTERNAL_ERROR, "The service failed.", "Try again later."),
+    Failure(500, "The service failed.", "Try again later."),
     Failure(
         503,
-        INTERNAL_ERROR,
         "There are too many connections, or the accounts cannot be used.",
         "Try again in a moment.",
     ),

@@ -356,11 +356,11 @@ def _refusal(fault: Fault, path: str) -> Response:
     if fault.kind == "error":
         if not fault.setting("envelope"):
             return Response(fault.setting("status"), PAGE, HTML)
-        return Response(fault.setting("status"), failure("INTERNAL_ERROR", "The service failed."))
+        return Response(fault.setting("status"), failure(500, "The service failed."))
     headers, seconds = {"Content-Type": JSON}, math.ceil(fault.setting("seconds"))
     if fault.setting("retry-after") == "seconds":
         headers["Retry-After"] = str(seconds)
     elif fault.setting("retry-after") == "date":
         until = datetime.now(UTC) + timedelta(seconds=seconds)
         headers["Retry-After"] = format_datetime(until, usegmt=True)
-    return Response(429, failure("RATE_LIMIT_EXCEEDED", "Too many requests."), headers)
+    return Response(429, failure(429, "Too many requests."), headers)

@@ -16,7 +16,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from pipeline.answers import SYSTEMS, Match, System
-from pipeline.service.errors import ValidationError
+from pipeline.service.errors import ValidationError, error_type
 from pipeline.service.pricing import MARKUP_PERCENTAGE, Price
 
 JSON = "application/json"
@@ -199,9 +199,9 @@ def success(
     return write_json({"success": True, "message": SUCCESS, "data": items, "metadata": cost})
 
 
-def failure(error: str, message: str) -> bytes:
+def failure(status: int, message: str) -> bytes:
     """Write the response to a call that failed."""
-    return write_json({"success": False, "error": error, "message": message})
+    return write_json({"success": False, "error": error_type(status), "message": message})
 
 
 def parse_exactly(body: bytes) -> Any:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.json_log import FIELDS, JsonLines
 from pipeline.money import plain
-from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.errors import RefusedError
 from pipeline.service.http.messages import ENDPOINTS, JSON, failure
 from pipeline.service.limits import parse_address
 
@@ -55,25 +55,22 @@ def answer_failures(app: Starlette, page: ErrorPage) -> Answering:
             shown.headers.update(headers)
             return shown
         message = _to_do(request, error.detail, headers.get("Allow"))
-        error_type = ValidationError.error if status < 500 else INTERNAL_ERROR
-        return envelope(status, error_type, message, headers)
+        return envelope(status, message, headers)
 
     async def failed(request: Request) -> Response:
         """Answer without details, which are in the log."""
         if _is_for_people(request):
             return page(request, 500)
-        return envelope(500, INTERNAL_ERROR, FAILED.format(request.state.request_id))
+        return envelope(500, FAILED.format(request.state.request_id))
 
     app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(HTTPException, not_routed)
     return failed
 
 
-def envelope(
-    status: int, error: str, message: str, headers: Mapping[str, str] | None = None
-) -> Response:
+def envelope(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response with the API's error body."""
-    return Response(failure(error, message), status, headers, JSON)
+    return Response(failure(status, message), status, headers, JSON)
 
 
 def prefers_html(accept: str) -> bool:
@@ -84,7 +81,7 @@ def prefers_html(accept: str) -> bool:
 async def refused(_: Request, error: Exception) -> Response:
     """Return the response to a request that is refused."""
     assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
-    return envelope(error.status, error.error, error.message, error.headers)
+    return envelope(error.status, error.message, error.headers)
 
 
 def _is_for_people(request: Request) -> bool:

@@ -17,7 +17,6 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.json_log import FIELDS
-from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.messages import failure
 from pipeline.service.limits import parse_address
 
@@ -232,9 +231,7 @@ class BoundedHttp(H11Protocol):
 
 
 def _response(status: int, message: str) -> bytes:
-    # A slow request, or one too many, is not invalid: the client may send it again.
-    error = INTERNAL_ERROR if status in (408, 503) else ValidationError.error
-    body = failure(error, message)
+    body = failure(status, message)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "content-type: application/json\r\n"

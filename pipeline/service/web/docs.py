@@ -74,7 +74,7 @@ def _values(terms: Terms) -> dict[str, Any]:
         "responses": [(form, _indent(response("cpv", form))) for form in terms.forms],
         "fields": fields,
         "failures": FAILURES,
-        "failure": _indent(failure(FAILURES[0].error, FAILURES[0].when)),
+        "failure": _indent(failure(FAILURES[0].status, FAILURES[0].when)),
         "key_rate": terms.key_rate,
         "demo_rate": terms.demo_rate,
         "starting_balance": STARTING_BALANCE,

@@ -81,7 +81,7 @@ def test_the_mixed_form_is_either_and_always_the_same_to_a_text() -> None:
 
 
 def test_a_failure_has_three_fields() -> None:
-    assert failure("UNAUTHORIZED", 'No "key".') == (
+    assert failure(401, 'No "key".') == (
         b'{"success":false,"error":"UNAUTHORIZED","message":"No \\"key\\"."}'
     )
 
