@@ -20,7 +20,6 @@ from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileWriter, temporary_writer
 from pipeline.classification.job import Reporter
-from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import other_input
 from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Draft, Sink, default_output
@@ -52,6 +51,8 @@ if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine
     from pipeline.cli.output.report import RunReport
     from pipeline.paid.service import PaidService
 
+
+FREE = "embedded engine: offline and free"
 
 log = logging.getLogger("pipeline")
 
@@ -204,8 +205,12 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
 def plan_job(options: RunOptions, request: Request) -> int:
     """Print what the job would do and cost."""
     with open_job(options, request) as job:
-        found = job.plan(warn)
-        words = wrap(f"{found.rows_line}\n{_offer(service_of(request), found)}", sys.stdout)
+        found, service, offer = job.plan(warn), service_of(request), FREE
+        if service is not None:
+            from pipeline.cli.output.buying import describe
+
+            offer = describe(service, found.purchase)
+        words = wrap(f"{found.rows_line}\n{offer}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
 
@@ -262,7 +267,7 @@ def _page(job: Job, path: Path | None) -> RunReport | None:
 def _write_page(page: RunReport | None, summary: Summary, path: Path | None) -> OutputError | None:
     """Write the page, if there is one; return why it cannot be written: the table is in place."""
     try:
-        with after("the output was written, but not the report"):
+        with after(lambda: "the output was written, but not the report"):
             if page and page.write(summary):
                 log.info("report: %s", path)
     except OutputError as error:
@@ -301,14 +306,6 @@ def _sink(
         output_format = output_format_of(output, output_format, input_format)
     source = given if isinstance(given, CloudPath) else path
     return request.sink(output, output_format, source), output_format
-
-
-def _offer(service: PaidService | None, found: Plan) -> str:
-    if service is None:
-        return "embedded engine: offline and free"
-    from pipeline.cli.output.buying import describe
-
-    return describe(service, found.purchase)
 
 
 def _who_answers(service: PaidService | None) -> str:

@@ -17,7 +17,15 @@ from pipeline.classification.inputs import InputFile, are_several, files_and_fol
 from pipeline.classification.plan import Plan
 from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import Summary, combine
-from pipeline.cli.job import open_job, plan_job, request_of, run_and_log, run_job, service_of
+from pipeline.cli.job import (
+    FREE,
+    open_job,
+    plan_job,
+    request_of,
+    run_and_log,
+    run_job,
+    service_of,
+)
 from pipeline.cli.output.console import (
     log_to_stderr,
     name_table,
@@ -29,7 +37,7 @@ from pipeline.cli.output.console import (
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
+from pipeline.cli.signals import after
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
@@ -38,7 +46,6 @@ from pipeline.settings import Settings
 
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService
-    from pipeline.purchases import Estimate
 
 
 def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
@@ -54,31 +61,25 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     started = time.monotonic()
     found: list[FileOutcome] = []
     begin = partial(log_to_stderr, options.quiet, options.log_format == "json")
-    try:
+
+    def so_far() -> str:
+        done = sum(outcome.state in ("done", "skipped") for outcome in found)
+        return f"{done} of {len(files)} files are done, and the same command continues"
+
+    with after(so_far):
         for outcome in outcomes(files, request, run_and_log, begin):
             if outcome.error:
                 print_error(name_table(outcome.file.path, outcome.error))
             found.append(outcome)  # keeps those before an interrupt
-    except (KeyboardInterrupt, SystemExit) as stop:
-        finished(None)
-        raise _interruption(stop, found, len(files)) from stop
     order = {file: number for number, file in enumerate(files)}
     found.sort(key=lambda outcome: order[outcome.file])  # several at once end in any order
     summaries = [outcome.summary for outcome in found if outcome.summary]
     seconds = time.monotonic() - started
     whole = replace(combine(summaries), output=folder, seconds=seconds) if summaries else None
-    finished(whole)
+    if whole:
+        finished(whole)
     _print(found, len(files), whole, options, request.settings)
     return max((outcome.exit_code for outcome in found), key=severity)
-
-
-def _interruption(stop: BaseException, found: Sequence[FileOutcome], files: int) -> BaseException:
-    """Return the exception for an interrupt, which says how many files are done."""
-    code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
-    if code not in ENDED:
-        return stop
-    done = sum(outcome.state in ("done", "skipped") for outcome in found)
-    return Ended(code, f"{done} of {files} files are done, and the same command continues")
 
 
 def plan_all(options: RunOptions) -> int:
@@ -119,21 +120,14 @@ def _print_plans(
         return
     without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
     counted = f"{how_many(len(found), 'file')}, {whole.rows_line}{without}"
-    offers = {name: plan.purchase for name, plan in found.items()}
     left_out = [f"{name}: {plan.left_out}" for name, plan in found.items() if plan.left_out]
-    lines = [counted, *left_out, *_offers(service, offers, whole.purchase)]
-    say(wrap("\n".join(lines), sys.stdout))
+    offers = [FREE]
+    if service is not None:
+        from pipeline.cli.output.buying import describe_files
 
-
-def _offers(
-    service: PaidService | None, files: Mapping[str, Estimate], whole: Estimate
-) -> Iterator[str]:
-    if service is None:
-        yield "embedded engine: offline and free"
-        return
-    from pipeline.cli.output.buying import describe_files
-
-    yield from describe_files(service, files, whole)
+        purchases = {name: plan.purchase for name, plan in found.items()}
+        offers = [*describe_files(service, purchases, whole.purchase)]
+    say(wrap("\n".join([counted, *left_out, *offers]), sys.stdout))
 
 
 def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManager[Job]]:

@@ -7,7 +7,7 @@ import atexit
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -30,15 +30,15 @@ class Ended(SystemExit):
 
 
 @contextmanager
-def after(done: str) -> Iterator[None]:
-    """Let the message about a signal say what was done before it."""
+def after(done: Callable[[], str]) -> Iterator[None]:
+    """Let the message about a signal say what was done before it, in words."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:
         code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
         if code not in ENDED:
             raise
-        raise Ended(code, done) from stop
+        raise Ended(code, done()) from stop
 
 
 def end_message(code: int, stop: BaseException | None = None) -> str:

@@ -38,7 +38,7 @@ METRICS = {
 Sample = tuple[str, Mapping[str, str], str]
 """A metric, its further labels and its value."""
 
-Finished = Callable[[Summary | None], None]
+Finished = Callable[[Summary], None]
 """Receives what a run did."""
 
 MARK = "# Metrics of tender-pipeline run."
@@ -87,12 +87,12 @@ class MetricsFile:
                 log.warning("%s", error)
 
         try:
-            code = work(lambda summary: done.extend([summary] if summary else []))
+            code = work(done.append)
         except BaseException as error:
             with suppress(KeyboardInterrupt, SystemExit):  # the error of the run says more
                 write(explain_end(error).exit_code)
             raise
-        with after("the run itself had ended, but not all of its figures were exported"):
+        with after(lambda: "the run itself had ended, but not all of its figures were exported"):
             write(code)
         return code
 
