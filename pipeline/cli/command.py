@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -160,13 +160,7 @@ class OptionGroups(JsonErrors):
                 formatter.write_dl(lines)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        Raises:
-            click.UsageError: there are none, but some are needed; it shows the essential options.
-        """
-        if self._essential() and not args and not ctx.resilient_parsing:
-            raise _NoArguments(self._overview(ctx), ctx)
+        """Parse the arguments; an error about an option that is gone says what to write."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -184,40 +178,8 @@ class OptionGroups(JsonErrors):
                 )
         return f"No such option: {name}. {GONE[name]}" if name in GONE else ""
 
-    def _essential(self) -> list[str]:
-        """Return the options to show if the command is called without arguments."""
-        if not any(isinstance(each, click.Argument) and each.required for each in self.params):
-            return []
-        return [
-            each.opts[0] for options in self.groups.values() for each in options if each.essential
-        ]
-
-    def _overview(self, ctx: click.Context) -> str:
-        formatter = ctx.make_formatter()
-        self.format_usage(ctx, formatter)
-        self.format_help_text(ctx, formatter)
-        rows = self._rows(ctx)
-        with formatter.section("The options that matter most"):
-            formatter.write_dl([rows[name] for name in self._essential()])
-        formatter.write_paragraph()
-        shown = len(self._essential())
-        formatter.write_text(f"{len(rows) - shown} more options: {ctx.command_path} --help")
-        return formatter.getvalue()
-
     def _rows(self, ctx: click.Context) -> dict[str, tuple[str, str]]:
         """Return the lines of the options' help by name."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         records = {option.opts[0]: option.get_help_record(ctx) for option in options}
         return {name: record for name, record in records.items() if record}
-
-
-class _NoArguments(click.UsageError):
-    """The command was called without arguments."""
-
-    def __init__(self, overview: str, ctx: click.Context) -> None:
-        super().__init__("Missing argument 'INPUT'.", ctx)
-        self._overview = overview
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print the overview, then the message."""
-        click.echo(f"{self._overview}\nError: {self.message}", file=file, err=True)

@@ -124,7 +124,6 @@ class DeclaredOption(click.Option):
 
     Attributes:
         group: its group in the help; "" for none.
-        essential: whether it is shown if the command is called without arguments.
         example: a value for the settings file, if there is no default.
         is_setting: whether only a settings file and a variable set it, not the command line.
     """
@@ -133,13 +132,12 @@ class DeclaredOption(click.Option):
         self,
         *args: Any,
         group: str = "",
-        essential: bool = False,
         example: Any = None,
         is_setting: bool = False,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **{**attributes, "hidden": is_setting})
-        self.group, self.essential, self.example = group, essential, example
+        self.group, self.example = group, example
         self.is_setting = is_setting
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -159,7 +157,7 @@ def option(help: str, group: str = "", *, flag: str = "", **attributes: Any) -> 
 
     Args:
         help: what it means.
-        group: see `DeclaredOption`, as for ``essential`` and ``example``.
+        group: see `DeclaredOption`, as for ``example``.
         flag: its name, if not that of the field with hyphens.
         attributes: see `click.Option`, such as ``default``.
     """

@@ -51,14 +51,12 @@ class PaidOptions:
         "The paid service; without it the embedded engine answers.",
         BUYING,
         metavar="URL",
-        essential=True,
         example="https://api.example.com",
     )
     api_key_file: Path | None = option(
         f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
         BUYING,
         type=click.Path(path_type=Path),
-        essential=True,
         example="api-key.txt",
     )
     language_model: str | None = option(
@@ -93,7 +91,6 @@ class PaidOptions:
         "Stop before this job costs more, US dollars. The same command continues a stopped run.",
         BUYING,
         metavar="USD",
-        essential=True,
         example="5.00",
     )
     max_cost_per_day: str | None = option(
@@ -220,31 +217,25 @@ class RunOptions(PaidOptions, DialectOptions):
         "standard output. The folder of the outputs if there are several inputs.  "
         "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
         OUTPUT,
-        essential=True,
         example="outputs/tenders.csv",
     )
     text_columns: tuple[str, ...] = option(
         "A column with the text; repeat it to join several.",
         TABLE,
         default=list(TEXT_COLUMNS),
-        essential=True,
     )
-    limit_rows: int | None = option(
-        "Read only this many rows: a sample.", TABLE, essential=True, example=100
-    )
+    limit_rows: int | None = option("Read only this many rows: a sample.", TABLE, example=100)
     systems: str = option(
         "Classification systems, comma-separated.",
         ANSWER,
         type=Names(SYSTEMS),
         default=",".join(SYSTEMS),
-        essential=True,
     )
-    top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1, essential=True)
+    top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1)
     min_confidence: float | None = option(
         "A best match under this is one to check: its status is review.  [default: from where an "
         "expert accepts 85 of 100; 0 with --base-url]",
         ANSWER,
-        essential=True,
         example=0.3,
     )
     roll_up: float | None = option(
@@ -310,7 +301,7 @@ class RunOptions(PaidOptions, DialectOptions):
         type=click.Path(path_type=Path),
         example="tenders.prom",
     )
-    as_json: bool = option("Print the summary as JSON.", OUTPUT, flag="--json", essential=True)
+    as_json: bool = option("Print the summary as JSON.", OUTPUT, flag="--json")
     quiet: bool = option("Print errors only: no progress, log or summary.", OUTPUT)
     log_format: Literal["text", "json"] = option(
         "Write the log, and errors, as text or as one JSON object per line.", OUTPUT, default="text"

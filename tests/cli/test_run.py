@@ -140,7 +140,6 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
             ["run", "tenders.csv", "--output", "out.parquet", "--output-format", "csv"],
             "The name 'out.parquet' says parquet, and --output-format says csv.",
         ),
-        (["run"], "Missing argument"),
         (["run", ""], "The path of INPUT is empty."),
         (["run", "tenders.csv", "--report", ""], "The path of --report is empty."),
         (["evaluate", "", "--system", "cpv"], "The path of LABELLED is empty."),

@@ -96,15 +96,7 @@ def _confirm_pruning() -> None:
     click.confirm("Prune them?", abort=True, err=True)
 
 
-class _Ledger(SuggestingGroup):
-    """The ledger's commands; ``calls`` is the old name of ``attempts``."""
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name or its old name."""
-        return super().get_command(ctx, "attempts" if cmd_name == "calls" else cmd_name)
-
-
-@click.group(cls=_Ledger)
+@click.group(cls=SuggestingGroup)
 def ledger() -> None:
     """Show what was bought; settle, export, prune and verify it.
 

@@ -64,6 +64,7 @@ Examples:
     cls=_JobCommand,
     params=[*parameters(RunOptions, with_variables=True), CONFIG],
     epilog=EXAMPLES,
+    no_args_is_help=True,
 )
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
@@ -155,6 +156,7 @@ plan = _JobCommand(
     "plan",
     params=run.params,
     callback=_plan_command,
+    no_args_is_help=True,
     help="Show what run, with the same options, would do and cost. It spends nothing.",
 )
 plan.writes_table = False

@@ -151,9 +151,8 @@ def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsy
     Ledger(place(tmp_path), BASE_URL).close()
     assert command("show") == 0
     assert "no attempts yet" in lines(capsys)
-    for name in ("attempts", "calls"):  # the old name
-        assert command(name) == 0
-        assert lines(capsys) == ["no such attempts"]
+    assert command("attempts") == 0
+    assert lines(capsys) == ["no such attempts"]
     assert command("verify") == 0
 
 
