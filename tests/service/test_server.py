@@ -58,16 +58,9 @@ def test_nobody_is_trusted_unless_named(monkeypatch: pytest.MonkeyPatch) -> None
         ([("X-Forwarded-Proto", "https")], ["127.0.0.1", "https"]),
         ([("X-Forwarded-Proto", "gopher")], ["127.0.0.1", "http"]),
         # What the client sent itself comes before what the proxy saw.
-        ([("X-Forwarded-For", "1.2.3.4, 198.51.100.4")], ["198.51.100.4", "http"]),
-        (
-            [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-For", "198.51.100.4")],
-            ["198.51.100.4", "http"],
-        ),
-        ([("X-Forwarded-For", "127.0.0.1, 198.51.100.4")], ["198.51.100.4", "http"]),
-        ([("X-Forwarded-For", "gibberish,,198.51.100.4")], ["198.51.100.4", "http"]),
+        ([("X-Forwarded-For", "gibberish, 1.2.3.4,,198.51.100.4")], ["198.51.100.4", "http"]),
         # Two proxies, one behind the other.
         ([("X-Forwarded-For", "1.2.3.4, 198.51.100.4, 10.1.2.3")], ["198.51.100.4", "http"]),
-        ([("X-Forwarded-For", "198.51.100.4, 10.1.2.3, 10.9.9.9")], ["198.51.100.4", "http"]),
         ([("X-Forwarded-For", "198.51.100.4, 10.1.2.3, 11.9.9.9")], ["11.9.9.9", "http"]),
     ],
 )

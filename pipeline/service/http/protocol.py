@@ -31,9 +31,6 @@ AT_REST = 1.0
 
 BUSY = "The service is busy. Try again in a moment."
 
-LINE_END = b"\r\n"
-"""Some clients send empty lines after a body, which are to be ignored (RFC 9112, 2.2)."""
-
 URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
 """A request's target in absolute form: the host, then the path and query."""
 
@@ -120,25 +117,16 @@ class BoundedHttp(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read; empty lines on an idle connection leave it idle."""
-        if self._is_between_requests() and not self.conn.trailing_data[0]:
-            data = data.lstrip(LINE_END)
-        if data:
-            super().data_received(data)
-            self._watch()
+        """Read, within a time."""
+        super().data_received(data)
+        self._watch()
 
     def handle_events(self) -> None:
-        """Read with h11, which refuses empty lines before a request."""
+        """Handle what was read."""
         if self._is_extra:
             self._refuse(503, BUSY)
-            return
-        rest = self.conn.trailing_data[0] if self._is_between_requests() else b""
-        request = rest.lstrip(LINE_END)
-        if len(request) < len(rest):
-            self.conn = StrictRequests()
-            if request:  # else h11 would take it for the end of the connection
-                self.conn.receive_data(request)
-        super().handle_events()
+        else:
+            super().handle_events()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
@@ -186,9 +174,6 @@ class BoundedHttp(H11Protocol):
         if self.timeout_keep_alive_task is not None:
             return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
         return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
-
-    def _is_between_requests(self) -> bool:
-        return (self.conn.our_state, self.conn.their_state) == (h11.IDLE, h11.IDLE)
 
     def _watch(self) -> None:
         """Limit the time for the rest of a request, if there is one."""

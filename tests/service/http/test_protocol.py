@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import re
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -13,14 +11,13 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http.outcomes import ServiceLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
-from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving, timed
+from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving
 
 CANARY = "canary7f3a"
 
@@ -31,6 +28,7 @@ USUAL = CALL + b"\r\n" + BODY
     "sent",
     [
         b"BAD\r\n\r\n",
+        b"\r\n" + USUAL,
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
         b"GET / HTTP/9.9.9\r\nHost: service\r\n\r\n",
         b"GET  HTTP/1.1\r\nHost: service\r\n\r\n",
@@ -153,41 +151,6 @@ def test_an_offer_to_upgrade_is_not_taken(accounts: Accounts, upgrade: str) -> N
         for _ in range(2):
             connection.sendall(CALL + offer + BODY)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [b"\r\n", USUAL],
-        [b"\n\r\n" + USUAL],
-        [USUAL + b"\r\n" + USUAL + b"\r\n\r\n"],
-        [USUAL + b"\r\n", USUAL],
-        [USUAL, b"\r", b"\n", CALL, b"\r\n" + BODY + b"\r\n", b"\r\n", USUAL],
-    ],
-    ids=["before", "two before", "between and after", "after", "in pieces"],
-)
-def test_empty_lines_before_a_request_are_ignored(
-    anybody: tuple[str, int], parts: list[bytes]
-) -> None:
-    with connected(anybody) as connection:
-        for part in parts:
-            connection.sendall(part)
-            time.sleep(0.01)
-        connection.sendall(b"GET /no HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
-        received = rest(connection)
-    statuses = re.findall(rb"HTTP/1.1 (\d+)", received)
-    assert statuses == [b"200"] * b"".join(parts).count(b"POST") + [b"404"]
-
-
-def test_empty_lines_do_not_keep_a_connection(accounts: Accounts) -> None:
-    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
-        connection.sendall(USUAL + b"\r\n")
-        assert one(connection).startswith(b"HTTP/1.1 200 ")
-        running.pass_time(server.IDLE - 1)
-        connection.sendall(b"\r\n")
-        running.wait_for(len(USUAL) + 4)
-        running.pass_time(2)
-        assert rest(connection) == b""
 
 
 @pytest.mark.parametrize(

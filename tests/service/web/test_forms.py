@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from urllib.parse import urlencode
 
 import pytest
@@ -10,7 +9,7 @@ from starlette.applications import Starlette
 
 from pipeline.service.accounts import Accounts, Entry
 from pipeline.service.web.forms import MAX_FORM
-from tests.service.web.browsing import CHROMIUM, EMAIL, FORM, PASSWORD, Browser, Fields
+from tests.service.web.browsing import EMAIL, FORM, PASSWORD, Browser, Fields
 
 pytestmark = pytest.mark.anyio
 
@@ -48,21 +47,6 @@ async def test_the_type_of_a_form_may_have_parameters_and_capitals(
     headers = {"Content-Type": media_type, "Origin": "http://service"}
     response = await browser.client.post("/try", content=b"", headers=headers)
     assert response.status_code == 422  # read, and without a description
-
-
-async def test_a_form_without_end_is_not_read_to_its_end(browser: Browser) -> None:
-    sent = 0
-
-    async def endless() -> AsyncIterator[bytes]:
-        nonlocal sent
-        while True:
-            sent += 1
-            yield b"x" * 1024
-
-    headers = {"Content-Type": FORM, "Accept": CHROMIUM, "Origin": "http://service"}
-    response = await browser.client.post("/try", content=endless(), headers=headers)
-    assert response.status_code == 413
-    assert sent <= MAX_FORM // 1024 + 2
 
 
 async def test_a_field_that_is_sent_twice_counts_once(member: Browser, accounts: Accounts) -> None:
