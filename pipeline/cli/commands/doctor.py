@@ -29,7 +29,7 @@ from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
 from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import is_in_memory
+from pipeline.cli.output.ledger import count_jobs
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import LedgerError, PipelineError, SettingsError
@@ -41,7 +41,7 @@ from pipeline.files.paths import (
     machine_folder,
     state_folder,
 )
-from pipeline.quoting import command, listed, readable
+from pipeline.quoting import listed, readable
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
 from pipeline.tables import output_format_of
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # imported only if they are needed
 
     from pipeline.classification.request import Job, Request
     from pipeline.paid.client.transport import Exchange
-    from pipeline.paid.ledger.totals import OpenJob
     from pipeline.paid.service import PaidService
 
 
@@ -265,14 +264,7 @@ def _ledger_file(path: Path) -> Finding:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"
         return Finding("ledger", "warning", found, "Check this machine's clock.")
-    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_count_jobs(jobs, path)}")
-
-
-def _count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:
-    in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
-    apart = f", {in_memory} of them of a table in memory" if in_memory else ""
-    listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
-    return f"open jobs: {len(jobs)}{apart}{listed}"
+    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {count_jobs(jobs, path)}")
 
 
 def _decisions(files: Sequence[str]) -> Finding:

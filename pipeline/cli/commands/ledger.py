@@ -22,9 +22,8 @@ from pipeline.cli.output.ledger import (
     attempt_lines,
     book_figures,
     book_lines,
+    count_jobs,
     count_problems,
-    job_figures,
-    job_lines,
     megabytes,
     open_job_figures,
     open_job_lines,
@@ -125,10 +124,10 @@ def show(since: str, as_json: bool, path: Path) -> int:
         where, size = str(snapshot.path), snapshot.size
     if as_json:
         figures = {"ledger": where, "bytes": size, "endpoints": book_figures(books, first)}
-        say(json.dumps({**figures, "open_jobs": job_figures(jobs)}))
+        say(json.dumps({**figures, "open_jobs": [open_job_figures(job) for job in jobs]}))
     else:
         nothing = [] if books.spent else ["no attempts yet"]
-        lines = [*book_lines(books, first), *nothing, *job_lines(jobs)]
+        lines = [*book_lines(books, first), *nothing, "", count_jobs(jobs, path)]
         say("\n".join([f"{where}, {megabytes(size)}", *lines]))
     return 0
 

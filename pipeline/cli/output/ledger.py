@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from pipeline.cli.output.console import say
 from pipeline.money import plain
 from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
 from pipeline.purchases import IN_MEMORY
-from pipeline.quoting import aligned, how_many
+from pipeline.quoting import aligned, command, how_many
 
 DIGEST = 12
 """Digits of the SHA-256 that stand for a text."""
@@ -95,7 +96,6 @@ PRICES = {
     "highest_usd": "highest USD",
     "last_usd": "last USD",
 }
-JOBS = {"job": "job", "last_sent_at": "last attempt (UTC)", "calls": "calls", **MONEY}
 
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
@@ -145,28 +145,12 @@ def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
     }
 
 
-def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
-    """Yield a table of the open jobs with each service and their costs so far."""
-    for base_url in dict.fromkeys(job.base_url for job in jobs):
-        yield f"\nopen jobs, {base_url}"
-        yield from table(
-            job_figures([job for job in jobs if job.base_url == base_url]), JOBS, numbers=6
-        )
-
-
-def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
-    """Return the contents of `job_lines` as JSON types; times in ISO 8601."""
-    return [
-        {
-            "job": job.number,
-            "endpoint": job.base_url,
-            "opened_at": iso(job.opened_at),
-            "last_sent_at": iso(job.last_sent_at),
-            "calls": job.calls,
-            **_figures(job.cost),
-        }
-        for job in jobs
-    ]
+def count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:
+    """Return how many jobs are open, and the command that lists them."""
+    in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
+    apart = f", {in_memory} of them of a table in memory" if in_memory else ""
+    listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
+    return f"open jobs: {len(jobs)}{apart}{listed}"
 
 
 def open_job_lines(job: OpenJob) -> Iterator[str]:
@@ -201,10 +185,14 @@ def _waits_for(job: OpenJob) -> str:
 
 def open_job_figures(job: OpenJob) -> dict[str, Any]:
     """Return the contents of `open_job_lines` as JSON types; times in ISO 8601."""
-    (figures,) = job_figures([job])
     note = job.note
     return {
-        **figures,
+        "job": job.number,
+        "endpoint": job.base_url,
+        "opened_at": iso(job.opened_at),
+        "last_sent_at": iso(job.last_sent_at),
+        "calls": job.calls,
+        **_figures(job.cost),
         "input": note and note.source,
         "output": note and note.output,
         "rows": note and note.rows,
