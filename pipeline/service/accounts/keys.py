@@ -14,6 +14,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from pipeline.errors import SettingsError
+from pipeline.quoting import how_many
 from pipeline.service.accounts.database import Database
 
 SHORTEST, LONGEST = 10, 500
@@ -39,14 +40,7 @@ class Passwords:
         Raises:
             SettingsError: it is too short or too long.
         """
-        if len(password) < SHORTEST:
-            raise SettingsError(
-                f"The password has fewer than {SHORTEST} characters.", "Choose a longer one."
-            )
-        if len(password) > LONGEST:
-            raise SettingsError(
-                f"The password has more than {LONGEST} characters.", "Choose a shorter one."
-            )
+        check_password(password)
         return self._hasher.hash(_bytes(password))
 
     def matches(self, password: str, kept: str | None) -> bool:
@@ -56,6 +50,17 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
         return right and kept is not None
+
+
+def check_password(password: str) -> None:
+    """Check the length of a new password.
+
+    Raises:
+        SettingsError: it is too short or too long.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        length = how_many(len(password), "character")
+        raise SettingsError(f"The password has {length}.", f"Use {SHORTEST} to {LONGEST}.")
 
 
 def _bytes(password: str) -> bytes:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
-from pipeline.service.accounts.keys import LONGEST, SHORTEST
+from pipeline.service.accounts.keys import SHORTEST, check_password
 from pipeline.service.errors import RateLimitError
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import NO_FORM, render
@@ -135,11 +135,10 @@ def _password_error(password: str) -> str | None:
     """Return what is wrong with a new password; None if nothing is."""
     if not password:
         return "Enter a password."
-    if len(password) < SHORTEST:
-        length = how_many(len(password), "character")
-        return f"The password has {length}. Use {SHORTEST} or more."
-    if len(password) > LONGEST:
-        return f"The password has {len(password):,} characters. Use {LONGEST} at most."
+    try:
+        check_password(password)
+    except SettingsError as error:
+        return str(error)
     return None
 
 

@@ -84,8 +84,8 @@ def test_an_account_with_an_email_address_has_the_password_from_standard_input(
     [
         (b"", "There is no password."),
         (b"\nnot this line\n", "There is no password."),
-        (b"short\n", "fewer than 10 characters"),
-        (b"x" * 501, "more than 500 characters"),
+        (b"short\n", "The password has 5 characters.\nUse 10 to 500."),
+        (b"x" * 501, "The password has 501 characters."),
         (b"\xff\xfe is no text\n", "The password is not UTF-8."),
     ],
 )

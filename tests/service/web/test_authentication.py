@@ -39,7 +39,7 @@ async def test_signing_up_logs_in_with_five_dollars(member: Browser, accounts: A
             "This e-mail address already has an account. Log in.",
         ),
         ("new@example.org", "", "password", "Enter a password."),
-        ("new@example.org", "a", "password", "The password has 1 character. Use 10 or more."),
+        ("new@example.org", "a", "password", "The password has 1 character. Use 10 to 500."),
         ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
     ],
 )
@@ -252,8 +252,8 @@ async def test_a_changed_password_ends_every_other_session(
         ("", NEW, "current", "Enter your current password."),
         ("wrong", NEW, "current", "This is not your current password."),
         (PASSWORD, "", "new", "Enter a password."),
-        (PASSWORD, "short", "new", "The password has 5 characters. Use 10 or more."),
-        (PASSWORD, "x" * 501, "new", "The password has 501 characters. Use 500 at most."),
+        (PASSWORD, "short", "new", "The password has 5 characters. Use 10 to 500."),
+        (PASSWORD, "x" * 501, "new", "The password has 501 characters. Use 10 to 500."),
     ],
 )
 async def test_what_is_wrong_is_reported_beside_the_field_and_nothing_changes(
