@@ -169,12 +169,7 @@ class Keys:
         Raises:
             SettingsError: the name is too long, or there are too many keys.
         """
-        name = " ".join(name.split()) or "unnamed"
-        if len(name) > LONGEST_NAME:
-            raise SettingsError(
-                f"The name of the key has {len(name):,} characters.",
-                f"Shorten it to {LONGEST_NAME}.",
-            )
+        name = one_line("name of the key", name, LONGEST_NAME) or "unnamed"
         with self._database.writing() as connection:
             (count,) = connection.execute(
                 "SELECT count(*) FROM api_keys WHERE account_id = ? AND revoked_at IS NULL",
@@ -218,6 +213,18 @@ class Keys:
                 "SELECT name FROM api_keys WHERE key_id = ?", (key_id,)
             ).fetchone()
             return insert_key(connection, account, name, now)
+
+
+def one_line(what: str, text: str, most: int) -> str:
+    """Return a text that somebody typed as one line.
+
+    Raises:
+        SettingsError: it has more characters than `most`.
+    """
+    line = " ".join(text.split())
+    if len(line) > most:
+        raise SettingsError(f"The {what} has {len(line):,} characters.", f"Shorten it to {most}.")
+    return line
 
 
 def insert_key(connection: sqlite3.Connection, account: int, name: str, now: float) -> NewKey:

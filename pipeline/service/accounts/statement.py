@@ -18,7 +18,7 @@ from pipeline.errors import SettingsError
 from pipeline.json_log import iso
 from pipeline.money import ZERO, plain, total
 from pipeline.service.accounts.database import Database
-from pipeline.service.accounts.keys import ApiKey
+from pipeline.service.accounts.keys import ApiKey, one_line
 from pipeline.tables.cells import cell
 
 
@@ -118,11 +118,7 @@ class Statement:
             SettingsError: the amount or the note is not valid.
         """
         check_amount(usd)
-        note = " ".join(note.split())
-        if len(note) > LONGEST_NOTE:
-            raise SettingsError(
-                f"The note has {len(note):,} characters.", f"Shorten it to {LONGEST_NOTE}."
-            )
+        note = one_line("note", note, LONGEST_NOTE)
         with self._database.writing() as connection:
             balance = total([_balance(connection, account), usd])
             now, after = self._clock(), plain(balance)
