@@ -36,9 +36,6 @@ __all__ = [
 LOSING = frozenset({"drop-before", "drop-after", "cut", "stall", "drip", "gateway", "error"})
 """Faults that may take an answer away; `error` only without the service's envelope."""
 
-CLOSING_S = 0.1
-"""How long after the service closed a connection a request may still be sent into it, seconds."""
-
 
 def agree(*complaints: Iterable[str]) -> None:
     """Raise an error that has every complaint.
@@ -118,9 +115,6 @@ def every_loss_is_explained(trail: Trail, kills: Sequence[float], timeout: float
             service later than that although nothing was to go wrong, which its record shows.
     """
     requests = {pair.attempt.number: pair.request for pair in trail.pairs}
-    closings = [
-        pair.request.closed_at for pair in trail.pairs if pair.request.closed_at is not None
-    ]
     everything = [pair.attempt for pair in trail.pairs] + trail.lost
     return [
         f"attempt {attempt.number} ({attempt.error}) is unconfirmed for no reason"
@@ -129,26 +123,22 @@ def every_loss_is_explained(trail: Trail, kills: Sequence[float], timeout: float
         and not (
             any(_under_way(attempt, kill) for kill in kills)
             if attempt.error in (None, INTERRUPTED)
-            else _at_a_fault(attempt, requests.get(attempt.number), closings, timeout)
+            else _at_a_fault(attempt, requests.get(attempt.number), timeout)
         )
     ]
 
 
-def _at_a_fault(
-    attempt: Attempt, request: Served | None, closings: Sequence[float], timeout: float
-) -> bool:
-    if request is None:  # on a connection that the service was just closing
-        return attempt.error == "CONNECTION_ERROR" and any(
-            _under_way(attempt, closing, CLOSING_S) for closing in closings
-        )
+def _at_a_fault(attempt: Attempt, request: Served | None, timeout: float) -> bool:
+    if request is None:
+        return False
     late = attempt.error == "TIMEOUT" and (request.answered_at or inf) - attempt.sent_at >= timeout
     return request.fault in LOSING or late
 
 
-def _under_way(attempt: Attempt, moment: float, early: float = 0.0) -> bool:
-    """Say whether an attempt was under way at a moment, or began just after."""
+def _under_way(attempt: Attempt, moment: float) -> bool:
+    """Say whether an attempt was under way at a moment."""
     end = inf if attempt.settled_at is None else attempt.settled_at
-    return attempt.sent_at - early <= moment <= end
+    return attempt.sent_at <= moment <= end
 
 
 def the_limit_is_kept(trail: Trail, rate: Rate) -> list[str]:

@@ -39,7 +39,7 @@ TIMEOUT = 2.0
 def request(number: int, arrived_at: float, **but: Any) -> Served:
     """Return the request that the attempt of this number was."""
     at = arrived_at
-    usual = Served(number, at, "cpv", bytes([number]), at, USD, at + 0.1, None, 200, USD, None)
+    usual = Served(number, at, "cpv", bytes([number]), at, USD, at + 0.1, None, 200, USD)
     return replace(usual, **but)
 
 
@@ -159,7 +159,7 @@ def test_a_price_that_an_answer_misstates_is_not_a_problem() -> None:
     ("number", "attempts", "requests", "kills"),
     [
         (2, ATTEMPTS, but(REQUESTS, 2, fault=None), KILLS),
-        (2, ATTEMPTS, but(REQUESTS, 2, fault="idle-close"), KILLS),
+        (2, ATTEMPTS, but(REQUESTS, 2, fault="duplicate"), KILLS),
         (4, ATTEMPTS, REQUESTS, [39.9]),
         (4, ATTEMPTS, REQUESTS, [41.5]),
         (6, ATTEMPTS, but(REQUESTS, 6, answered_at=81.9), KILLS),
@@ -171,11 +171,6 @@ def test_a_loss_for_no_reason_is_found(
 ) -> None:
     said = complaints(attempts, requests, kills)
     assert any(one.startswith(f"attempt {number} (") and "no reason" in one for one in said)
-
-
-def test_a_request_lost_in_a_connection_that_is_being_closed_is_explained() -> None:
-    closed = but(without(REQUESTS, 2), 1, closed_at=0.45)
-    assert complaints(ATTEMPTS, closed) == []
 
 
 def test_a_crowded_window_is_found_at_the_door_and_at_the_limit() -> None:

@@ -48,7 +48,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "gateway": {"status": 502},
     "garbage": {"form": "any"},
     "redirect": {"to": "http://192.0.2.1"},
-    "idle-close": {"seconds": 0.0, "jitter": 0.0},
 }
 """The settings that only some kinds of faults have, with their defaults; None must be given.
 

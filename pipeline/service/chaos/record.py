@@ -29,8 +29,7 @@ CREATE TABLE requests (
     answered_at REAL,          -- when the answer was on its way or the connection dropped
     fault TEXT,
     status INTEGER,            -- null: no answer was sent
-    stated_usd TEXT,           -- the price that the answer states, null: none
-    closed_at REAL             -- when its connection was closed behind the answer
+    stated_usd TEXT            -- the price that the answer states, null: none
 )
 """
 
@@ -49,7 +48,12 @@ class Served:
     fault: str | None
     status: int | None
     stated_usd: Decimal | None
-    closed_at: float | None
+
+
+COLUMNS = (
+    "request_id, arrived_at, system, text_sha256, worked_at, billed_usd, answered_at, fault, "
+    "status, stated_usd"
+)
 
 
 class Record:
@@ -89,7 +93,8 @@ class Record:
     def requests(self, after: int = 0) -> list[Served]:
         """Return the requests after a number, in order."""
         rows = self._connection.execute(
-            "SELECT * FROM requests WHERE request_id > ? ORDER BY request_id", (after,)
+            f"SELECT {COLUMNS} FROM requests WHERE request_id > ? ORDER BY request_id",  # noqa: S608
+            (after,),
         )
         return [_read_row(*row) for row in rows]
 
@@ -99,21 +104,13 @@ class Record:
         return number or 0
 
 
-def _read_row(*row: Any) -> Served:
-    number, arrived_at, system, digest, worked_at, billed, at, fault, status, stated, closed = row
-    return Served(
-        number,
-        arrived_at,
-        system,
-        digest and bytes.fromhex(digest),
-        worked_at,
-        billed and Decimal(billed),
-        at,
-        fault,
-        status,
-        stated and Decimal(stated),
-        closed,
-    )
+def _read_row(
+    number: int, arrived_at: float, system: System, digest: str | None, *rest: Any
+) -> Served:
+    worked_at, billed, at, fault, status, stated = rest
+    text = digest and bytes.fromhex(digest)
+    usd, said = (money and Decimal(money) for money in (billed, stated))
+    return Served(number, arrived_at, system, text or None, worked_at, usd, at, fault, status, said)
 
 
 def outcomes(requests: Iterable[Served]) -> str:

@@ -161,13 +161,6 @@ class DroppableConnections(BoundedHttp):
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
             self.transport.abort()
 
-    def close_if_idle(self) -> bool:
-        """Close it unless a request is under way on it; return whether it was closed."""
-        if self.transport.is_closing() or not self.cycle.response_complete:
-            return False
-        self.timeout_keep_alive_handler()
-        return True
-
 
 class FaultServer:
     """Passes calls to a service and injects faults; other requests pass unchanged.
@@ -267,12 +260,6 @@ class _Exchange:
                 form = fault.setting("form")
                 chosen = chance.choice(FORMS) if form == "any" else form
                 await self._answer(spoil(chosen, response.body, billed), f"{kind} {chosen}")
-            case "idle-close":
-                await self._answer(response, kind)
-                jitter = chance.uniform(0, fault.setting("jitter"))
-                await asyncio.sleep(fault.setting("seconds") + jitter)
-                if self.scope[CONNECTION].close_if_idle():
-                    self.record.note(self.number, closed_at=time.time())
 
     async def _work(self) -> Response:
         """Let the service answer, and record what it billed."""

@@ -333,32 +333,3 @@ def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_pat
             assert more, received
         (served,) = server.record()
         assert (served.fault, served.stated_usd) == ("duplicate", *server.billed())
-
-
-def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
-    with night(tmp_path, Fault("idle-close")) as server, server.connection() as connection:
-        response = server.ask(connection)
-        assert response.headers["Connection"] is None
-        assert response.read()
-        served = server.wait_for(lambda request: request.closed_at is not None)
-        assert (served.fault, served.stated_usd) == ("idle-close", *server.billed())
-        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
-            server.ask(connection)
-        assert len(server.billed()) == 1
-
-
-def test_a_connection_in_use_again_is_not_closed(tmp_path: Path) -> None:
-    """The next request is there before the answer, and stalls beyond the time to close."""
-    faults = (
-        Fault("idle-close", seconds=0.1, requests=(1,)),
-        Fault("stall", seconds=0.3, requests=(2,)),
-    )
-    with night(tmp_path, *faults) as server, server.connection() as connection:
-        connection.connect()
-        request = CALL + f"X-API-Key: {server.key}\r\n\r\n".encode() + BODY
-        connection.sock.sendall(3 * request)
-        received = b""
-        while received.count(b"HTTP/1.1 200 ") < 3:
-            received += (more := connection.sock.recv(65_536))
-            assert more, received
-        assert [one.closed_at for one in server.record()] == [None, None, None]
