@@ -175,7 +175,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that is stated twice is not believed",
-        "if isinstance(fields, Repetitive) and name in fields.repeated:",
+        "if name in fields.get(REPEATED, ()):",
         "if False:",
         "tests/paid/client/test_prices.py::test_what_states_a_price_twice_states_none",
     ),

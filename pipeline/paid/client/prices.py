@@ -25,25 +25,16 @@ def number(text: str) -> Decimal:
     return _to_decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
 
 
-class Repetitive(dict[str, Any]):
-    """A JSON object that has some names more than once; it keeps the last value of each.
+REPEATED: Final = 2
+"""The key of the names that an object has more than once; it is no name, which are texts."""
 
-    Args:
-        pairs: its names and values.
 
-    Attributes:
-        repeated: these names.
-    """
-
-    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
+def _note_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[Any, Any]:
+    fields: dict[Any, Any] = dict(pairs)
+    if len(fields) < len(pairs):
         times = Counter(name for name, _ in pairs)
-        self.repeated = {name for name in self if times[name] > 1}
-
-
-def _note_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    return fields if len(fields) == len(pairs) else Repetitive(pairs)
+        fields[REPEATED] = {name for name in times if times[name] > 1}
+    return fields
 
 
 JSON = json.JSONDecoder(
@@ -58,7 +49,7 @@ JSON = json.JSONDecoder(
 def parse_json_exact(text: str) -> Any:
     """Read JSON with every number as a `Decimal`; one that is too large is NaN.
 
-    An object that repeats a name is a `Repetitive`.
+    An object that repeats names keeps the last value of each, and the names under `REPEATED`.
 
     Raises:
         ValueError: it is not JSON.
@@ -292,8 +283,8 @@ def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _value_of(fields: Mapping[str, Any], name: str) -> Any:
+def _value_of(fields: Mapping[Any, Any], name: str) -> Any:
     """Return the value of a name; None if it is missing."""
-    if isinstance(fields, Repetitive) and name in fields.repeated:
+    if name in fields.get(REPEATED, ()):
         raise _WrongError(f"{name} is stated twice")
     return fields.get(name)

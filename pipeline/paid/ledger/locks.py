@@ -16,13 +16,11 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.paid.ledger.schema import address_of
-from pipeline.rate import duration
 from pipeline.wording import LEDGER, option
 
 WAIT = f"Wait for it with {option('wait', True)}, or "
 LATER = "run this again when the other has ended."
 
-SECONDS_BETWEEN_NOTES = 60.0
 SECONDS_BETWEEN_TRIES = 0.05
 
 log = logging.getLogger(__name__)
@@ -153,18 +151,12 @@ def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iter
     try:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            since = noted = time.monotonic()
-            while not _try(path, mode, opened):
+            if not _try(path, mode, opened):
                 if not wait:
                     raise taken
-                if noted == since:
-                    log.info("%s Waiting for it.", taken.message)
-                    noted = time.monotonic()
-                time.sleep(SECONDS_BETWEEN_TRIES)
-                if (now := time.monotonic()) - noted > SECONDS_BETWEEN_NOTES:
-                    noted = now
-                    waited = duration(now - since)
-                    log.info(f"Still waiting for it, for {waited} now. Ctrl-C stops waiting.")
+                log.info("%s Waiting for it. Ctrl-C stops waiting.", taken.message)
+                while not _try(path, mode, opened):
+                    time.sleep(SECONDS_BETWEEN_TRIES)
         except OSError as error:
             raise LedgerError(
                 f"No lock can be created in {path.parent}: {error.strerror or error}.",
