@@ -61,7 +61,7 @@ LONGEST = (
     "tests/service/test_lifecycle.py",
     "tests/test_notebook.py",
     "tests/test_secrets.py",
-    "tests/paid/test_one_buyer.py",
+    "tests/paid/test_locks.py",
     "tests/paid/test_partial.py",
     "tests/paid/test_purchase.py",
     "tests/paid/test_parked_purchase.py",

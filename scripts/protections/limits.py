@@ -28,33 +28,33 @@ PROTECTIONS = (
         "the limit of a day counts what other jobs spent",
         "allowance.charge(spent.confirmed, spent.at_risk)",
         "pass",
-        "tests/paid/test_limits_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
+        "tests/paid/test_limits.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
     ),
     Protection(
         "a clock that ran ahead for a while does not free the limit of a day",
         "        if not self.began_at.timestamp() <= self._now() < self.ends_at.timestamp():\n",
         "        if self._now() >= self.ends_at.timestamp():\n",
-        "tests/paid/test_limits_allowance.py"
+        "tests/paid/test_limits.py"
         "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
     ),
     Protection(
         "a clock that was behind for a while does not free the limit of a day",
         "latest = max([self.began_at, *self._spent])",
         "latest = self.began_at",
-        "tests/paid/test_limits_allowance.py"
+        "tests/paid/test_limits.py"
         "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
     ),
     Protection(
         "the limit of a day counts what this job spends",
         "allowance.charge(confirmed, at_risk)",
         "pass",
-        "tests/paid/test_limits_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
+        "tests/paid/test_limits.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
     ),
     Protection(
         "the limit of a day counts what may have been billed",
         "allowance.charge(confirmed, at_risk)",
         "allowance.charge(confirmed)",
-        "tests/paid/test_limits_allowance.py::test_what_may_have_been_billed_counts",
+        "tests/paid/test_limits.py::test_what_may_have_been_billed_counts",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",
@@ -91,7 +91,7 @@ PROTECTIONS = (
         "a wrong base URL does not use up the texts of the table",
         "self.is_address_right or not judgement.is_of_the_address",
         "True",
-        "tests/paid/test_pool_refusals.py::"
+        "tests/paid/test_pool.py::"
         "test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form",
     ),
     Protection(
@@ -131,7 +131,7 @@ PROTECTIONS = (
         "an attempt is settled once",
         'state = \'billed\' AND resolved_at IS NULL)\n"""',
         'state = \'billed\')\n"""',
-        "tests/paid/ledger/test_maintenance_settling.py::test_a_call_that_billed_errors_hold_is_bought_again",
+        "tests/paid/ledger/test_maintenance.py::test_a_call_that_billed_errors_hold_is_bought_again",
     ),
     Protection(
         "a refusal that was paid is paid once more at most",
@@ -165,13 +165,13 @@ PROTECTIONS = (
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",
-        "tests/paid/test_pool_prices.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
+        "tests/paid/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
     ),
     Protection(
         "a price that cannot be used parks",
         'cost_usd=None), "price", detail)',
         'cost_usd=None), "answered", detail)',
-        "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
+        "tests/paid/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(
         "a price that is stated twice is not believed",
@@ -248,7 +248,7 @@ PROTECTIONS = (
         "the next run reserves what an error cost",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL\n",
         "    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'\n",
-        "tests/paid/ledger/test_maintenance_settling.py::"
+        "tests/paid/ledger/test_maintenance.py::"
         "test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not",
     ),
 )

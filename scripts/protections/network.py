@@ -18,7 +18,7 @@ PROTECTIONS = (
         "a proxy on the way to https sees neither key nor text",
         'elif self._service.scheme == "https":',
         "elif False:",
-        "tests/paid/client/test_transport_proxy.py::"
+        "tests/paid/client/test_transport.py::"
         "test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text",
     ),
     Protection(
@@ -27,14 +27,14 @@ PROTECTIONS = (
         "                await connection.send(exchange, most, exchange.url.raw_path)",
         "[], self._tls())\n                await connection.send("
         "exchange, most, exchange.url.raw_path, _for_proxy(self._proxy))",
-        "tests/paid/client/test_transport_proxy.py::"
+        "tests/paid/client/test_transport.py::"
         "test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text",
     ),
     Protection(
         "an empty line before a response does not lose it",
         r'data = data.lstrip(b"\r\n")',
         "pass",
-        "tests/paid/client/test_transport_connection.py::test_a_complete_response_is_read_and_its_connection_closed",
+        "tests/paid/client/test_transport.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
         "an error of one worker does not cancel the calls of others",

@@ -225,28 +225,28 @@ PROTECTIONS = (
         "answers that a full disk keeps out of the ledger are kept beside it",
         '                append_durably(self._spare, msgspec.json.encode(line) + b"\\n")\n',
         "                pass\n",
-        "tests/paid/test_full_disk.py"
+        "tests/paid/test_ledger_trouble.py"
         "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
     ),
     Protection(
         "what was kept beside the ledger is taken in before its attempts count as lost",
         "if connection.execute(TAKE_IN, asdict(one)).rowcount and one.body is not None:",
         "if one.body is None:",
-        "tests/paid/test_full_disk.py"
+        "tests/paid/test_ledger_trouble.py"
         "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
     ),
     Protection(
         "what is kept beside a ledger answers no other attempt",
         " AND sent_at = :sent_at\n",
         "\n",
-        "tests/paid/test_full_disk.py"
+        "tests/paid/test_ledger_trouble.py"
         "::test_a_line_that_is_torn_or_of_another_ledger_is_passed_over",
     ),
     Protection(
         "the disk has room for what is kept beside the ledger, whatever else fills it",
         'append_durably(file, b"\\n" * (workers * SPARE_PER_WORKER))',
         "pass",
-        "tests/paid/test_full_disk.py"
+        "tests/paid/test_ledger_trouble.py"
         "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
     ),
     Protection(

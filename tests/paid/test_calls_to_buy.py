@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
+from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
 from pipeline.paid.ledger import job as job_module
 from pipeline.paid.ledger.calls import Call, text_digest
@@ -119,3 +120,20 @@ def test_what_failed_before_comes_last(
     assert ordered(CallsToBuy(job, ["cpv"]))[:2] == TO_BUY[1:3]
     monkeypatch.setattr("pipeline.paid.calls_to_buy.MOST_LATER", 0)
     assert ordered(CallsToBuy(job, ["cpv"])) == TO_BUY
+
+
+@pytest.mark.parametrize(("waiting", "at_once"), [(1, 1), (2, 3), (100, 2), (100, 100)])
+def test_a_call_is_noted_at_its_first_row(
+    job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int, at_once: int
+) -> None:
+    monkeypatch.setattr(calls_to_buy, "MOST_WAITING", waiting)
+    monkeypatch.setattr(calls_to_buy, "NOTED_AT_ONCE", at_once)
+    monkeypatch.setattr(calls_to_buy, "MOST_NOTED", 3)
+    rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
+    batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]
+    read = CallsToBuy(job, ("cpv", "psc"))
+    assert [*read.record(batches)] == batches
+    assert read.rows == len(rows)
+    first = {text_digest(text): rows.index(text) for text in rows if text}
+    for system in ("cpv", "psc"):
+        assert job.first_rows(system, [*first, text_digest("")]) == first

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import random
 import re
+import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from decimal import Decimal
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from pipeline.classification import job
+from pipeline.classification import job as stages
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
+from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
 from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.purchases import Paid
 from pipeline.tables import open_reader
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.purchases import some
 from tests.paid.serving import Buyer, Service, buyer, serving
@@ -32,7 +47,7 @@ def fails(user: Buyer, spoil: Callable[[PaidPurchase], None] = lambda _: None) -
     with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
         spoil(purchase)
         with pytest.raises(LedgerError) as caught:
-            job.run(Source(reader), sink, user.settings, purchase)
+            stages.run(Source(reader), sink, user.settings, purchase)
         assert caught.value.exit_code == 8
         assert not user.output.exists()
         return str(caught.value), purchase.paid()
@@ -131,3 +146,146 @@ def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
         user.run()
     assert "Restore it from a copy" in caught.value.hint
     assert len(service.asked) == asked
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of a few megabytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("file systems can be mounted by root alone")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "filler").open("wb", buffering=0) as file:
+        try:
+            while file.write(b"x" * 512):
+                pass
+        except OSError:
+            return
+
+
+def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
+    tmp_path: Path, small_disk: Path, service: Service
+) -> None:
+    ledger = small_disk / "ledger.db"
+    with serving(Meanwhile(service.app(), 20, lambda: fill(small_disk))) as address:
+        user = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        user.write(TEXTS)
+        with pytest.raises(LedgerError) as caught:
+            user.run()
+        assert "Free some space on the disk" in caught.value.hint
+        bought = len(service.asked)
+        assert 20 <= bought < 2 * len(TEXTS)
+        with pytest.raises(LedgerError) as refused:
+            user.run()
+        assert "full" in refused.value.message
+        assert len(service.asked) == bought
+        (small_disk / "filler").unlink()
+        summary = user.run()
+    assert summary.parked is None
+    assert some(summary.paid).unconfirmed == 0
+    assert summary.cost_usd == service.charged
+    assert set(Counter(service.asked).values()) == {1}
+
+
+def fill_up(job: Job) -> None:
+    with job.database.transaction() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+
+
+def answer(cost: Decimal | None = PRICE) -> CallEnded:
+    """Return an answer that is too large for a disk that is nearly full."""
+    return CallEnded("answered", 200, random.Random(1).randbytes(100_000), cost)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def job(ledger: Ledger) -> Job:
+    return ledger.open_job("tenders")
+
+
+def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
+    """Let three answers fail, and an attempt that is not sent yet; return the error."""
+    answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
+
+    async def main() -> None:
+        async with Journal(job, FINGERPRINT, spare) as journal:
+            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
+            fill_up(job)
+            ends = [*map(journal.record_end, attempts, answers)]
+            with pytest.raises(LedgerError, match="full"):
+                await journal.record_attempt(ROAD, RESERVED)
+            await asyncio.gather(*ends)
+
+    with pytest.raises(LedgerError) as caught:
+        asyncio.run(main())
+    return caught.value
+
+
+def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        error = fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    assert f" Kept in {place}: 3 answers." in error.message
+    assert "The next run takes over what is kept there." in error.hint
+    lines = filter(None, place.read_text().splitlines())
+    assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 0
+    money = job.money()
+    assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
+    assert not place.exists()
+    assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
+
+
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    first, second, third = filter(None, place.read_bytes().split(b"\n"))
+    other = json.loads(second) | {"sent_at": 1.0}
+    place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 2
+    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
+
+
+def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
+    error = fail_to_write(job, spare=None)
+    assert " Lost: 3 answers." in error.message
+    assert "--on-unconfirmed hold" in error.hint
+
+
+def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
+    async def main() -> None:
+        async with Journal(job, FINGERPRINT) as journal:
+            attempt = await journal.record_attempt(ROAD, RESERVED)
+            fill_up(job)
+            end = journal.record_end(attempt, answer())
+            end.cancel()
+            await end
+
+    with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
+        asyncio.run(main())
+
+
+def test_nothing_is_left_of_a_spare_file_without_answers(tmp_path: Path, ledger: Ledger) -> None:
+    before = {*tmp_path.iterdir()}
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        assert {*tmp_path.iterdir()} - before == {Path(str(spare.name))}
+        assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
+    assert {*tmp_path.iterdir()} == before

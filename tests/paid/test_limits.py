@@ -1,17 +1,41 @@
-"""The cost limit, with prices that are known only once they are charged."""
+"""The cost limits of a job, and of the days and months that all jobs with a key share."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
 
-from hypothesis import example, given
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.paid.limits import TYPICAL_HIGH, Budget
-from tests.paid.client.virtual_time import run
+from pipeline.answers import System
+from pipeline.money import ZERO, plain
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.outcomes import Reply
+from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.totals import tally_of
+from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
+from pipeline.paid.pool import Pool
+from pipeline.paid.resume import EarlierRuns
+from pipeline.paid.service import PaidService
+from pipeline.purchases import Period
+from tests.paid.client.virtual_time import START, run
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
+from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
+from tests.paid.serving import Service, buyer, serving
 
-ZERO = Decimal(0)
 PRICES = st.decimals(min_value=0, max_value=Decimal("0.01"), places=6)
 
 
@@ -143,3 +167,240 @@ def test_what_was_spent_before_counts_and_an_overshoot_is_of_confirmed_costs_alo
         assert Budget(cents("1.25"), None, None).overshoot == ZERO
 
     run(main())
+
+
+MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
+DAY = 86_400.0
+CENT = Decimal("0.01")
+
+
+class Clock:
+    """Stands still, unless a test moves it."""
+
+    def __init__(self, now: float = MIDNIGHT) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("period", "at", "began", "ends"),
+    [
+        ("day", "2026-03-01T00:00", "2026-03-01", "2026-03-02"),
+        ("day", "2026-12-31T23:59", "2026-12-31", "2027-01-01"),
+        ("month", "2026-03-31T23:59", "2026-03-01", "2026-04-01"),
+        ("month", "2026-12-01T00:00", "2026-12-01", "2027-01-01"),
+        ("month", "2028-02-29T12:00", "2028-02-01", "2028-03-01"),
+    ],
+)
+def test_days_and_months_are_those_of_utc(period: Period, at: str, began: str, ends: str) -> None:
+    now = datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
+    allowance = Allowance(period, CENT, Clock(now))
+    assert f"{allowance.began_at:%Y-%m-%d %H:%M}" == f"{began} 00:00"
+    assert f"{allowance.ends_at:%Y-%m-%d %H:%M}" == f"{ends} 00:00"
+
+
+def test_the_next_period_counts_from_zero_and_a_clock_set_back_does_not() -> None:
+    clock = Clock()
+    allowance = Allowance("day", CENT, clock)
+    allowance.charge(CENT, CENT)
+    assert (allowance.left, allowance.overshoot) == (ZERO, ZERO)
+    clock.now -= 2 * DAY
+    assert not allowance.fits(TYPICAL_HIGH)
+    clock.now = MIDNIGHT + DAY
+    assert allowance.left == CENT
+    allowance.charge(2 * CENT)
+    assert (allowance.left, allowance.overshoot) == (ZERO, CENT)
+
+
+def test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before() -> None:
+    clock = Clock()
+    allowance = Allowance("day", 3 * CENT, clock)
+    allowance.charge(CENT)
+    clock.now += DAY
+    assert allowance.left == 3 * CENT
+    allowance.charge(ZERO, CENT)
+    clock.now -= DAY
+    assert allowance.left == CENT
+    allowance.charge(CENT)
+    clock.now += DAY
+    assert allowance.left == CENT, "perhaps this is the right day, and the clock was behind"
+    clock.now += DAY
+    assert allowance.left == 3 * CENT
+
+
+@dataclass
+class DatedServer(ModelServer):
+    """Notes what it charges, and when: at once for every second call, else with the answer."""
+
+    charges: list[tuple[float, Decimal]] = field(default_factory=list)
+    now: Callable[[], float] = field(default_factory=Clock)
+
+    async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
+        what, at = self.script[0] if self.script else "detailed", self.now()
+        at_once = len(self.asked) % 2 == 0
+        price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE
+        try:
+            return await super().send(system, text)
+        finally:
+            if what in BILLED or price is not PRICE:
+                self.charges.append((at if at_once else self.now(), price))
+
+
+class Killed(BaseException):
+    """Ends a process in the middle of its requests."""
+
+
+def run_job(
+    ledger: Ledger, name: str, service: PaidService, server: DatedServer, kill_after: float | None
+) -> Pool | None:
+    """Buy twelve calls of one job; return None if it was killed."""
+    pools: list[Pool] = []
+
+    async def main() -> None:
+        job = ledger.open_job(name)
+        budget: Budget = EarlierRuns(ledger, service).budget(job)
+        journal = Journal(job, FINGERPRINT)
+        client = cast(Client, server)
+        pool = Pool(client, Throttle(None), journal, budget, systems=["cpv"], to_buy=12, wait=True)
+        pools.append(pool)
+        work = asyncio.create_task(pool.run(iter(numbered(12)), 4))
+        done, _ = await asyncio.wait([work], timeout=kill_after)
+        if not done:
+            raise Killed
+        work.result()
+
+    with suppress(Killed), asyncio.Runner(loop_factory=InlineLoop) as runner:
+        base = ledger.now() - START
+        loop = runner.get_loop()
+        server.now = lambda: base + loop.time()
+        ledger.now = server.now
+        runner.run(main())
+        ledger.now = Clock(server.now())
+        return pools[0]
+    ledger.now = Clock(server.now())
+    return None
+
+
+def attempts(ledger: Ledger) -> Iterator[tuple[float, Decimal]]:
+    """Yield what each attempt cost, or may have cost, and when it was sent."""
+    job = ledger.open_job("reading")
+    query = "SELECT sent_at, state, cost_usd, reserved_usd, 1 FROM attempts"
+    for at, state, cost, reserved, often in job.database.rows(query):
+        tally = tally_of([(state, cost, reserved, often)])
+        yield at, tally.confirmed + tally.at_risk
+
+
+def by_day(amounts: Iterable[tuple[float, Decimal]]) -> dict[int, Decimal]:
+    sums: dict[int, Decimal] = defaultdict(Decimal)
+    for at, usd in amounts:
+        sums[int(at // DAY)] += usd
+    return sums
+
+
+USUAL_PRICES = st.decimals(min_value=0, max_value=TYPICAL_HIGH, places=6).map(
+    lambda usd: f"price {usd}"
+)
+SCRIPTS = st.lists(
+    USUAL_PRICES | st.sampled_from(["lost", "silent", "503", "detailed"]), max_size=40
+)
+
+
+@settings(max_examples=6)
+@example(["detailed"] * 12, [20.0, None], Decimal("0.0009"), 10.0)
+@given(
+    SCRIPTS,
+    st.lists(st.none() | st.floats(0, 30), min_size=2, max_size=3),
+    st.decimals(min_value=0, max_value=Decimal("0.003"), places=5),
+    st.floats(0, 40),
+)
+def test_no_day_costs_more_than_its_limit_over_jobs_and_kills(
+    script: list[str], kills: list[float | None], limit: Decimal, before_midnight: float
+) -> None:
+    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day=limit)
+    clock: Callable[[], float] = Clock(MIDNIGHT - before_midnight)
+    server = DatedServer(["price 0.0001", *script])
+    with TemporaryDirectory() as folder:
+        for number, kill_after in enumerate(kills):
+            ledger = Ledger(Path(folder) / "ledger.db", BASE_URL, clock)
+            ledger.recover(FINGERPRINT)
+            pool = run_job(ledger, f"job {number}", service, server, kill_after)
+            if pool and pool.parked and pool.parked.exit_code == 5:
+                assert "--max-cost-per-day" in pool.parked.message
+            clock = ledger.now
+            sent = list(attempts(ledger))
+            ledger.close()
+        assert max(by_day(server.charges).values(), default=ZERO) <= limit
+        assert max(by_day(sent).values(), default=ZERO) <= limit
+
+
+def test_the_limit_is_used_up_and_the_next_day_goes_on(tmp_path: Path) -> None:
+    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0004")
+    server = DatedServer(["price 0.00012"] * 40)
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock(MIDNIGHT + 60))
+    for day, spent in ((0, "0.00036"), (0, "0.00036"), (1, "0.00072")):
+        ledger.now = Clock(MIDNIGHT + day * DAY + 60 + len(server.asked))
+        pool = run_job(ledger, f"job {len(server.asked)}", service, server, None)
+        assert server.charged == Decimal(spent)
+        assert pool and pool.parked and pool.parked.exit_code == 5
+        ends = f"2026-03-0{2 + day} 00:00 UTC"
+        assert "0.00036 USD of 0.0004 USD spent with this key" in pool.parked.message
+        assert f"Run the same command after {ends}, or raise --max-cost-per-day" in pool.parked.hint
+    other = ledger.spent_since("another key", 0.0)
+    assert other.attempts == 0
+    ledger.close()
+
+
+def test_what_may_have_been_billed_counts(tmp_path: Path) -> None:
+    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0005")
+    server = DatedServer(["price 0.0001", "silent", "silent", "silent"])
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
+    pool = run_job(ledger, "job", service, server, None)
+    assert len(server.asked) == 3
+    assert pool and pool.parked
+    assert "with up to 0.0003 USD more that may have been billed" in pool.parked.message
+    ledger.close()
+
+
+def test_of_two_limits_the_one_that_lasts_is_named(tmp_path: Path) -> None:
+    service = PaidService(
+        BASE_URL, "key", ledger="x", max_cost_per_day="0.0002", max_cost_per_month="0.0002"
+    )
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
+    pool = run_job(ledger, "job", service, DatedServer([]), None)
+    assert pool and pool.parked
+    assert "The cost limit of this month is reached" in pool.parked.message
+    assert "2026-04-01 00:00 UTC" in pool.parked.hint
+    ledger.close()
+
+
+def test_a_limit_under_the_price_of_a_call_does_not_ask_to_wait(tmp_path: Path) -> None:
+    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0001")
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
+    pool = run_job(ledger, "job", service, server := DatedServer([]), None)
+    assert not server.asked
+    assert pool and pool.parked
+    assert pool.parked.hint == "One call may cost 0.00015 USD: raise --max-cost-per-day."
+    ledger.close()
+
+
+def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service) -> None:
+    limit = Decimal("0.0009")
+    terms = {"ledger": tmp_path / "ledger.db", "max_cost_per_day": limit, "wait": True}
+    with serving(service.app()) as address:
+        buyers = []
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
+            buyers[-1].write([f"{name} {number}" for number in range(10)])
+        with ThreadPoolExecutor(2) as threads:
+            summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
+        planned = buyers[0].plan()
+    assert all(summary.parked and summary.parked.exit_code == 5 for summary in summaries)
+    assert limit - TYPICAL_HIGH < service.charged <= limit
+    assert planned.left == {"day": limit - service.charged}
+    left = plain(planned.left["day"])
+    assert f"{left} USD left today (UTC)" in str(planned)
+    assert planned.to_dict()["left_today_usd"] == left
+    assert planned.to_dict()["left_this_month_usd"] is None

@@ -1,17 +1,31 @@
-"""A purchase takes its locks before it sends anything; see test_one_buyer.py for real processes."""
+"""A purchase takes its locks before it sends anything, so that no text is bought twice."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import asyncio
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.errors import LedgerError
+from pipeline.paid.ledger.calls import Call
+from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 from pipeline.paid.purchase import PaidBuyer
-from tests.paid.serving import Buyer, Service
+from pipeline.purchases import Estimate
+from pipeline.tables import open_reader
+from tests.forking import Process
+from tests.paid.ledger.buying import buy as answer
+from tests.paid.serving import Buyer, Service, buyer, serving, started
 
 
 def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
@@ -50,3 +64,104 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
             user.run()
     assert service.asked == []
     assert user.run().parked is None
+
+
+TEXTS = ["one text", "two text", "three text"]
+
+
+class Latch:
+    """Lets no request through before it is opened."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.reached = threading.Event()
+        self.open = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.reached.set()
+        while not self.open:
+            await asyncio.sleep(0.01)
+        await self._app(scope, receive, send)
+
+
+@contextmanager
+def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Process, Latch]]:
+    """Give a buyer, and another process that is buying the same texts with another key."""
+    latch = Latch(service.app())
+    other = service.accounts.open(Decimal("5.00"))
+    folders = tmp_path / "first", tmp_path / "second"
+    for folder in folders:
+        folder.mkdir()
+    ledger = tmp_path / "ledger.db"
+    with serving(latch) as address:
+        second = buyer(folders[1], address, other.key, ledger=ledger)
+        for folder in folders:
+            buyer(folder, address, None).write(TEXTS)
+        with started(folders[0], address, service.account.key, ledger=ledger) as first:
+            assert latch.reached.wait(20)
+            try:
+                yield second, first, latch
+            finally:
+                latch.open = True
+                first.kill()
+
+
+def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
+    with two_buyers(tmp_path, service) as (second, first, latch):
+        key = str(second.service.api_key)
+        terms = {"ledger": second.service.ledger, "wait": True}
+        with started(
+            second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **terms
+        ) as waiting:
+            assert waiting.stderr is not None
+            assert any("Waiting for it." in line for line in waiting.stderr)
+            latch.open = True
+            assert first.wait(20) == waiting.wait(20) == 0
+    assert set(Counter(service.asked).values()) == {1}
+    assert len(service.asked) == 2 * len(TEXTS)
+    assert {charge.account_id for charge in service.accounts.statement.charges()} == {
+        service.account.account_id
+    }
+    assert second.row_costs() == 0
+
+
+def test_a_buyer_that_is_killed_lets_the_next_one_buy(tmp_path: Path, service: Service) -> None:
+    with two_buyers(tmp_path, service) as (second, first, latch):
+        first.kill()
+        first.wait()
+        latch.open = True
+        assert second.run().parked is None
+    assert [row["cpv_status"] for row in second.rows()] == ["ok"] * len(TEXTS)
+
+
+def test_one_that_waited_asks_about_what_is_left_by_then(
+    user: Buyer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    asked: list[Estimate] = []
+    user = user.but(wait=True)
+    user.write(TEXTS)
+    reader = open_reader(user.source, user.settings.text_columns)
+
+    def confirm(estimate: Estimate) -> bool:
+        asked.append(estimate)
+        return False
+
+    def wait() -> None:
+        with PaidBuyer(user.service, confirm=confirm).open(user.settings, "waits") as purchase:
+            list(purchase.record(reader.batches()))
+            purchase.buy(reader.batches(), purchase.estimate())
+
+    Ledger(user.service.ledger, user.service.base_url).close()
+    with ledger_lock(user.service.ledger, user.service.base_url, wait=False):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while "Waiting for it." not in caplog.text:
+            assert thread.is_alive()
+            time.sleep(0.01)  # until it has counted what it needs, and waits
+        elsewhere = Ledger(user.service.ledger, user.service.base_url)
+        journal = Journal(elsewhere.open_job("first"), "key-1")
+        answer(journal, call=Call("cpv", TEXTS[0]))
+        elsewhere.close()
+    thread.join()
+    assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]

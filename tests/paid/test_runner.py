@@ -1,8 +1,10 @@
-"""A signal stops a purchase in an orderly way, even while its thread starts."""
+"""A purchase runs in a thread of its own, and a signal stops it in an orderly way."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,3 +49,22 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
     assert parked is not None
     assert parked.exit_code == (143 if isinstance(stop, SystemExit) else 130)
     assert {*ended} <= {parked.message}
+
+
+def loop_of_a_purchase() -> str:
+    async def buying(stop_request: StopRequest) -> Parked | None:
+        return Parked(0, type(asyncio.get_running_loop()).__module__, "")
+
+    parked = buy_in_thread(buying, Interruption())
+    assert parked is not None
+    return parked.message
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("uvloop"), reason="uvloop is not installed")
+def test_uvloop_is_used_where_it_is_installed() -> None:
+    assert loop_of_a_purchase() == "uvloop"
+
+
+def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert loop_of_a_purchase().startswith("asyncio.")

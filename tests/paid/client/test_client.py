@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
+import zlib
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.errors import SettingsError
-from pipeline.paid.client.client import Client
+from pipeline.paid.client.client import SHORTEST_SECRET, Client, decompress, forms_of, redact
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
@@ -108,3 +113,68 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
 def test_a_key_that_no_header_carries_is_refused_at_once() -> None:
     with pytest.raises(SettingsError, match="API key"):
         Client(BaseUrl("http://localhost"), "two words")
+
+
+BODY = b'{"success": true, "data": []}' * 9
+MOST = 1 << 20
+
+
+def bare_deflate(body: bytes) -> bytes:
+    packing = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packing.compress(body) + packing.flush()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(BODY),
+        gzip.compress(BODY) + b"padding",
+        zlib.compress(BODY),
+        bare_deflate(BODY),
+        BODY,
+    ],
+    ids=["gzip", "padded", "zlib", "bare deflate", "decompressed by a proxy"],
+)
+def test_an_answer_is_read_in_each_form_that_its_coding_may_have(content: bytes) -> None:
+    assert decompress(content, MOST) == BODY
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8bdamaged", bare_deflate(BODY) + b"more", bare_deflate(BODY)[:-1]]
+)
+def test_a_body_that_cannot_be_decompressed_is_kept_as_it_came(content: bytes) -> None:
+    assert decompress(content, MOST) == content
+
+
+def test_of_a_body_that_is_cut_off_the_beginning_is_read() -> None:
+    assert BODY.startswith(decompress(gzip.compress(BODY)[:-9], MOST))
+
+
+def test_no_more_is_decompressed_than_asked_for() -> None:
+    assert decompress(gzip.compress(b" " * 20), 11) == b" " * 11
+
+
+KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST_SECRET)
+
+
+@given(KEYS)
+def test_a_key_is_blotted_out_as_it_is_in_json_and_in_addresses(key: str) -> None:
+    forms = forms_of(key)
+    escaped = json.dumps(key)[1:-1]
+    for form in (key, escaped, escaped.replace("/", "\\/"), quote(key), quote(key, safe="")):
+        assert redact(b"<" + form.encode() + b">", forms) == b"<" + b"*" * len(form) + b">"
+
+
+@pytest.mark.parametrize(
+    "form", [r"a\u003cb\u003ec\u0026d\u002be/f", r"a\u003Cb\u003Ec\u0026d\u002Be\/f"]
+)
+def test_a_key_is_blotted_out_as_json_for_web_pages_has_it(form: str) -> None:
+    key = "a<b>c&d+e/f" + "0" * SHORTEST_SECRET
+    assert json.loads(f'"{form}"') + "0" * SHORTEST_SECRET == key
+    said = (form + "0" * SHORTEST_SECRET).encode()
+    assert redact(said, forms_of(key)) == b"*" * len(said)
+
+
+@pytest.mark.parametrize("key", [None, "short"])
+def test_no_key_and_one_that_may_be_a_word_change_nothing(key: str | None) -> None:
+    assert redact(b"a short title", forms_of(key)) == b"a short title"

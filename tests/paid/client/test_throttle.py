@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.rate import Rate
+from pipeline.rate import AUTHENTICATED, Rate
+from tests.paid.client.simulated_servers import SlidingWindow
 from tests.paid.client.single_attempts import refuse, take, together
 from tests.paid.client.virtual_time import run
 
@@ -142,3 +143,230 @@ def test_a_slot_that_has_become_free_does_not_hide_how_long_the_next_one_is_held
         return throttle.next_slot
 
     assert run(main()) == pytest.approx(48)
+
+
+def test_without_a_limit_pauses_double_up_to_a_minute_until_an_answer_comes() -> None:
+    async def main() -> list[float]:
+        limiter, clock, sent = Throttle(None), asyncio.get_running_loop().time, list[float]()
+        for _ in range(8):
+            await refuse(limiter)
+            sent.append(clock())
+        sent.append(await take(limiter))
+        await refuse(limiter)
+        sent.append(await take(limiter))
+        return [later - earlier for earlier, later in pairwise(sent)]
+
+    pauses = run(main())
+    assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 60, 60, 1], abs=0.1)
+
+
+def test_refusals_of_one_moment_double_the_pause_once() -> None:
+    async def main() -> list[float]:
+        limiter, clock = Throttle(None), asyncio.get_running_loop().time
+        began = clock()
+        slots = [await limiter.slot() for _ in range(6)]
+        await asyncio.sleep(0.01)
+        for slot in slots[:4]:
+            slot.refused()
+        slots[4].answered()  # it was sent before the refusal, so it says nothing of the limit
+        slots[5].refused()
+        sent = [await take(limiter) - began]
+        await refuse(limiter)
+        return [*sent, await take(limiter) - began]
+
+    assert run(main()) == pytest.approx([1, 2], abs=0.1)
+
+
+def test_answers_of_calls_sent_before_a_refusal_do_not_reset_its_pause() -> None:
+    async def main() -> float:
+        limiter, clock = Throttle(None), asyncio.get_running_loop().time
+        slots = [await limiter.slot() for _ in range(2)]
+        await asyncio.sleep(0.01)
+        slots[0].refused()
+        slots[1].answered()
+        await refuse(limiter)
+        began = clock()
+        return await take(limiter) - began
+
+    assert run(main()) == pytest.approx(2, abs=0.1)
+
+
+@pytest.mark.parametrize(("retry_after", "until"), [(None, 60.0), (7.0, 7.0), (100.0, 100.0)])
+def test_a_refusal_lets_everybody_wait(retry_after: float | None, until: float) -> None:
+    async def main() -> list[float]:
+        limiter = Throttle(Rate(100, 60))
+        with await limiter.slot() as slot:
+            waiting = [asyncio.create_task(take(limiter, None)) for _ in range(3)]
+            await asyncio.sleep(0.1)
+            slot.refused(retry_after)
+        return list(await asyncio.gather(*waiting))
+
+    sent = run(main())
+    assert min(sent) >= 1000.1 + until
+    assert max(sent) < 1000.1 + until + 3
+
+
+def test_a_pause_reaches_those_who_wait_for_a_slot_and_never_ends_early() -> None:
+    async def main() -> list[float]:
+        limiter = Throttle(Rate(2, 60), burst=True, busy_until=[1010.0, 1020.0])
+        waiting = asyncio.create_task(together(2, limiter))
+        await asyncio.sleep(5)
+        limiter.pause(7)
+        limiter.pause(1)
+        await asyncio.sleep(6)
+        limiter.pause(30)
+        return await waiting
+
+    assert run(main()) == pytest.approx([1041, 1041], abs=0.01)
+
+
+def test_refusals_of_one_moment_lower_the_slots_once() -> None:
+    async def main() -> tuple[int, int]:
+        limiter = Throttle(AUTHENTICATED)
+        gate = asyncio.Event()
+
+        async def one() -> None:
+            with await limiter.slot(lambda: 1) as slot:
+                await gate.wait()
+                slot.refused()
+
+        under_way = [asyncio.create_task(one()) for _ in range(8)]
+        await asyncio.sleep(1)
+        gate.set()
+        await asyncio.gather(*under_way)
+        once = limiter.slots
+        await refuse(limiter)
+        return once, limiter.slots
+
+    assert run(main()) == (75, 56)
+
+
+def test_slots_come_back_slowly_and_no_further_than_the_rate() -> None:
+    async def main() -> list[int]:
+        limiter = Throttle(AUTHENTICATED)
+        await refuse(limiter)
+        slots = [limiter.slots]
+        await asyncio.sleep(60 + 1)
+        for _ in range(15):
+            slots.append(limiter.slots)
+            await asyncio.sleep(60.06)
+        return slots
+
+    assert run(main()) == [75, *range(75, 100, 2), 100, 100]
+
+
+def test_one_slot_is_always_left_and_comes_back() -> None:
+    async def main() -> tuple[int, int]:
+        limiter = Throttle(Rate(3, 1))
+        for _ in range(9):
+            await refuse(limiter)
+        least = limiter.slots
+        await asyncio.sleep(10)
+        return least, limiter.slots
+
+    assert run(main()) == (1, 3)
+
+
+def test_fewer_slots_pace_more_slowly(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> list[float]:
+        limiter = Throttle(AUTHENTICATED)
+        await refuse(limiter, 0.0)
+        return await together(20, limiter, None)
+
+    sent = run(main())
+    assert sent[-1] - sent[0] == pytest.approx(19 * 60 / 75, rel=0.01)
+    assert "100/min" in caplog.text and "75" in caplog.text
+
+
+def test_a_key_that_is_shared_is_shared_with_few_refusals() -> None:
+    """Somebody else makes 40 calls a minute for two hours, then none for one."""
+
+    async def main() -> tuple[list[float], list[float], int]:
+        clock, server = asyncio.get_running_loop().time, SlidingWindow(AUTHENTICATED)
+        limiter, ours, refused = Throttle(AUTHENTICATED), list[float](), list[float]()
+
+        async def somebody_else() -> None:
+            while clock() < 1000 + 7200:
+                server.admits(clock())
+                await asyncio.sleep(1.5)
+
+        async def worker() -> None:
+            while clock() < 1000 + 10800:
+                with await limiter.slot() as slot:
+                    await asyncio.sleep(0.25)
+                    admitted = server.admits(clock())
+                    (ours if admitted else refused).append(clock())
+                    await asyncio.sleep(0.25)
+                    slot.answered()
+                    if not admitted:
+                        slot.refused()
+
+        await asyncio.gather(somebody_else(), *(worker() for _ in range(8)))
+        return ours, refused, limiter.slots
+
+    ours, refused, slots = run(main())
+    shared = sum(at < 1000 + 7200 for at in ours)
+    assert shared > 0.7 * 60 * 120
+    assert len(refused) < 30
+    assert slots == 100
+
+
+def test_a_pause_is_kept_by_the_next_process() -> None:
+    async def main() -> tuple[float, list[float]]:
+        limiter = Throttle(Rate(3, 60), burst=True, slots=2, paused_until=1040.0)
+        return limiter.pause_left, await together(3, limiter)
+
+    left, sent = run(main())
+    assert left == pytest.approx(40, abs=0.01)
+    assert sent == pytest.approx([1040, 1040, 1100.06], abs=0.01)
+
+
+def test_a_pause_is_kept_without_a_limit_too() -> None:
+    async def main() -> float:
+        return await take(Throttle(None, slots=2**63 - 1, paused_until=1040.0))
+
+    assert run(main()) == pytest.approx(1040, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("paused_until", "slots"), [(1000.0, 75), (939.0, 77), (1000.0 - 12 * 60.06, 99), (0.0, 100)]
+)
+def test_slots_given_up_come_back_while_no_process_runs(paused_until: float, slots: int) -> None:
+    async def main() -> tuple[int, int]:
+        limiter = Throttle(AUTHENTICATED, slots=75, paused_until=paused_until)
+        now = limiter.slots
+        await asyncio.sleep(60.06)
+        return now, limiter.slots
+
+    assert run(main()) == (slots, min(100, slots + 2))
+
+
+def test_the_next_process_goes_on_as_the_one_before_would_have() -> None:
+    """Two throttles learn the same; one of them is replaced by another on the way."""
+
+    async def main() -> tuple[list[int], list[int]]:
+        clock = asyncio.get_running_loop().time
+        through, broken = Throttle(AUTHENTICATED), Throttle(AUTHENTICATED)
+        for limiter in (through, broken):
+            await refuse(limiter, 7.0)
+        slots, paused_until = broken.slots, clock() + broken.pause_left
+        seen: list[int] = []
+        resumed: list[int] = []
+        for turn in range(12):
+            await asyncio.sleep(50)
+            if turn == 3:
+                broken = Throttle(AUTHENTICATED, slots=slots, paused_until=paused_until)
+            seen.append(through.slots)
+            resumed.append(broken.slots)
+        return seen, resumed
+
+    through, broken = run(main())
+    assert through == broken
+    assert through[0] < through[-1]
+
+
+def test_a_lower_limit_than_what_was_learned_is_kept() -> None:
+    async def main() -> int:
+        return Throttle(Rate(10, 60), slots=75, paused_until=1000.0).slots
+
+    assert run(main()) == 10

@@ -1,17 +1,25 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import ssl
 import threading
+from base64 import b64encode
 from contextlib import aclosing
+from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client import transport as transports
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.outcomes import NotSent, Received
 from pipeline.paid.client.transport import Transport, proxy_of, transport_to
-from tests.paid.client.scripted_server import answers, serving
+from pipeline.paid.client.urls import BaseUrl
+from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -142,3 +150,254 @@ async def test_the_zone_of_a_link_local_address_is_kept(
     with pytest.raises(OSError, match="nobody is there"):
         await posted("http://printer.example:8000")
     assert tried == [("fe80::1", 8000, 0, 7), *others]
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
+
+
+def hangs_up(response: bytes) -> Script:
+    async def script(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.raw(response)
+
+    return script
+
+
+def holds(response: bytes) -> Script:
+    async def script(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.raw(response)
+        await exchange.reader.read()
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("response", "status", "body"),
+    [
+        (OK + b"content-LENGTH:2 \r\nDate: x\r\n\r\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\r\nConnection: keep-alive\r\n\r\n{}", 200, b"{}"),
+        (b"HTTP/1.1 418\r\nContent-Length: 0\r\n\r\n", 418, b""),
+        (CHUNKED + b"\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\nA: b\r\n\r\n", 200, b"{}"),
+        (b"HTTP/1.1 103 Early\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (OK + b"A: b\r\n folded\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"HTTP/1.1 204 Nothing\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\n\r\n{}", 200, b"{}"),
+        (b"\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"\r\n" + CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n", 200, b"{}"),
+    ],
+    ids=[
+        *("usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"),
+        *("bare line feeds", "one bare line feed", "after an empty line", "after a line feed"),
+        "chunked after an empty line",
+    ],
+)  # fmt: skip
+async def test_a_complete_response_is_read_and_its_connection_closed(
+    response: bytes, status: int, body: bytes
+) -> None:
+    async with serving(holds(response)) as server:
+        reply = await attempt(server.base)
+        assert isinstance(reply, Received)
+        assert (reply.status, reply.body) == (status, body)
+        assert server.requests[0][1][b"connection"] == b"close"
+
+
+async def test_a_header_with_many_spaces_does_not_stop_everything() -> None:
+    async def spaced(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(b"{}", "200 OK", f"Location:\t {value} \t")
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    value = f"one{' ' * 60_000}two"
+    async with serving(spaced) as server:
+        old = signal.signal(signal.SIGVTALRM, stop)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 2)  # seconds of processor time
+        try:
+            reply = await attempt(server.base)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, old)
+    assert isinstance(reply, Received)
+    assert reply.headers == {"location": value}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [OK + b"\r\n{}", b"HTTP/1.0 200 OK\r\n\r\n{}"],
+    ids=["1.1", "1.0"],
+)
+async def test_a_response_may_end_with_its_connection(response: bytes) -> None:
+    async with serving(hangs_up(response)) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert reply.body == b"{}"
+
+
+@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
+async def test_the_first_address_of_a_host_that_answers_is_asked(
+    hosts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def addresses(_: str, port: int, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port)) for host in hosts]
+
+    async with serving(answers) as server:
+        monkeypatch.setattr(socket, "getaddrinfo", addresses)
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+
+
+async def test_every_request_has_a_connection_of_its_own() -> None:
+    async with serving(answers) as server, Client(server.base, KEY) as client:
+        for text in ("one", "two", "three"):
+            assert isinstance(await client.send("cpv", text), Received)
+        assert server.connections == 3
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        OK + b"Content-Length: 2\r\n\r\n{}",
+        CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n",
+    ],
+    ids=["usual", "chunked"],
+)
+async def test_a_response_may_come_byte_by_byte(response: bytes) -> None:
+    async def dribbles(exchange: Exchange) -> None:
+        await exchange.read_request()
+        for at in range(len(response)):
+            await exchange.raw(response[at : at + 1])
+            await asyncio.sleep(0)
+
+    async with serving(dribbles) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, b"{}")
+
+
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(answers) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base)
+        reply = await attempt(BaseUrl("http://service.example"))
+    assert isinstance(reply, Received)
+    assert proxy.requests[0][0] == b"POST http://service.example/api/cpv/match HTTP/1.1"
+
+
+async def test_a_host_of_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(answers) as proxy, serving(answers) as server:
+        monkeypatch.setenv("ALL_PROXY", proxy.base)
+        monkeypatch.setenv("NO_PROXY", "elsewhere.example,localhost")
+        await attempt(server.base)
+        await attempt(BaseUrl("http://service.example"))
+    assert len(server.requests) == 1
+    assert [line.split()[1] for line, _, _ in proxy.requests] == [
+        b"http://service.example/api/cpv/match"
+    ]
+
+
+@pytest.mark.parametrize("to_proxy", ["http", "https"])
+async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
+    to_proxy: str,
+    tls: ssl.SSLContext,
+    authority: trustme.CA,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    passed = b""
+
+    async def tunnels(exchange: Exchange) -> None:
+        nonlocal passed
+        head = await exchange.reader.readuntil(b"\r\n\r\n")
+        host, port = head.split()[1].decode().split(":")
+        far, farther = await asyncio.open_connection(host, int(port))
+        await exchange.raw(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal passed
+            while data := await reader.read(65536):
+                passed += data
+                writer.write(data)
+            writer.close()
+
+        passed += head
+        try:
+            await asyncio.gather(carry(exchange.reader, farther), carry(far, exchange.writer))
+        finally:
+            farther.close()
+
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with (
+        serving(answers, tls) as server,
+        serving(tunnels, tls if to_proxy == "https" else None) as proxy,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base.replace("//", "//me:pass%40word@"))
+        reply = await attempt(server.base, "Epaulettes")
+    assert isinstance(reply, Received)
+    (line, headers, _), *_ = server.requests
+    assert line == b"POST /api/cpv/match HTTP/1.1"
+    assert headers[b"x-api-key"] == KEY.encode()
+    assert b"proxy-authorization" not in headers
+    assert passed.startswith(b"CONNECT localhost:")
+    assert b"Proxy-Authorization: Basic " + b64encode(b"me:pass@word") in passed
+    assert KEY.encode() not in passed
+    assert b"Epaulettes" not in passed
+
+
+async def test_a_proxy_on_the_way_to_http_gets_its_user_and_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(answers) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base.replace("//", "//me:pass%40word@"))
+        await attempt(BaseUrl("http://service.example"))
+    (_, headers, _), *_ = proxy.requests
+    assert headers[b"proxy-authorization"] == b"Basic " + b64encode(b"me:pass@word")
+    assert headers[b"host"] == b"service.example"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_not_there_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("ALL_PROXY", f"http://me:secret@127.0.0.1:{unused.getsockname()[1]}")
+        reply = await attempt(BaseUrl(f"{scheme}://service.example"))
+    found = "nothing answers at the proxy (connection refused)"
+    assert reply == NotSent("CONNECTION_ERROR", found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (
+            b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n",
+            "ConnectionError: the proxy refuses to connect, HTTP 407",
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nand more", "BrokenResponseError"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "ConnectionResetError"),
+        (b"", "RemoteProtocolError"),
+    ],
+)
+async def test_a_proxy_that_lets_nothing_through_sent_nothing(
+    answer: bytes, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = b""
+
+    async def lets_nothing_through(exchange: Exchange) -> None:
+        nonlocal seen
+        seen = await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.raw(answer)
+
+    async with serving(lets_nothing_through) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base.replace("//", "//user:password@"))
+        reply = await attempt(BaseUrl("https://[2001:db8::1]"))
+    assert reply == NotSent("CONNECTION_ERROR", detail)
+    assert seen.startswith(b"CONNECT [2001:db8::1]:443 ")
+    assert KEY.encode() not in seen

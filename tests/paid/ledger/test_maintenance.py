@@ -1,31 +1,64 @@
-"""Changes by hand and the runs that are in their way."""
+"""Changes by hand, and the runs that are in their way: settling, closing, pruning."""
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from pipeline.answers import SYSTEMS
+from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger import maintenance
+from pipeline.paid.ledger.calls import Call, CallOpen, Cost, PastAttempt
+from pipeline.paid.ledger.database import Database, Snapshot
+from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
-from tests.paid.ledger.buying import BASE_URL, LOST, RESERVED, buy, send
+from pipeline.paid.ledger.maintenance import (
+    Old,
+    Prunable,
+    Verdict,
+    count_prunable,
+    forget_plans,
+    prune,
+    prune_by_hand,
+    settle_by_hand,
+)
+from pipeline.paid.ledger.totals import Tally
+from tests.paid.ledger.buying import (
+    ANSWERED,
+    BASE_URL,
+    FINGERPRINT,
+    FREE,
+    LOST,
+    PRICE,
+    REFUSED,
+    RESERVED,
+    ROAD_DIGEST,
+    SILENT,
+    UNREADABLE,
+    Clock,
+    buy,
+    note,
+    send,
+    settle,
+)
 from tests.paid.ledger.holding import another
 
 BILLED = Decimal("0.0001")
 OLD = Old(2_000.0, SYSTEMS)
 
 
-def settle(path: Path, *attempts: int) -> None:
+def settle_billed(path: Path, *attempts: int) -> None:
     settle_by_hand(path, dict.fromkeys(attempts, BILLED), now=3_000.0, wait=False)
 
 
 def test_several_attempts_are_settled(path: Path, job: Job, journal: Journal) -> None:
-    settle(path, buy(journal, LOST), buy(journal, LOST))
+    settle_billed(path, buy(journal, LOST), buy(journal, LOST))
     assert (job.money().confirmed, job.money().at_risk) == (2 * BILLED, Decimal(0))
 
 
@@ -33,10 +66,10 @@ def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
     path: Path, job: Job, journal: Journal
 ) -> None:
     killed, other = send(journal), send(journal)
-    settle(path, killed)
+    settle_billed(path, killed)
     money = job.money()
     assert (money.confirmed, money.unconfirmed, money.at_risk) == (BILLED, 1, RESERVED)
-    settle(path, other)
+    settle_billed(path, other)
     assert job.money().confirmed == 2 * BILLED
 
 
@@ -46,7 +79,7 @@ def test_an_attempt_that_is_under_way_is_not_settled(
     attempt = send(journal)
     for lock in (("ledger", path, BASE_URL), ("job", path, BASE_URL, "tenders")):
         with another(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
-            settle(path, attempt)
+            settle_billed(path, attempt)
         assert "--wait" in caught.value.hint
     assert job.money().confirmed == 0
 
@@ -57,7 +90,7 @@ def test_what_another_job_buys_does_not_matter_to_a_lost_answer(
     ledger.open_job("others")
     attempt = buy(journal, LOST)
     with another("job", path, BASE_URL, "others"), another("ledger", path, BASE_URL):
-        settle(path, attempt)
+        settle_billed(path, attempt)
     assert job.money().confirmed == BILLED
 
 
@@ -69,16 +102,16 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
         another("job", path, BASE_URL, "tenders"),
         pytest.raises(LedgerError, match="works on this job"),
     ):
-        settle(path, attempt)
+        settle_billed(path, attempt)
     job.close()
     with another("job", path, BASE_URL, "tenders"):  # its successor
-        settle(path, attempt)
+        settle_billed(path, attempt)
 
 
 def test_an_attempt_that_is_not_there_is_named(path: Path, journal: Journal) -> None:
     buy(journal, LOST)
     with pytest.raises(SettingsError, match="no attempt 7"):
-        settle(path, 1, 7)
+        settle_billed(path, 1, 7)
 
 
 @pytest.mark.parametrize("kind", ["job", "ledger"])
@@ -102,7 +135,234 @@ def test_nothing_is_pruned_under_a_run(
 def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with pytest.raises(LedgerError, match="There is no ledger"):
-        settle(path, 1)
+        settle_billed(path, 1)
     with pytest.raises(LedgerError, match="There is no ledger"):
         prune_by_hand(path, OLD, now=3_000.0, wait=False)
     assert list(tmp_path.iterdir()) == []
+
+
+BRIDGE = Call("cpv", "bridge")
+PRICED = Decimal("0.00012")
+
+
+def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
+    path: Path, job: Job, journal: Journal
+) -> None:
+    note(job, "road")
+    billed, free, left = buy(journal, LOST), buy(journal, LOST), buy(journal, LOST)
+    gone = buy(journal, LOST, BRIDGE)
+    settle(path, {billed: PRICED, free: "free", gone: PRICED})
+    assert job.money() == Tally(4, PRICED * 2, 1, 0, RESERVED)
+    assert job.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(0, PRICED)}
+    assert job.unattributed() == PRICED
+    settle(path, {left: "free"})
+    assert job.money() == Tally(4, PRICED * 2, 0, 0, Decimal(0))
+
+
+@pytest.mark.parametrize("verdict", [PRICED, "free"])
+def test_the_limiter_still_knows_that_it_was_sent_and_lost(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock, verdict: Verdict
+) -> None:
+    attempt = buy(journal, LOST)
+    clock.now += 5
+    settle(path, {attempt: verdict})
+    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "unconfirmed")]
+
+
+def test_an_amount_that_a_user_gave_is_not_a_price_of_the_service(
+    path: Path, ledger: Ledger, journal: Journal
+) -> None:
+    settle(path, {buy(journal, LOST): Decimal(5)})
+    assert ledger.prices() is None
+
+
+def test_only_unconfirmed_attempts_can_be_settled(path: Path, job: Job, journal: Journal) -> None:
+    lost = buy(journal, LOST)
+    settled = buy(journal, LOST)
+    settle(path, {settled: PRICED})
+    before = job.money()
+    refused = {
+        buy(journal, ANSWERED): "is answered",
+        buy(journal, REFUSED, BRIDGE): "is refused",
+        buy(journal, FREE): "is free",
+        settled: "is settled already",
+        send(journal): "is under way",
+        99: "has no attempt 99",
+    }
+    for attempt, said in refused.items():
+        with pytest.raises(SettingsError, match=said) as caught:
+            settle(path, {lost: "free", attempt: PRICED})
+        assert "unconfirmed" in caught.value.hint
+    assert job.money().unconfirmed == before.unconfirmed + 1  # the one under way: none was settled
+    assert job.money().confirmed == before.confirmed + PRICE
+
+
+@pytest.mark.parametrize("amount", ["-1", "NaN", "Infinity", "1E-25", "1E+14"])
+def test_an_amount_that_no_output_could_hold_is_refused(
+    path: Path, journal: Journal, amount: str
+) -> None:
+    attempt = buy(journal, LOST)
+    with pytest.raises(SettingsError, match="cannot have cost") as caught:
+        settle(path, {attempt: Decimal(amount)})
+    assert "0.000105" in caught.value.hint
+    settle(path, {attempt: Decimal("99999999999999.000000000000000000000001")})
+
+
+@pytest.mark.parametrize("verdict", [PRICED, "free"])
+def test_a_call_that_billed_errors_hold_is_bought_again(
+    path: Path, job: Job, journal: Journal, verdict: Verdict
+) -> None:
+    note(job, "road")
+    attempt = buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICE))
+    strict = replace(job, counting=Counting(most_lost=1))
+    assert strict.calls() == {"cpv": CallCount(1, 0, 1)}
+    settle(path, {attempt: verdict})
+    assert strict.calls() == {"cpv": CallCount(1, 1)}
+    assert job.money() == Tally(1, Decimal(0) if verdict == "free" else verdict)
+    with pytest.raises(SettingsError, match="settled already"):
+        settle(path, {attempt: verdict})
+
+
+def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
+    path: Path, ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    lost = buy(journal, LOST)
+    buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICED))
+    settle(path, {lost: PRICED * 2})
+    assert job.highest_price() == PRICED
+    assert ledger.prices() == (PRICED, PRICED)
+
+
+EVERYTHING = Old(2_000.0, SYSTEMS)
+
+
+def counted(path: Path, old: Old = EVERYTHING) -> Prunable:
+    with Snapshot(path) as snapshot:
+        return count_prunable(snapshot, old)
+
+
+def pruned(path: Path, old: Old = EVERYTHING) -> int:
+    """Prune what was announced."""
+    announced = counted(path, old).answers
+    with closing(Database(path)) as database:
+        assert prune(database, old) == announced
+    assert counted(path, old).answers == 0
+    return announced
+
+
+def states(path: Path) -> list[str]:
+    with Snapshot(path) as snapshot:
+        rows = snapshot.rows("SELECT state FROM attempts ORDER BY attempt_id")
+        return [state for (state,) in rows]
+
+
+def test_a_pruned_answer_is_bought_again_and_what_it_cost_stays(
+    path: Path, ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    buy(journal)
+    buy(journal, SILENT, Call("cpv", "bridge"))
+    before = job.money()
+    job.close()
+    assert pruned(path) == 2
+    assert job.money() == before
+    again = ledger.open_job("tenders")
+    note(again, "road", "bridge")
+    assert again.responses("cpv", [ROAD_DIGEST]) == {}
+    assert again.calls() == {"cpv": CallCount(2, 2)}
+    prices = ledger.prices()
+    assert prices is not None
+    assert prices[0] == PRICE
+
+
+def test_failures_and_doubts_stay_as_they_are(path: Path, job: Job, journal: Journal) -> None:
+    for end in (REFUSED, UNREADABLE, LOST, ANSWERED):
+        buy(journal, end)
+    job.close()
+    assert pruned(path) == 1
+    assert states(path) == ["refused", "unreadable", "unconfirmed", "pruned"]
+    with Snapshot(path) as snapshot:
+        assert list(snapshot.rows("SELECT attempt_id FROM bodies")) == [(1,), (2,)]
+
+
+def test_only_old_answers_of_the_systems_named_go(
+    path: Path, job: Job, journal: Journal, clock: Clock
+) -> None:
+    for now in (1_000.0, 1_999.0, 2_000.0):
+        clock.now = now
+        for system in ("cpv", "psc"):
+            buy(journal, ANSWERED, Call(system, "road"))
+    job.close()
+    psc: tuple[System, ...] = ("psc",)
+    assert pruned(path, Old(2_000.0, psc)) == 2
+    assert states(path) == ["answered", "pruned", "answered", "pruned", "answered", "answered"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_any_number_at_once_prunes_all(
+    path: Path, job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(maintenance, "ANSWERS_AT_ONCE", at_once)
+    for _ in range(6):
+        buy(journal)
+    job.close()
+    assert pruned(path) == 6
+
+
+def test_what_an_open_job_bought_or_planned_to_use_stays(
+    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    buy(journal, ANSWERED, Call("cpv", "bridge"))
+    buy(journal, ANSWERED, Call("psc", "road"))
+    assert counted(path) == Prunable(0, 0, 3)  # bought by a job that is open
+    job.close()
+    user = ledger.open_job("others")
+    note(user, "road")
+    found = counted(path)
+    assert (found.answers, found.in_use) == (
+        2,
+        1,
+    )  # bought by another job, used by one that is open
+    elsewhere = Ledger(path, "http://localhost:8000", clock)
+    note(elsewhere.open_job("rehearsal"), "bridge")  # the same text, of another service
+    elsewhere.close()
+    assert pruned(path) == 2
+    assert states(path) == ["answered", "pruned", "pruned"]
+    user.close()
+    assert pruned(path) == 1
+
+
+def test_a_plan_keeps_nothing_and_one_that_was_killed_is_forgotten(
+    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    job.close()
+    note(ledger.open_plan("tenders"), "road")
+    clock.now = 5_000.0
+    note(ledger.open_plan("tenders"), "road")
+    assert counted(path).answers == 1
+    with closing(Database(path)) as database:
+        assert forget_plans(database, before=2_000.0) == 1
+        assert forget_plans(database, before=2_000.0) == 0
+    with Snapshot(path) as snapshot:
+        assert snapshot.one("SELECT count(*) FROM first_rows") == (1,)
+        assert snapshot.one("SELECT count(*) FROM jobs WHERE closed_at IS NOT NULL") == (1,)
+
+
+def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Job) -> None:
+    job.close()
+    with closing(Database(path)) as database, database.transaction() as connection:
+        rows = [(number, os.urandom(1_000)) for number in range(1, 1_001)]
+        connection.executemany(
+            "INSERT INTO attempts SELECT ?, 1, 'cpv', x'00', 'key', 1.0, '1', 'answered', 2.0, "
+            "NULL, '1', 200, NULL",
+            [(number,) for number, _ in rows],
+        )
+        connection.executemany("INSERT INTO bodies VALUES (?, ?)", rows)
+    ledger.close()
+    before = path.stat().st_size
+    assert before > counted(path).size == 1_000_000
+    done = prune_by_hand(path, EVERYTHING, now=3_000.0, wait=False)
+    assert done.answers == 1_000
+    assert done.size == before - path.stat().st_size > 1_000_000
+    assert Ledger(path, BASE_URL).open_job("tenders").number == 2

@@ -1,16 +1,32 @@
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from pipeline.answers import System
 from pipeline.paid.ledger.calls import AttemptEnd, Call, CallEnded
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, read_books
+from pipeline.paid.ledger.locks import job_lock
+from pipeline.paid.ledger.totals import (
+    STATES,
+    Attempt,
+    JobNote,
+    PriceRange,
+    Spent,
+    Tally,
+    Wanted,
+    attempts,
+    open_jobs,
+    read_books,
+)
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -20,9 +36,13 @@ from tests.paid.ledger.buying import (
     PRICE,
     REFUSED,
     RESERVED,
+    ROAD,
+    ROAD_DIGEST,
     SILENT,
+    UNREADABLE,
     Clock,
     buy,
+    note,
     send,
     settle,
 )
@@ -125,3 +145,147 @@ def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None
         connection.execute("UPDATE attempts SET sent_at = 1e18")
     with Snapshot(path) as snapshot:
         assert set(read_books(snapshot).spent) == {Spent(BASE_URL, "no date", "cpv")}
+
+
+def numbers(
+    path: Path,
+    states: Sequence[Wanted] = (),
+    systems: Sequence[System] = (),
+    since: float | None = None,
+    most: int = 100,
+) -> list[int]:
+    with Snapshot(path) as snapshot:
+        return [one.number for one in attempts(snapshot, most, states, systems, since)]
+
+
+def test_an_attempt_is_shown_with_everything_known_about_it(path: Path, journal: Journal) -> None:
+    buy(journal)
+    with Snapshot(path) as snapshot:
+        (found,) = attempts(snapshot, 1)
+    assert found == Attempt(
+        number=1,
+        job=1,
+        base_url=BASE_URL,
+        system="cpv",
+        digest=ROAD_DIGEST,
+        key_fingerprint=FINGERPRINT,
+        sent_at=1_000.0,
+        settled_at=1_000.0,
+        state="answered",
+        error=None,
+        status=200,
+        cost_usd=PRICE,
+        reserved_usd=RESERVED,
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ((), [6, 5, 4, 3, 2, 1]),
+        (("answered",), [1]),
+        (("unconfirmed",), [4]),
+        (("sent",), [6]),
+        (("failed",), [5, 3, 2]),
+        (("failed", "unconfirmed", "sent"), [6, 5, 4, 3, 2]),
+        (("pruned",), []),
+    ],
+)
+def test_attempts_are_selected_by_state_the_latest_first(
+    path: Path, journal: Journal, states: Sequence[Wanted], expected: list[int]
+) -> None:
+    ends: list[AttemptEnd] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
+    for place, end in enumerate(ends):
+        buy(journal, end, Call("cpv", f"text {place}"))
+    send(journal, Call("cpv", "text 5"))
+    assert numbers(path, states) == expected
+
+
+def test_every_state_can_be_asked_for(path: Path, journal: Journal) -> None:
+    buy(journal)
+    assert [state for state in STATES if numbers(path, (state,))] == ["answered"]
+
+
+def test_what_went_well_later_has_not_failed(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    buy(journal, FREE)
+    again = buy(journal, FREE)
+    assert numbers(path, ("failed",)) == [again]  # once a call, not once a try
+    other = buy(journal, FREE, Call("psc", "road"))
+    elsewhere = Ledger(path, "http://localhost:8000", clock)
+    buy(Journal(elsewhere.open_job("tenders"), FINGERPRINT), ANSWERED, ROAD)
+    elsewhere.close()
+    assert numbers(path, ("failed",)) == [other, again]
+    buy(journal, ANSWERED)
+    assert numbers(path, ("failed",)) == [other]
+
+
+def test_attempts_are_selected_by_system_time_and_number(
+    path: Path, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    clock.now = 2_000.0
+    buy(journal, LOST, Call("psc", "road"))
+    buy(journal, ANSWERED, Call("naics", "road"))
+    assert numbers(path, systems=("cpv", "psc")) == [2, 1]
+    assert numbers(path, since=2_000.0) == [3, 2]
+    assert numbers(path, ("unconfirmed", "failed"), ("psc",), 1_500.0) == [2]
+    assert numbers(path, most=2) == [3, 2]
+
+
+VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
+
+
+def test_open_jobs_are_those_without_an_output_and_no_plans(
+    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    ledger.open_job("done").close()
+    note(ledger.open_plan("tenders"), "road")
+    note(job, "road", "bridge")
+    clock.now = 2_000.0
+    buy(journal)
+    ledger.open_job("just begun")
+    with Snapshot(path) as snapshot:
+        found = open_jobs(snapshot)
+    assert [(one.opened_at, one.calls, one.last_sent_at) for one in found] == [
+        (1_000.0, 2, 2_000.0),
+        (2_000.0, 0, None),
+    ]
+    assert found[0].number == job.number
+    assert (found[0].cost.attempts, found[0].cost.confirmed) == (1, PRICE)
+    assert found[1].cost.confirmed == Decimal(0)
+
+
+def test_a_run_notes_its_tables_and_why_it_stopped(path: Path, job: Job, clock: Clock) -> None:
+    job.describe("in.csv", "out.csv", 7)
+    clock.now = 2_000.0
+    job.note_stop("No money.")
+    with Snapshot(path) as snapshot:
+        (found,) = open_jobs(snapshot)
+    assert found.note == JobNote("in.csv", "out.csv", 7, "No money.", 2_000.0)
+    job.describe("in.csv", "out.csv", 8)
+    with Snapshot(path) as snapshot:
+        (found,) = open_jobs(snapshot)
+    assert found.note == JobNote("in.csv", "out.csv", 8, None, None)
+
+
+def test_a_job_whose_lock_is_held_is_running(path: Path, ledger: Ledger, job: Job) -> None:
+    for _ in range(2):  # looking does not disturb the next run
+        with job_lock(path, BASE_URL, "tenders", False), Snapshot(path) as snapshot:
+            (found,) = open_jobs(snapshot)
+            assert found.running
+        with Snapshot(path) as snapshot:
+            (found,) = open_jobs(snapshot)
+            assert not found.running
+
+
+def test_a_ledger_of_version_1_has_jobs_without_notes(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(VERSION_1)
+        old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (BASE_URL,))
+        old.commit()
+    with Snapshot(path) as snapshot:
+        (found,) = open_jobs(snapshot)
+    assert (found.number, found.note, found.running) == (1, None, False)
