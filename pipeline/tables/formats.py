@@ -140,7 +140,6 @@ def _unreadable(words: str, hint: str, *magic: bytes) -> Contents:
 
 
 DECOMPRESS = "Decompress it first; if it holds CSV, rename it to end in {}."
-COMPRESS = "Decompress it first, or compress it with gzip or zstd."
 
 KNOWN = (
     *(_of_format(name) for name, each in TABLE_FORMATS.items() if each.magic),
@@ -152,10 +151,12 @@ KNOWN = (
         )
     ),
     _unreadable(
-        "data compressed with bzip2", COMPRESS, *(b"BZh%d1AY&SY" % level for level in range(1, 10))
+        "data compressed with bzip2, xz or 7-Zip",
+        "Decompress it first, or compress it with gzip or zstd.",
+        *(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+        b"\xfd7zXZ\x00",
+        b"7z\xbc\xaf\x27\x1c",
     ),
-    _unreadable("data compressed with xz", COMPRESS, b"\xfd7zXZ\x00"),
-    _unreadable("data compressed with 7-Zip", COMPRESS, b"7z\xbc\xaf\x27\x1c"),
     _unreadable(
         "an old (.xls) or a protected Excel workbook",
         "Save it as .xlsx, without a password.",
@@ -183,11 +184,6 @@ KNOWN = (
     ),
 )
 
-JSON = _unreadable(
-    "JSON",
-    "Write each row on a line, or take out the list of the rows, such as results: jq .results FILE "
-    "> ROWS.json.",
-)
 JSON_LIST = _of_format("jsonl", ".json", "a JSON list")
 JSON_LINES = _of_format("jsonl")
 OCDS = _of_format("ocds")
@@ -279,7 +275,7 @@ def _json_contents(first: bytes) -> Contents | None:
     if bare == b"[" or bare.startswith(b"[{"):
         return OCDS if is_ocds else JSON_LIST
     if bare == b"{":
-        return JSON
+        return JSON_LINES
     try:
         return JSON_LINES if isinstance(json.loads(line), dict) else None
     except json.JSONDecodeError as error:
@@ -306,28 +302,11 @@ BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 NOTES = ("readme.txt", "license.txt", "licence.txt")
 """Files beside tables that are none, although others that end in ``.txt`` are."""
 
-SUPPORTED = ", ".join(
-    f"{each.title} ({', '.join(each.suffixes)})" for each in TABLE_FORMATS.values()
+UNKNOWN = (
+    "The name {!r} does not show which of the supported formats the table has: "
+    + ", ".join(f"{each.title} ({', '.join(each.suffixes)})" for each in TABLE_FORMATS.values())
+    + "; all but Parquet and Excel also with .gz or .zst."
 )
-
-SHEET = "Save it as .xlsx or .csv first."
-OTHER = "Convert the file to CSV or Parquet first."
-
-UNSUPPORTED = {
-    ".xlsm": ("Excel with macros", SHEET),
-    ".xlsb": ("Binary Excel", SHEET),
-    ".xls": ("Old Excel", SHEET),
-    ".ods": ("OpenDocument", SHEET),
-    ".xml": ("XML", OTHER),
-    ".avro": ("Avro", OTHER),
-    ".orc": ("ORC", OTHER),
-    ".arrow": ("Arrow IPC", OTHER),
-    ".feather": ("Feather", OTHER),
-    ".bz2": ("Compression with bzip2", COMPRESS),
-    ".xz": ("Compression with xz", COMPRESS),
-    ".7z": ("7-Zip", COMPRESS),
-}
-"""Other suffixes: the name of the format, and how to convert such a file."""
 
 
 def split_suffixes(path: PurePath) -> tuple[str, str, str]:
@@ -366,9 +345,9 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
         return _json_format(path) or found
     if found is not None:
         return found
-    use = both("Use --input-format csv, or a suffix", "Use a suffix")
-    usual = ("", f"{use} such as .csv, .csv.gz, .jsonl or .parquet.")
-    raise InputError(_unknown(path), UNSUPPORTED.get(_suffix(path).lower(), usual)[1])
+    use = both("use such a suffix, or --input-format csv", "use such a suffix")
+    hint = f"If it has another, such as .xls or .xml, save it as .xlsx or .csv first; else {use}."
+    raise InputError(UNKNOWN.format(path.name), hint)
 
 
 def output_format_of(
@@ -399,18 +378,9 @@ def output_format_of(
     if isinstance(path, Path) and path.is_dir():
         raise OutputError(f"{path} is a folder.", f"Name a file in it: {OUTPUT}.")
     raise OutputError(
-        _unknown(path), f"Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or {AS_CSV}."
+        UNKNOWN.format(path.name),
+        f"Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or {AS_CSV}.",
     )
-
-
-def _unknown(path: PurePath) -> str:
-    title, _ = UNSUPPORTED.get(_suffix(path).lower(), ("", ""))
-    if title:
-        return (
-            f"{path}: {title} is not supported yet. Supported: {SUPPORTED}, "
-            "all but Parquet and Excel also with .gz or .zst."
-        )
-    return f"The name {path.name!r} does not show the format of the table."
 
 
 def _json_format(path: Path) -> Format | None:

@@ -1,4 +1,4 @@
-"""Reads JSON Lines, or a JSON list of objects, keeping every record's original bytes."""
+"""Reads objects of JSON, one after the other or in a list, keeping their original bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted, readable
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
-from pipeline.tables.formats import SAMPLE_BYTES, is_json_list, refuse_other_contents
+from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.json_records import (
     DECODER,
     NAN,
@@ -28,7 +27,6 @@ from pipeline.tables.json_records import (
     kind_of,
     members_of,
     nested_names,
-    parsed,
     spans,
     texts_at,
 )
@@ -59,7 +57,7 @@ class Record(NamedTuple):
     """A record as its file has it.
 
     Attributes:
-        number: that of its line or, in JSON that is not in lines, of the record, from 1.
+        number: its number, from 1.
         before: the bytes between the record before and this one.
         raw: its bytes; b"" at the end of the file, where only bytes follow.
         value: what it holds.
@@ -135,6 +133,20 @@ class JsonText:
                 self._at = end
                 return value
 
+    def records(self, read: Callable[[JsonText], Iterator[Record]]) -> Iterator[Record]:
+        """Read all records, one after the other or in one list; last, what is behind them.
+
+        Raises:
+            ValueError, RecursionError: see `value`; or there is more JSON behind the list.
+        """
+        if self.peek() == "[":
+            yield from self.items(read)
+        else:
+            while self.peek():
+                yield from read(self)
+        self.expect("")
+        yield Record(self.number, self._bytes(self._taken, self._at), b"")
+
     def items(self, read: Callable[[JsonText], Iterator[Record]]) -> Iterator[Record]:
         """Read the items of a list.
 
@@ -170,15 +182,6 @@ class JsonText:
         self.number += 1
         return Record(self.number - 1, before, raw, value)
 
-    def rest(self) -> Record:
-        """Return what is behind the last record.
-
-        Raises:
-            ValueError: there is more JSON.
-        """
-        self.expect("")
-        return Record(self.number, self._bytes(self._taken, self._at), b"")
-
     def _bytes(self, start: int, end: int) -> bytes:
         text = self._text[start:end]
         try:
@@ -206,7 +209,7 @@ class JsonText:
 
 @contextmanager
 def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonText]:
-    """Open a file of JSON that is not in lines.
+    """Open a file of JSON.
 
     Args:
         path: the file.
@@ -215,13 +218,15 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
         hint: what to do about a file that is refused.
 
     Raises:
-        InputError: it is malformed, cut off, no UTF-8 or another kind of file, or a record is too
-            long.
+        InputError: it is empty, malformed, cut off, no UTF-8 or another kind of file, or a record
+            is too long.
     """
     with open_input(path) as stream:
         text = JsonText(stream.read)
         try:
             text.skip("\ufeff")
+            if not text.peek():
+                raise InputError(f"{path} is empty.", hint)
             yield text
         except (ValueError, RecursionError) as error:
             refuse_other_contents(path, wanted)
@@ -229,12 +234,6 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
             if isinstance(error, UnicodeDecodeError):
                 raise not_utf_8(path, place, error) from error
             raise InputError(f"{place}: {json_error(error, 0)}.", hint) from error
-
-
-def has_list(path: Path) -> bool:
-    """Return whether a file begins like one list of JSON objects, other than OCDS releases."""
-    with open_input(path) as stream:
-        return is_json_list(stream.read(SAMPLE_BYTES))
 
 
 TAKE_OUT = "If the rows are in its list {}: jq {} FILE > ROWS.json."
@@ -252,8 +251,10 @@ def with_rows_within(hint: str, only: dict[str, Any]) -> str:
     return take_out if f"'{name}." in hint else f"{hint} {take_out}".strip()
 
 
-HINT_LIST = "Check that the file is complete, and that it is one list of JSON objects in UTF-8."
-HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
+HINT = (
+    "Check that the file is complete, and that it holds JSON objects in UTF-8, one after the other "
+    "or in one list."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,28 +265,14 @@ class JsonBatch:
         texts: the text of each record.
         records: the records; the values are objects.
         kinds: the kind of each key of the file.
-        trailing: the bytes after the last record of the file: blank lines, or the end of a list.
-        in_list: whether the records are items of a list.
+        trailing: the bytes after the last record of the file, such as the end of a list; None if
+            the file goes on.
     """
 
     texts: Sequence[str]
     records: Sequence[Record]
     kinds: dict[str, Kind]
-    trailing: bytes = b""
-    in_list: bool = False
-
-    @property
-    def raw(self) -> Sequence[bytes]:
-        """Each record with what is before it: blank lines or, in a list, a bracket or a comma."""
-        return [each.before + each.raw for each in self.records]
-
-    @property
-    def lines(self) -> Sequence[bytes]:
-        """Each record as JSON Lines have it."""
-        if not self.in_list:
-            return self.raw
-        # JSON has no line ends within its strings.
-        return [b" ".join(map(bytes.strip, each.raw.splitlines())) + b"\n" for each in self.records]
+    trailing: bytes | None = None
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the keys as columns; null where a record lacks one.
@@ -303,7 +290,7 @@ class JsonBatch:
 
     def head(self, rows: int) -> JsonBatch:
         """Return the first records only."""
-        return replace(self, texts=self.texts[:rows], records=self.records[:rows], trailing=b"")
+        return replace(self, texts=self.texts[:rows], records=self.records[:rows], trailing=None)
 
     def _array(self, name: str, kind: Kind) -> pa.Array:
         values = [each.value.get(name) for each in self.records]
@@ -315,7 +302,7 @@ class JsonBatch:
             case "null" | "text":
                 values = [*map(_text, values)]
             case "nested":  # as it is in the file
-                texts = [each.raw.decode("utf-8-sig") for each in self.records]
+                texts = [each.raw.decode() for each in self.records]
                 values = [
                     None if value is None else text[slice(*spans(text)[name])]
                     for value, text in zip(values, texts, strict=True)
@@ -324,17 +311,17 @@ class JsonBatch:
 
 
 class JsonReader(FileReader):
-    """A file of JSON Lines, or a list. Opening it reads all of it: any record may have more keys.
+    """A file of JSON objects. Opening it reads all of it: any record may have more keys.
 
     Attributes:
         schema: the keys of all records, in the order in which they first occur.
-        in_list: whether the file is a list.
+        in_list: whether they are in a list.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         super().__init__(path)
         self._wanted = text_columns
-        self.in_list = has_list(path)
+        self.in_list = False
         self._kinds: dict[str, Kind] = {}
         self._scan()
         check_names(self._kinds, path)
@@ -343,12 +330,12 @@ class JsonReader(FileReader):
     def batches(self) -> Iterator[JsonBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
         for records in in_batches(self._records(), lambda each: len(each.raw)):
-            trailing = b"" if records[-1].raw else records.pop().before
+            trailing = None if records[-1].raw else records.pop().before
             texts = [
                 join_texts(text for values in self._texts(each) for text in values or ())
                 for each in records
             ]
-            yield JsonBatch(encodable(texts), records, self._kinds, trailing, self.in_list)
+            yield JsonBatch(encodable(texts), records, self._kinds, trailing)
 
     def _scan(self) -> None:
         """Find the keys of all records and what their values are.
@@ -373,9 +360,7 @@ class JsonReader(FileReader):
                 if len(nested) < NESTED_NAMES:
                     nested |= dict.fromkeys(nested_names(record.value))
         if not rows:
-            if self.in_list:
-                return  # [] says that there are no rows; a file without a byte may be broken
-            raise InputError(f"{self._path} is empty.", "It needs at least one record.")
+            return
         found |= {*self._kinds}
         there = [*self._kinds, *nested]
         self._wanted = [
@@ -395,55 +380,14 @@ class JsonReader(FileReader):
             return [texts_at(record.value, path) for path in self._wanted]
         except ValueError as error:
             raise InputError(
-                f"{self._path}, {'item' if self.in_list else 'line'} {record.number}: {error}.",
+                f"{self._path}, record {record.number}: {error}.",
                 f"Name a key in it with a dot: {option('text_columns', 'tender.title')}.",
             ) from error
 
     def _records(self) -> Iterator[Record]:
-        return self._read_list() if self.in_list else self._read_lines()
-
-    def _read_list(self) -> Iterator[Record]:
-        with open_json(self._path, "item", "JSON Lines", HINT_LIST) as text:
-            yield from text.items(JsonText.record)
-            yield text.rest()
-
-    def _read_lines(self) -> Iterator[Record]:
-        blank = b""
-        number = 0
-        for number, raw in enumerate(_lines(self._path), 1):
-            content = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-            if not content.strip():
-                blank += raw
-                continue
-            yield Record(number, blank, raw, self._parse_line(number, content))
-            blank = b""
-        if blank:
-            yield Record(number, blank, b"")
-
-    def _parse_line(self, number: int, line: bytes) -> dict[str, Any]:
-        place = f"{self._path}, line {number}"
-        try:
-            return parsed(line.decode())
-        except ValueError as error:
-            if number == 1:
-                refuse_other_contents(self._path, "JSON Lines", line)
-            if isinstance(error, UnicodeDecodeError):
-                raise not_utf_8(self._path, place, error) from error
-            raise InputError(f"{place}: the record is not JSON: {error}.", HINT_RECORD) from error
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield every line with its line end, which the last line may lack."""
-    number = 1
-    with open_input(path) as stream:
-        buffered = BufferedReader(stream, CHUNK_BYTES)
-        while line := buffered.readline(RECORD_BYTES + 2):
-            if len(line) - line.endswith(b"\n") > RECORD_BYTES:
-                raise InputError(
-                    f"{path}, line {number}: it has more than {RECORD_BYTES:,} bytes.", HINT_RECORD
-                )
-            yield line
-            number += 1
+        with open_json(self._path, "record", "JSON Lines", HINT) as text:
+            self.in_list = text.peek() == "["
+            yield from text.records(JsonText.record)
 
 
 def _schema(kinds: dict[str, Kind]) -> pa.Schema:

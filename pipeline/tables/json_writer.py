@@ -49,9 +49,9 @@ class JsonWriter(FileWriter):
     """
 
     def __init__(self, path: Path, name: str, reader: Reader) -> None:
-        self._copies = isinstance(reader, JsonReader)
-        is_list = isinstance(reader, JsonReader) and reader.in_list
-        self._in_list = is_list and split_suffixes(Path(name))[1].lower() == ".json"
+        self._is_json = isinstance(reader, JsonReader)
+        self._is_list = isinstance(reader, JsonReader) and reader.in_list
+        self._in_list = self._is_list and split_suffixes(Path(name))[1].lower() == ".json"
         self._end = b"[]\n" if self._in_list else b""  # without rows
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
@@ -63,16 +63,18 @@ class JsonWriter(FileWriter):
         values = zip(*(map(json_bytes, column.values) for column in columns), strict=True)
         new = [b", ".join(map(b": ".join, zip(keys, row, strict=True))) for row in values]
         trailing = b""
-        if self._copies and isinstance(batch, JsonBatch):
-            records = batch.raw if self._in_list else batch.lines
-            trailing = b"" if batch.in_list and not self._in_list else batch.trailing
-            self._end = b"\n]\n" if self._in_list and not trailing else b""
-        else:
+        if not (self._is_json and isinstance(batch, JsonBatch)):
             records = _records(batch.to_arrow())
+        elif self._is_list and not self._in_list:
+            records = [_line(each.raw) for each in batch.records]
+        else:
+            records = [each.before + each.raw for each in batch.records]
+            trailing = batch.trailing or b""
+            self._end = b"" if batch.trailing is not None else b"\n]\n" if self._in_list else b"\n"
         self._stream.write(b"".join(map(_append, records, new)) + trailing)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata
-        """Finish the file; a sample of a list lacks its end."""
+        """Finish the file; a sample lacks the end of its list or line."""
         self._stream.write(self._end)
         self._closing.close()
 
@@ -96,6 +98,11 @@ def json_bytes(value: Any) -> bytes:
         return text.encode()
     except UnicodeEncodeError:  # an unpaired surrogate
         return json.dumps(value).encode()
+
+
+def _line(record: bytes) -> bytes:
+    """Return a record on one line: JSON has no line ends within its strings."""
+    return b" ".join(map(bytes.strip, record.splitlines())) + b"\n"
 
 
 def _append(record: bytes, new: bytes) -> bytes:

@@ -68,14 +68,7 @@ def elements(path: Path) -> Iterator[Record]:
         InputError: the file is not JSON, is cut off, or holds something else.
     """
     with open_json(path, "release", "OCDS", HINT) as text:
-        if not text.peek():
-            raise InputError(f"{path} is empty.", HINT)
-        if text.peek() == "[":
-            yield from text.items(_outermost)
-        else:
-            while text.peek():
-                yield from _outermost(text)
-        yield text.rest()
+        yield from text.records(_outermost)
 
 
 def _outermost(text: JsonText) -> Iterator[Record]:
@@ -162,12 +155,9 @@ class OcdsReader(FileReader):
         See `Reader.batches`.
         """
         for records in in_batches(elements(self._path), lambda each: len(each.raw)):
-            trailing = b""
-            is_last = not records[-1].raw
-            if is_last:
-                trailing = records.pop().before
+            trailing = None if records[-1].raw else records.pop().before
             rows = [self._row(each) for each in records]
-            if is_last:
+            if trailing is not None:
                 self._check_found()
             texts = [row["text"] or "" for row in rows]
             found = [each._replace(value=row) for each, row in zip(records, rows, strict=True)]
@@ -277,7 +267,7 @@ class OcdsWriter(JsonWriter):
         for record, row in zip(batch.records, rows, strict=True):
             self._copy(record.before)
             self._stream.write(_with_codes(record.raw, dict(zip(names, row, strict=True))))
-        self._copy(batch.trailing)
+        self._copy(batch.trailing or b"")
 
     def close(self, metadata: dict[str, str]) -> None:
         """Finish the file; a sample ends in the middle of a package."""

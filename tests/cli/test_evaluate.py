@@ -182,7 +182,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--model", "nowhere"], "nowhere does not exist"),
         (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
         (["--suspects", "labelled.csv"], "--suspects and LABELLED are the same file"),
-        (["--suspects", "mine"], "does not show the format of the table"),
+        (["--suspects", "mine"], "does not show which of the supported formats"),
         (["--suspects", "mine"], "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet.\n"),
         (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
