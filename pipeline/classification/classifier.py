@@ -254,7 +254,7 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
             for batch in chain([first], waiting)
             for start in range(0, batch.num_rows, BATCH_ROWS)
         )
-        yield from bounded(pieces, first.schema, columns)
+        yield from bounded(pieces, columns)
 
 
 def _made_with(settings: Settings) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -247,58 +246,29 @@ def same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def bounded(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, columns: Sequence[TextColumn]
+    batches: Iterator[pa.RecordBatch], columns: Sequence[TextColumn]
 ) -> Iterator[ArrowBatch]:
     """Yield batches of bounded size, with the text of each row.
 
     Raises:
         InputError: a value in a text column is not text.
     """
-    dictionaries = [
-        place for place, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)
-    ]
     row = 1
     for batch in batches:
-        for piece in _cut(batch, dictionaries):
+        for piece in _cut(batch):
             yield ArrowBatch(_texts(piece, columns, row), piece)
             row += piece.num_rows
 
 
-def _cut(batch: pa.RecordBatch, dictionaries: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """Halve a batch until each part has at most `BATCH_CHARS`.
-
-    A dictionary column that repeats one huge value can turn kilobytes into gigabytes.
-    """
-    if batch.num_rows < 2 or _size(batch, dictionaries) <= BATCH_CHARS:
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Halve a batch until each part has at most `BATCH_CHARS`, without its dictionaries."""
+    plain = (column for column in batch.columns if not pa.types.is_dictionary(column.type))
+    if batch.num_rows < 2 or sum(column.nbytes for column in plain) <= BATCH_CHARS:
         yield batch
         return
     half = batch.num_rows // 2
-    yield from _cut(batch.slice(0, half), dictionaries)
-    yield from _cut(batch.slice(half), dictionaries)
-
-
-def _size(batch: pa.RecordBatch, dictionaries: Sequence[int]) -> int:
-    """Return the size of a batch with its dictionaries decoded, bytes."""
-    columns = [batch.column(place) for place in dictionaries]
-    return int(batch.nbytes + sum(_decoded_size(column) - column.nbytes for column in columns))
-
-
-def _decoded_size(column: pa.DictionaryArray) -> int:
-    indices, values = column.indices, column.dictionary
-    if not _has_length(values.type):
-        return int(indices.nbytes)
-    import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
-
-    return int(indices.nbytes + (pc.sum(pc.binary_length(values).take(indices)).as_py() or 0))
-
-
-def _has_length(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    )
+    yield from _cut(batch.slice(0, half))
+    yield from _cut(batch.slice(half))
 
 
 def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> list[str]:
@@ -319,10 +289,6 @@ def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequen
             f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
             f"Fix the table, or choose another column: {TEXT_COLUMN}.",
         ) from error
-
-
-PANDAS = b"pandas"
-"""The metadata entry in which pandas describes a frame."""
 
 
 class ArrowReader:
@@ -346,7 +312,7 @@ class ArrowReader:
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        yield from bounded(self._chunks(), self.schema, self._text_columns)
+        yield from bounded(self._chunks(), self._text_columns)
         if not self._part:
             check_fields(self._text_columns, self.schema.names, "The table")
 
@@ -382,7 +348,7 @@ class ArrowWriter:
     def close(self, metadata: dict[str, str]) -> None:
         """Build the table."""
         table = pa.Table.from_batches(self._batches, schema=self._schema)
-        entries = with_metadata(self._schema.metadata, metadata, table.num_rows)
+        entries = with_metadata(self._schema.metadata, metadata)
         self.table = table.replace_schema_metadata(entries or None)
 
     def abort(self) -> None:
@@ -395,46 +361,12 @@ def with_columns(schema: pa.Schema, new_fields: Sequence[pa.Field]) -> pa.Schema
     return pa.schema([*schema, *new_fields], metadata=schema.metadata)
 
 
-def with_metadata(
-    old: Mapping[bytes, bytes] | None, new: Mapping[str, str], rows: int
-) -> dict[bytes, bytes]:
-    """Return a schema's metadata updated with new entries.
-
-    ``rows`` is their final number, for the index of a pandas frame.
-    """
-    encoded = {name.encode(): value.encode() for name, value in new.items()}
-    return {**_with_index_of(old, rows), **encoded}
+def with_metadata(old: Mapping[bytes, bytes] | None, new: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Return a schema's metadata updated with new entries."""
+    return {**(old or {}), **{name.encode(): value.encode() for name, value in new.items()}}
 
 
 def appended(batch: Batch, columns: Sequence[NewColumn], schema: pa.Schema) -> pa.RecordBatch:
     """Return the batch's columns followed by new ones."""
     new = [pa.array(column.values, type=column.type) for column in columns]
     return pa.RecordBatch.from_arrays([*batch.to_arrow().columns, *new], schema=schema)
-
-
-def _with_index_of(metadata: Mapping[bytes, bytes] | None, rows: int) -> dict[bytes, bytes]:
-    """Return schema metadata in which a range index is no longer than the rows.
-
-    pandas stores a range index as start, stop and step. If there are fewer rows, Arrow would drop
-    it and make a new one.
-    """
-    entries = dict(metadata or {})
-    try:
-        notes = json.loads(entries.get(PANDAS, b"{}"))
-        changed = [_shorten(index, rows) for index in notes.get("index_columns", [])]
-    except (ValueError, AttributeError, KeyError, TypeError):
-        return entries  # not written by pandas: keep it
-    if any(changed):
-        entries[PANDAS] = json.dumps(notes).encode()
-    return entries
-
-
-def _shorten(index: object, rows: int) -> bool:
-    """Shorten a range index in place; return whether it was too long."""
-    if not isinstance(index, dict) or index.get("kind") != "range":
-        return False
-    start, step = int(index["start"]), int(index["step"])
-    if len(range(start, int(index["stop"]), step)) <= rows:
-        return False
-    index["stop"] = start + rows * step
-    return True

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,9 +59,6 @@ def check(batch: Batch, _rows: int) -> None:
 ARROW_SCHEMA = b"ARROW:schema"
 """The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
 
-MOST_SECONDS = 2**63 // 10**6
-"""Seconds from 1970 that microseconds in 64 bits hold."""
-
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What reading a damaged file raises; the last, if the name of a column is not UTF-8."""
 
@@ -91,7 +89,7 @@ class ParquetReader(FileReader):
         """Read the file from its beginning; see `Reader.batches`."""
         with _open_parquet(self._path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
-            yield from bounded(stream, self.schema, self._text_columns)
+            yield from bounded(stream, self._text_columns)
         check_fields(self._text_columns, self.schema.names, self._path)
 
 
@@ -119,39 +117,32 @@ def int96_columns(schema: pq.ParquetSchema) -> list[str]:
 
 
 def _check_int96(path: Path, columns: Sequence[str], batch_rows: int) -> None:
-    """Refuse INT96 timestamps that microseconds do not hold.
+    """Refuse INT96 timestamps with nanoseconds, which Arrow would cut silently.
 
-    Arrow truncates them silently, or wraps them around. Seconds never wrap, as a day has 32 bits,
-    and the rest of a second is right in nanoseconds, which wrap modulo 2**64, like the difference.
+    Nanoseconds in 64 bits are right modulo 2**64, whatever the year is.
     """
-    changed: set[str] = set()
-    with _open_parquet(path, "s") as whole, _open_parquet(path, "ns") as fine:
+    fine: dict[str, None] = {}
+    with _open_parquet(path) as in_micros, _open_parquet(path, "ns") as in_nanos:
         streams = [
             file.iter_batches(batch_rows, columns=columns, use_threads=False)
-            for file in (whole, fine)
+            for file in (in_micros, in_nanos)
         ]
-        for batches in zip(*streams, strict=True):
-            for name, *pair in zip(batches[0].schema.names, *batches, strict=True):
-                for seconds, nanos in zip(*map(leaves, pair), strict=True):
+        for pair in zip(*streams, strict=True):
+            for name, *both in zip(pair[0].schema.names, *pair, strict=True):
+                for micros, nanos in zip(*map(leaves, both), strict=True):
                     # Other leaves of a struct may have any type.
-                    if seconds.type != nanos.type and _is_changed(seconds, nanos):
-                        changed.add(name)
-    if changed:
+                    if micros.type != nanos.type and (_in_64(micros) * 1000 != _in_64(nanos)).any():
+                        fine[name] = None
+    if fine:
         raise InputError(
-            f"{path}: the INT96 timestamps of {listed(sorted(changed))} do not fit in "
-            "microseconds: some are finer, or after the year 294000.",
+            f"{path}: the INT96 timestamps of {listed([*fine])} are finer than microseconds.",
             "Write the file again with timestamps in INT64, or drop the column.",
         )
 
 
-def _is_changed(seconds: pa.Array, nanos: pa.Array) -> bool:
-    """Return whether microseconds do not hold some value, given in both units."""
-    in_s, in_ns = (
-        unit.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False)
-        for unit in (seconds, nanos)
-    )
-    rest = in_ns - in_s * 10**9
-    return bool((rest % 1000).any() or (abs(in_s) >= MOST_SECONDS).any())
+def _in_64(column: pa.Array) -> Any:
+    """Return the numbers of a column of timestamps that are not null, in an array of NumPy."""
+    return column.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
 def _check_columns(file: pq.ParquetFile) -> None:
@@ -206,9 +197,6 @@ def _batch_rows(metadata: pq.FileMetaData) -> int:
 ROW_GROUP_ROWS = 64 * 1024
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 
-MOST_COLUMNS = 999_999
-"""Readers refuse a footer with a million schema elements, of which the root is one."""
-
 DEFAULT_COMPRESSION = "zstd"
 
 REFUSALS = (pa.ArrowNotImplementedError, pa.ArrowInvalid)
@@ -234,12 +222,6 @@ class ParquetWriter(FileWriter):
     ) -> None:
         self._schema = with_columns(schema, new_fields)
         self._held: list[pa.RecordBatch] = []
-        self._rows = 0
-        if len(self._schema) > MOST_COLUMNS:
-            raise OutputError(
-                f"{len(self._schema):,} columns are more than a Parquet file can hold.",
-                f"Write CSV: {AS_CSV}.",
-            )
         codecs = _codecs(self._schema, compression)
         with ExitStack() as stack:
             # Python opens the file, since Arrow accepts only UTF-8 names.
@@ -258,7 +240,7 @@ class ParquetWriter(FileWriter):
     def close(self, metadata: dict[str, str]) -> None:
         """Write the remaining rows and the footer, with the metadata."""
         self._flush()
-        entries = with_metadata(self._schema.metadata, metadata, self._rows)
+        entries = with_metadata(self._schema.metadata, metadata)
         if entries != (self._schema.metadata or {}):
             # The Arrow schema in the footer has the input's entries, which Arrow prefers to new
             # ones with the same name.
@@ -269,7 +251,6 @@ class ParquetWriter(FileWriter):
 
     def _flush(self) -> None:
         if self._held:
-            self._rows += sum(held.num_rows for held in self._held)
             try:
                 self._writer.write_table(pa.Table.from_batches(self._held, schema=self._schema))
             except REFUSALS as error:

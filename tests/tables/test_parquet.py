@@ -363,7 +363,7 @@ def test_timestamps_that_microseconds_cannot_hold_are_refused(
     write_int96(path, pa.table({"fine": fine, "x": ["text"] * len(fine), "late": late}))
     with pytest.raises(InputError) as caught:
         open_reader(path, ["x"])
-    assert caught.value.message.startswith(f"{path}: the INT96 timestamps of 'fine' do not fit")
+    assert caught.value.message.startswith(f"{path}: the INT96 timestamps of 'fine' are finer")
     assert caught.value.hint == "Write the file again with timestamps in INT64, or drop the column."
 
 
@@ -384,14 +384,11 @@ def test_damage_within_int96_is_an_error_that_names_the_file(tmp_path: Path) -> 
         open_reader(path, ())
 
 
-FIRST_DAY = -210_866_803_200 * 10**9
-"""Day 0 of INT96, in nanoseconds from 1970; what lies before it is read as far in the future."""
-
 INSTANTS = st.one_of(
-    st.integers(-(10**22), 10**22),  # 317,000 years; a day's number must have 32 bits
-    st.integers(-(2**64), 2**64),
-    st.integers(-(2**54), 2**54).map(lambda micros: micros * 1000),
+    st.integers(-(2**61), 2**61),
+    st.integers(-(2**57), 2**61).map(lambda micros: micros * 1000),
 )
+"""Nanoseconds from 1970; INT96 begins 6,682 years before."""
 
 
 @given(
@@ -399,16 +396,13 @@ INSTANTS = st.one_of(
     instants=st.lists(st.one_of(st.none(), INSTANTS), max_size=5),
 )
 def test_a_value_comes_back_or_the_file_is_refused(unit: str, instants: list[int | None]) -> None:
-    cells = [None if instant is None else instant // NANOS[unit] for instant in instants]
-    values = [value for value in cells if value is None or -(2**63) <= value < 2**63]
-    table = pa.table({"t": pa.array(values, pa.timestamp(unit))})
-    nanos = [value * NANOS[unit] for value in values if value is not None]
+    cells = [None if each is None else each // NANOS[unit] for each in instants]
+    cells = [each for each in cells if each is None or abs(each) < 2**63]
+    table = pa.table({"t": pa.array(cells, pa.timestamp(unit))})
     with folder() as place:
         try:
             back = int96_rewritten(place / "in.parquet", table)
         except InputError:
-            fine = any(value % 1000 for value in nanos)
-            beyond = any(not FIRST_DAY <= value < 2**63 // 10**6 * 10**9 for value in nanos)
-            assert fine or beyond
+            assert unit == "ns" and any((each or 0) % 1000 for each in cells)
             return
     assert in_nanos(back.column("t")) == in_nanos(table.column("t"))
