@@ -35,6 +35,8 @@ QUOTED: dict[QuoteEscape, str] = {
 PROBES = "aéあ가漢"
 """Letters: every encoding has at least one of them."""
 
+HALF = "\ud800"
+
 # UTF-32 comes first, since its little-endian mark begins with that of UTF-16.
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -107,7 +109,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         sample = stream.read(SAMPLE_BYTES)
     refuse_other_contents(path, "CSV", sample)
     mark, encoding = _encoding(sample, options.encoding)
-    _check_stateless(path, encoding)
+    _check_encoding(path, encoding)
     _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
     excel = FOR_EXCEL.match(text)
@@ -164,25 +166,31 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
     for mark, encoding in BYTE_ORDER_MARKS:
         if sample.startswith(mark) and (encoding == without_mark or encoding.startswith(name)):
             return mark, encoding
-    return b"", without_mark or "utf-8"
+    return b"", without_mark or _encoding_without_mark(sample[:1000])
 
 
-def _check_stateless(path: Path, encoding: str) -> None:
-    """Refuse stateful encodings, such as UTF-7 or ISO-2022-KR.
+def _encoding_without_mark(sample: bytes) -> str:
+    """Return UTF-16 if most of every second bytes are NULs, as in ASCII; else UTF-8."""
+    even, odd = (sample[first::2].count(0) for first in (0, 1))
+    if 4 * abs(even - odd) <= len(sample):
+        return "utf-8"
+    return "utf-16-be" if even > odd else "utf-16-le"
 
-    In these, a character's bytes depend on the ones before; records, written back one by one, would
-    not keep their bytes.
+
+def _check_encoding(path: Path, encoding: str) -> None:
+    """Refuse encodings whose records, written back one by one, would not keep their bytes.
+
+    In stateful ones, such as UTF-7 or ISO-2022-KR, a character's bytes depend on the ones before.
+    Python's own ones for escapes have halves of characters.
     """
-    for letter in PROBES:
+    for text in (*(f"{letter}\n{letter}" for letter in PROBES), HALF):
         try:
-            whole = f"{letter}\n{letter}".encode(encoding)
-            parts = letter.encode(encoding), "\n".encode(encoding), letter.encode(encoding)
+            is_whole = text.encode(encoding) == b"".join(each.encode(encoding) for each in text)
         except UnicodeError:
             continue
-        if whole != b"".join(parts):
+        if text == HALF or not is_whole:
             raise InputError(
-                f"{path}: in {encoding}, the bytes of a character depend on those before it, "
-                "so the records would not come back byte for byte.",
+                f"{path}: records in {encoding} would not come back byte for byte.",
                 "Convert the file to UTF-8 first.",
             )
 

@@ -7,11 +7,10 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.streams import described_encodings, is_utf_8, open_input
+from pipeline.tables.streams import described_encodings, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.wording import csv_option
 
@@ -19,9 +18,6 @@ CHUNK_BYTES = 1 << 20
 
 RECORD_CHARS = 1 << 28
 """The longest line or record; without a limit, one could fill the memory."""
-
-SAMPLE_BYTES = 1000
-"""How much of a chunk shows whether every second byte is a NUL."""
 
 HINT_DAMAGED = (
     f"The characters before it are UTF-8, so another {csv_option('encoding')} would change them: "
@@ -116,14 +112,6 @@ def _other_bytes(path: Path, dialect: Dialect) -> InputError:
     )
 
 
-def utf_16(order: Literal["le", "be"]) -> str:
-    """Return what to do about a file that seems to be UTF-16, with this order of bytes."""
-    return (
-        "NULs are between the letters, as in UTF-16 without a byte order mark: "
-        f"{csv_option('encoding', repr(f'utf-16-{order}'))}."
-    )
-
-
 def _undecodable(
     path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int, is_ascii: bool
 ) -> InputError:
@@ -139,24 +127,11 @@ def _undecodable(
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
     byte = error.object[error.start]
-    return InputError(
-        f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.",
-        _encoding_hint(path, dialect, error, is_ascii and before.isascii()),
-    )
-
-
-def _encoding_hint(path: Path, dialect: Dialect, error: UnicodeDecodeError, is_ascii: bool) -> str:
-    chunk = error.object
-    even, odd = (chunk[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
-    is_utf_16 = 4 * abs(even - odd) > min(len(chunk), SAMPLE_BYTES)  # binary has both
-    if is_utf_16 and "\0".encode(dialect.encoding) == b"\0":  # else UTF-16 itself has an error
-        return utf_16("be" if even > odd else "le")
-    if dialect.encoding != "utf-8" and is_utf_8(path):
-        return f"The file is UTF-8: leave out {csv_option('encoding')}."
-    encoding, readable = described_encodings(path, chunk[error.start])
-    if dialect.encoding == "utf-8" and not is_ascii:  # other encodings hardly ever look like it
-        return f"{HINT_DAMAGED} {readable}"
-    return f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
+    encoding, readable = described_encodings(path, byte)
+    hint = f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
+    if dialect.encoding == "utf-8" and not (is_ascii and before.isascii()):
+        hint = f"{HINT_DAMAGED} {readable}"  # other encodings hardly ever look like it
+    return InputError(f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.", hint)
 
 
 UNCLOSED = "a quote is opened and never closed"

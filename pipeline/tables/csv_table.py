@@ -23,20 +23,13 @@ from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
-from pipeline.tables.csv_records import FIX_THE_RECORD, Records, read_records, utf_16
+from pipeline.tables.csv_records import FIX_THE_RECORD, Records, read_records
 from pipeline.tables.formats import compression_of, split_suffixes
-from pipeline.tables.json_records import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import check_found, find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
-from pipeline.tables.texts import (
-    check_names,
-    collapsed,
-    encodable,
-    has_all,
-    join_texts,
-    surrogate_error,
-)
-from pipeline.wording import AS_CSV, csv_option, marked
+from pipeline.tables.texts import has_all, join_texts
+from pipeline.wording import csv_option, marked
 
 log = logging.getLogger(__name__)
 
@@ -83,16 +76,9 @@ class CsvBatch:
     trailing: str = ""
 
     def to_arrow(self) -> pa.RecordBatch:
-        """Return all columns as text.
-
-        Raises:
-            InputError: a value has an unpaired surrogate, which Arrow's text cannot hold.
-        """
+        """Return all columns as text."""
         columns = list(zip(*self.fields, strict=True)) or [()] * len(self.schema)
-        try:
-            arrays = [pa.array(column, type=pa.string()) for column in columns]
-        except UnicodeEncodeError as error:
-            raise surrogate_error(error, "CSV", AS_CSV) from error
+        arrays = [pa.array(column, type=pa.string()) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> CsvBatch:
@@ -152,7 +138,6 @@ class CsvReader(FileReader):
         above = self.dialect.lines_before + self.dialect.header + _blank_lines(self.header)
         self.first_row = 1 + above
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
-        check_names(self._names, path)
         try:
             self._text_in = find_cell_texts(self._names, text_columns, path)
         except InputError as error:
@@ -165,10 +150,7 @@ class CsvReader(FileReader):
                 hint = marked(error.hint)
                 hints = (hint, NO_HEADER) if len(names) > 1 else (ONE_NAME, hint)
                 error.hint = " ".join(hints)
-            if any("\0" in name for name in names):
-                error.hint = utf_16("be" if names[0][:1] == "\0" else "le")
             raise
-        self._collapsed = Cache(collapsed)
         if self.dialect.unnamed:
             log.warning("%s: %s", path, UNNAMED)
 
@@ -188,13 +170,8 @@ class CsvReader(FileReader):
         check_found(self._text_in, self._names, [each.name for each in self._text_in], self._path)
 
     def _batch(self, records: Records) -> CsvBatch:
-        rows = records.fields
-        match self._text_in:
-            case [CellText(place=place, path="")]:  # many rows may repeat it
-                texts: Sequence[str] = self._collapsed([row[place] for row in rows])
-            case cells:
-                joined = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
-                texts = encodable(joined)
+        rows, cells = records.fields, self._text_in
+        texts = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
     def _read_header(self) -> list[str]:
@@ -353,18 +330,15 @@ class CsvWriter(FileWriter):
     def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""
         delimiter, encoding = self._dialect.delimiter, self._dialect.encoding
-        rows = [
-            (body, cells, record[len(body) :])
-            for record, body, cells in zip(records, self._bodies(records), new, strict=True)
-        ]
+        bodies = self._bodies(records)
+        rows = zip(records, bodies, new, strict=True)
+        text = "".join(f"{body}{delimiter}{cells}{raw[len(body) :]}" for raw, body, cells in rows)
         try:
-            lines = [f"{body}{delimiter}{cells}{end}" for body, cells, end in rows]
-            encoded = "".join(lines).encode(encoding)
+            encoded = text.encode(encoding)
         except UnicodeEncodeError:  # only new cells can have characters that the encoding lacks
-            encoded = b"".join(
-                f"{body}{delimiter}".encode(encoding) + self._encode(cells) + end.encode(encoding)
-                for body, cells, end in rows
-            )
+            encoded = text.encode(encoding, "replace")
+            lacking = (c for c in {*text} if c.encode(encoding, "replace").decode(encoding) != c)
+            self.replaced_characters += sum(map(text.count, lacking))
         self._stream.write(encoded)
 
     def _bodies(self, records: Sequence[str]) -> list[str]:
@@ -378,15 +352,6 @@ class CsvWriter(FileWriter):
         if (len(body) - len(body.rstrip("\\"))) % 2:
             return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
         return body
-
-    def _encode(self, cells: str) -> bytes:
-        try:
-            return cells.encode(self._dialect.encoding)
-        except UnicodeEncodeError:
-            encoded = cells.encode(self._dialect.encoding, errors="replace")
-            kept = encoded.decode(self._dialect.encoding)
-            self.replaced_characters += sum(a != b for a, b in zip(cells, kept, strict=True))
-            return encoded
 
     def _records(self, rows: Iterable[Sequence[str]]) -> list[str]:
         """Return records without line ends."""

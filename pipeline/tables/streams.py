@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
@@ -31,9 +31,9 @@ from pipeline.tables.formats import (
     refuse_uncompressed,
 )
 
-ENCODINGS = ("cp1252", "latin1", "cp1250", "cp1251")
-"""Encodings of tables that are not UTF-8: those of Windows for Western, Central and Eastern Europe,
-and latin1, which reads everything."""
+ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
+"""Usual encodings of tables: UTF-8, those of Windows for Western, Central and Eastern Europe, and
+latin1, which reads everything."""
 
 CHUNK_BYTES = 1 << 20
 
@@ -155,26 +155,12 @@ def _table_suffix(first: bytes) -> str:
     return (found and found.suffix) or ".csv"
 
 
-def is_utf_8(path: Path) -> bool:
-    """Return whether all of a file can be read as UTF-8."""
-    return "utf-8" in _readable_as(path, ["utf-8"])
-
-
 def described_encodings(path: Path, byte: int) -> tuple[str, str]:
     """Return the likeliest encoding that reads all of a file, and a sentence about all that do.
 
     The sentence says what each makes of a byte, which is not UTF-8.
     """
-    names = _readable_as(path, ENCODINGS)
-    if "cp1252" in names:
-        names.remove("latin1")  # it has controls where the other one has characters
-    made = [f"{name} {bytes([byte]).decode(name, 'replace')!r}" for name in names]
-    return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
-
-
-def _readable_as(path: Path, encodings: Sequence[str]) -> list[str]:
-    """Return those of some encodings in which all bytes of a file are valid."""
-    decoders = {name: codecs.getincrementaldecoder(name)() for name in encodings}
+    decoders = {name: codecs.getincrementaldecoder(name)() for name in ENCODINGS}
     with open_input(path) as stream:
         chunk = b"-"
         while chunk:
@@ -184,7 +170,13 @@ def _readable_as(path: Path, encodings: Sequence[str]) -> list[str]:
                     decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError:
                     del decoders[name]
-    return [*decoders]
+    names = [*decoders]
+    if "utf-8" in names:
+        return "utf-8", "All of the file is UTF-8."
+    if "cp1252" in names:
+        names.remove("latin1")  # it has controls where the other one has characters
+    made = [f"{name} {bytes([byte]).decode(name, 'replace')!r}" for name in names]
+    return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
 
 
 def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:

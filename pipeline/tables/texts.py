@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
-from pipeline.wording import csv_option, marked, option
+from pipeline.wording import marked, option
 
 log = logging.getLogger(__name__)
 
@@ -43,32 +43,19 @@ LONGEST_NO_TEXT = 40
 """Characters of the longest text that may be one of these: others need no search."""
 
 
-def collapsed(values: Sequence[str]) -> Sequence[str]:
-    """Return the text of each single value: as `join_texts`, then `encodable`."""
-    texts = [_or_none(" ".join(value.split())) for value in values]
-    if texts != values:  # equal ones share their memory
-        both = zip(texts, values, strict=True)
-        values = [value if text == value else text for text, value in both]
-    return encodable(values)
-
-
 def join_texts(values: Iterable[str | None]) -> str:
     """Return the text of a row: its parts, joined; "" if they only say that there is none.
 
     NULL or N/A is no text, but stays beside other parts, since answers may be owned for such texts.
     """
-    return _or_none(join_parts(values))
+    text = join_parts(values)
+    return "" if len(text) <= LONGEST_NO_TEXT and NO_TEXT.fullmatch(text) else text
 
 
 def join_parts(values: Iterable[str | None]) -> str:
     """Join parts of a text with ". ", collapsing white space and skipping empty ones."""
     parts = [" ".join(value.split()) for value in values if value]
     return ". ".join([part for part in parts if part])
-
-
-def _or_none(text: str) -> str:
-    """Return a text; "" if it only says that there is none."""
-    return "" if len(text) <= LONGEST_NO_TEXT and NO_TEXT.fullmatch(text) else text
 
 
 def encodable(texts: Sequence[str]) -> Sequence[str]:
@@ -102,7 +89,7 @@ def check_names(names: Iterable[str], table: Path) -> None:
             raise InputError(
                 f"{table}: the column name {quoted(name)} has an unpaired surrogate, "
                 f"U+{ord(name[error.start]):04X}.",
-                f"Rename the column, or use another {csv_option('encoding')}.",
+                "Rename the column.",
             ) from error
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, OutputError, PipelineError
-from pipeline.settings import CsvOptions, Format
+from pipeline.settings import Format
 from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, checked, open_reader, open_writer
 from tests.tables.rewriting import CODE, rewrite
 
@@ -157,18 +157,3 @@ def test_values_that_parquet_lacks_are_an_error(tmp_path: Path) -> None:
     reader = ArrowReader(pa.table({"t": pa.array([2**62], pa.timestamp("s"))}), ())
     with pytest.raises(OutputError, match="cannot be written as Parquet"):
         rewrite(reader, tmp_path / "o.parquet", [["1"]], "parquet", [CODE])
-
-
-HALF = "a,b\n\\ud800,2\n"
-
-
-def test_half_a_character_stays_in_csv_and_cannot_go_to_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(HALF.encode())
-    reader = open_reader(path, ["b"], CsvOptions(encoding="raw_unicode_escape"))
-    rewrite(reader, tmp_path / "o.csv", [["1"]], fields=[CODE])
-    assert (tmp_path / "o.csv").read_bytes() == b"a,b,cpv_code\n\\ud800,2,1\n"
-    with pytest.raises(InputError) as caught:
-        rewrite(reader, tmp_path / "o.parquet", [["1"]], "parquet", [CODE])
-    assert "an unpaired surrogate, U+D800" in caught.value.message
-    assert "--output-format csv" in caught.value.hint

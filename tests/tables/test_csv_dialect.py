@@ -180,12 +180,20 @@ def test_a_stated_encoding_and_the_mark_agree(
     assert (dialect.encoding, dialect.mark, dialect.delimiter) == (codec, mark, ";")
 
 
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_known_by_its_nuls(path: Path, codec: str) -> None:
+    data = "id;title\n1;Wasserzähler für Städte\n".encode(codec)
+    assert detected(path, data) == Dialect(";", codec)
+
+
 def test_another_encodings_mark_is_not_taken_for_one(path: Path) -> None:
     dialect = detected(path, "ÿþ;b\n".encode("latin-1"), encoding="latin-1")
     assert (dialect.encoding, dialect.mark) == ("iso8859-1", b"")
 
 
-@pytest.mark.parametrize("stated", ["utf-7", "iso2022_kr", "idna", "punycode"])
+@pytest.mark.parametrize(
+    "stated", ["utf-7", "iso2022_kr", "idna", "punycode", "raw_unicode_escape"]
+)
 def test_an_encoding_that_cannot_be_cut_into_records_is_refused(path: Path, stated: str) -> None:
     with pytest.raises(InputError, match="would not come back byte for byte") as caught:
         detected(path, b"a,b\n1,2\n", encoding=stated)

@@ -15,7 +15,6 @@ from pipeline.quoting import how_many
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_table import CsvReader, numbered_batches
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import collapsed
 from tests.tables.csv_files import CsvFile, csv_files, error_of, opened
 from tests.tables.rewriting import csv_rows, folder, rewrite, small_steps
 
@@ -122,8 +121,6 @@ def test_backslashes_are_only_escapes_when_that_is_stated(path: Path) -> None:
         (b"Road works\n", True),
         (b"id^title\n1^Road works\n", True),
         (b"id,title,year\n1,Road works,2024\n", False),
-        ("id,description\n1,Road works\n".encode("utf-16-le"), False),
-        ("id,description\n1,Road works\n".encode("utf-16-be"), False),
     ],
 )
 def test_a_first_record_that_looks_like_a_row_may_be_one(
@@ -135,8 +132,6 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
     assert ("use --no-header: the columns are then 1, 2" in caught.value.hint) == hinted
     assert ("what separates them: --delimiter" in caught.value.hint) == (b"," not in data)
     assert caught.value.hint.startswith("If there are more columns") == (b"," not in data)
-    assert ("--encoding 'utf-16-le'" in caught.value.hint) == (data[1:2] == b"\0")
-    assert ("--encoding 'utf-16-be'" in caught.value.hint) == (data[:1] == b"\0")
     with pytest.raises(InputError) as caught:
         CsvReader(path, ["description"], CsvOptions(header=False))
     assert "--no-header" not in caught.value.hint
@@ -260,33 +255,12 @@ def test_the_fingerprint_changes_with_any_byte(path: Path) -> None:
     assert reader.fingerprint() != before
 
 
-@pytest.mark.parametrize("columns", [("a",), ("a", "b")])
-def test_the_text_is_the_same_with_one_column_as_with_several(
-    path: Path, columns: tuple[str, ...]
-) -> None:
-    reader = opened(path, ("a,b\n" + " x\u00a0 y ,\n \t,\nz,\n" * 2).encode(), *columns)
-    [batch] = reader.batches()
-    assert batch.texts == ["x y", "", "z"] * 2
-
-
-def test_the_text_of_a_single_column_can_be_encoded() -> None:
-    assert collapsed([" \ud800  z"]) == ["? z"]
-
-
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r\n", b"  \n\n", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("header", [True, False])
 def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool) -> None:
     error = error_of(path, data, header=header)
     assert error.message == f"{path} is empty."
     assert error.hint == "A CSV file needs at least a line with column names."
-
-
-@pytest.mark.parametrize("order", ["le", "be"])
-def test_utf_16_without_a_mark_is_named_even_if_it_is_not_ascii(path: Path, order: str) -> None:
-    data = "id,title\n1,Wasserzähler für Städte\n".encode(f"utf-16-{order}")
-    error = error_of(path, data)
-    assert error.message == f"{path}, line 2: byte 0xE4 is not utf-8."
-    assert error.hint.endswith(f"without a byte order mark: --encoding 'utf-16-{order}'.")
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
     assert error.hint == f"{hint} {MADE} {made}"
 
 
-def test_an_encoding_that_was_stated_for_utf_8_is_to_be_left_out(path: Path) -> None:
-    hint = "The file is UTF-8: leave out --encoding."
+def test_an_encoding_that_was_stated_for_utf_8_is_wrong(path: Path) -> None:
+    hint = "State the encoding of the file: --encoding 'utf-8'. All of the file is UTF-8."
     for encoding in ("ascii", "cp1252"):
         assert error_of(path, "“a”\n".encode(), Dialect(encoding=encoding)).hint == hint
 

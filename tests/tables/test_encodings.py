@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, PipelineError
+from pipeline.errors import PipelineError
 from pipeline.settings import CsvOptions
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.csv_table import CsvReader
@@ -68,25 +68,3 @@ def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
         written = output.read_bytes()
         for line in data.decode(reader.dialect.encoding).splitlines():
             assert line.encode(reader.dialect.encoding).strip(b"\0") in written
-
-
-def half(path: Path, table: bytes) -> Reader:
-    path.write_bytes(table)
-    return open_reader(path, ["b"], CsvOptions(encoding="raw_unicode_escape"))
-
-
-def test_half_a_character_in_a_text_is_classified_as_a_question_mark(tmp_path: Path) -> None:
-    reader = half(tmp_path / "t.csv", b"a,b\n1,x \\ud800 y\n2,roads\n")
-    (batch,) = reader.batches()
-    assert list(batch.texts) == ["x ? y", "roads"]
-    rewrite(reader, tmp_path / "o.csv", [("1", "x"), ("2", "y")])
-    assert (tmp_path / "o.csv").read_bytes().splitlines()[1] == b"1,x \\ud800 y,1,x"
-
-
-def test_half_a_character_in_a_name_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        half(tmp_path / "t.csv", b"a\\ud800,b\n1,roads\n")
-    assert caught.value.message == (
-        f"{tmp_path / 't.csv'}: the column name 'a\\ud800' has an unpaired surrogate, U+D800."
-    )
-    assert caught.value.hint == "Rename the column, or use another --encoding."

@@ -15,8 +15,6 @@ import pytest
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables import Reader, open_reader, open_writer
-from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_table import CsvWriter
 from tests.tables.csv_files import compressed
 from tests.tables.rewriting import CODE, rewrite
 
@@ -83,14 +81,6 @@ def test_an_aborted_output_is_closed(tmp_path: Path, name: str, opened: list[IO[
     writer = open_writer(tmp_path / name, name, output_format, reader, [CODE])
     assert not opened[-1].closed
     writer.abort()
-    assert all(file.closed for file in opened)
-
-
-def test_an_output_whose_names_cannot_be_written_is_closed(
-    tmp_path: Path, opened: list[IO[Any]]
-) -> None:
-    with pytest.raises(UnicodeEncodeError):
-        CsvWriter(tmp_path / "o.csv", Dialect(encoding="ascii"), "o.csv", "é\n", ["é"], ["n"])
     assert all(file.closed for file in opened)
 
 

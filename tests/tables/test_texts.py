@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables.texts import (
-    collapsed,
     find_column,
     find_columns,
     join_texts,
@@ -73,7 +72,6 @@ def test_a_text_that_was_joined_stays_as_it_is(value: str) -> None:
 def test_what_stands_for_no_text_is_none(value: str) -> None:
     assert join_texts([f" {value} "]) == ""
     assert join_texts([value, None, "-", value]) == ""
-    assert [*collapsed([f" {value}", "Chairs"])] == ["", "Chairs"]
     assert join_texts(["Chairs", value]) == f"Chairs. {value}", "answers may be owned for it"
 
 
