@@ -47,7 +47,7 @@ COMMANDS = (
     ("run", "in.csv", "--yes"),
     ("plan", "in.csv"),
     ("ledger", "show"),
-    ("ledger", "calls"),
+    ("ledger", "attempts"),
     ("ledger", "export", "attempts.csv"),
     ("ledger", "verify"),
 )
