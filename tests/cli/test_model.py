@@ -110,14 +110,6 @@ def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
     assert not Path("outputs").exists()
 
 
-def test_a_damaged_model_is_refused_before_the_work(
-    command: Command, model: Path, table: Path, capsys: Capture
-) -> None:
-    (model / "cpv.prior.npy").unlink()
-    assert command("plan", table, "--model", model) == 2
-    assert "is damaged" in capsys.readouterr().err
-
-
 def test_the_lexical_engine_answers_by_titles_and_is_named_in_the_manifest(
     command: Command, table: Path
 ) -> None:

@@ -305,15 +305,6 @@ def test_the_header_of_a_sheet_is_found_by_such_names_below_titles(tmp_path: Pat
     assert (found.rows, found.empty) == (1, 0)
 
 
-def test_a_null_is_not_bought(command: Command, capsys: Capture) -> None:
-    Path("t.csv").write_text("description\nNULL\nn/a\nBridges\n")
-    capsys.readouterr()
-    service = ("--base-url", "http://127.0.0.1:9", "--systems", "psc", "--ledger", "l.db")
-    assert command("plan", "t.csv", *service, "--json") == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert (plan["empty"], plan["calls_to_buy"]) == (2, 1)
-
-
 def test_a_null_is_neither_asked_for_nor_counted_as_text_in_a_frame() -> None:
     frame = pd.DataFrame({"description": ["N/A", float("nan"), None, "Bridges"]})
     plan = pipeline.plan(frame, systems="psc", text_columns="description")

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.answers import SYSTEMS, Match, Matched, System
 from pipeline.money import total
-from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
 from tests.fakes import ANSWERS, ScriptedMatcher
@@ -154,14 +153,6 @@ async def test_an_address_without_a_key_has_10_requests_an_hour(
     assert (await Caller(app, accounts.open().key).match()).status_code == 200
     clock.now += 3600.5
     assert (await demo.match()).status_code == 200
-
-
-async def test_limits_can_be_set_or_left_out(accounts: Accounts, clock: VirtualClock) -> None:
-    app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(1, 2))
-    keyed = Caller(app, accounts.open().key)
-    assert {(await keyed.match()).status_code for _ in range(150)} == {200}
-    demo = Caller(app)
-    assert [(await demo.match()).status_code for _ in range(2)] == [200, 429]
 
 
 async def test_the_longest_description_fits_however_it_is_escaped(accounts: Accounts) -> None:

@@ -22,7 +22,6 @@ from pipeline.cli.commands.serve import serve
 from pipeline.errors import SettingsError
 from pipeline.service import app
 from pipeline.service.accounts import Accounts
-from pipeline.service.accounts.database import only_service
 from pipeline.service.chaos.record import Record
 from pipeline.service.http import messages as messages_module
 from pipeline.service.server import Server
@@ -209,16 +208,6 @@ def test_it_says_how_to_open_an_account_as_long_as_there_is_none(
     with closing(Accounts(folder)) as accounts:
         accounts.open()
     assert said() == [f"Accounts: {folder}"]
-
-
-def test_the_default_folder_is_in_the_users_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    folder = tmp_path / "tender-pipeline" / "service"
-    with only_service(folder):
-        done = CliRunner().invoke(serve)
-    assert str(done.exception).startswith(f"Another service runs on the data folder {folder}.")
 
 
 def test_without_the_extra_the_command_says_what_to_install(

@@ -64,22 +64,6 @@ def test_show_lists_no_days_before_the_first_asked_for_but_adds_them(
     assert [day["day"] for day in endpoint["days"]] == ["1970-01-01"]
 
 
-def test_a_parked_job_is_shown_with_what_it_costs_so_far(
-    command: Command, tmp_path: Path, service: Service, capsys: Capture
-) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
-        user.write([f"text {number}" for number in range(9)])
-        summary = user.run()
-    assert summary.parked is not None
-    assert command("show", "--json") == 0
-    (job,) = figures(capsys)["open_jobs"]
-    assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
-    assert command("show") == 0
-    said = "open jobs: 1; to list them: tender-pipeline ledger jobs --ledger ledger.db"
-    assert lines(capsys)[-1] == said
-
-
 def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
     command: Command, tmp_path: Path, service: Service, capsys: Capture
 ) -> None:
@@ -88,6 +72,12 @@ def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
         user.write([f"text {number}" for number in range(9)])
         user.run()
         spent, asked = service.charged, len(service.asked)
+        assert command("show", "--json") == 0
+        (job,) = figures(capsys)["open_jobs"]
+        assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, spent)
+        assert command("show") == 0
+        said = "open jobs: 1; to list them: tender-pipeline ledger jobs --ledger ledger.db"
+        assert lines(capsys)[-1] == said
         assert command("jobs") == 0
         out = capsys.readouterr().out
         assert f"input    {user.source}, 9 rows" in out

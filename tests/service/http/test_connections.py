@@ -167,15 +167,6 @@ def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
             assert one(connection).startswith(b"HTTP/1.1 200 ")
 
 
-def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts) -> None:
-    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
-        call = CALL + b"\r\n" + BODY
-        connection.sendall(call + b"GET /no HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
-        received = rest(connection)
-    assert received.startswith(b"HTTP/1.1 200 ")
-    assert received.count(b"HTTP/1.1 404 ") == 1
-
-
 def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() -> None:
     begun, arrived = threading.Event(), threading.Event()
     order: list[str] = []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO
 from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import books_agree
@@ -70,22 +69,6 @@ def test_an_empty_balance_parks_the_run_and_a_top_up_goes_on(
     assert len(customer.charges()) == len(SYSTEMS) * 8
 
 
-def test_what_was_paid_for_a_text_that_left_the_table_is_unattributed(
-    server: Serving, new_customer: NewCustomer
-) -> None:
-    customer = new_customer(server.folder, Decimal("0.001"))
-    texts = made_texts(4)
-    customer.write(texts)
-    assert customer.run(server, *QUICKLY, "--workers", 1).exit_code == 5
-    first = [entry.price_usd for entry in islice(customer.charges(), len(SYSTEMS))]
-    customer.accounts.statement.top_up(customer.account, Decimal(1))
-    customer.write(texts[1:])
-    done = customer.run(server, *QUICKLY)
-    assert done.exit_code == 0, done.err
-    output = books_agree(customer, done)
-    assert Decimal(output.summary["paid"]["unattributed_usd"]) == total(first) > ZERO
-
-
 def test_a_run_that_asks_more_often_than_it_may_waits_and_is_charged_for_answers_only(
     tmp_path: Path, new_customer: NewCustomer
 ) -> None:
@@ -123,17 +106,3 @@ def test_without_a_key_ten_calls_an_hour_are_answered_and_nobody_pays(
     assert done.exit_code == 0, done.err
     books_agree(customer, done)
     assert len(customer.charges()) == len(SYSTEMS) * 3 - 10
-
-
-def test_a_ledger_that_forgot_is_refused_by_the_service_itself(
-    tmp_path: Path, new_customer: NewCustomer
-) -> None:
-    customer = new_customer(tmp_path / "data")
-    customer.key = None
-    customer.write(made_texts(3))
-    with serving(tmp_path / "data", "--demo-rate", "3/hour") as server:
-        parked = customer.run(server)
-    assert parked.exit_code == 7, parked.err
-    states = [(one.state, one.error) for one in customer.attempts()]
-    assert states == [("answered", None)] * 3 + [("free", "RATE_LIMIT_EXCEEDED")]
-    assert customer.charges() == []
