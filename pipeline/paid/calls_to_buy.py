@@ -28,9 +28,6 @@ class CallToBuy(msgspec.Struct, frozen=True):
     candidates: tuple[Match, ...] = ()
 
 
-NOTED_AT_ONCE = 10_000
-"""Calls noted in one transaction, for which other processes' writes wait."""
-
 MOST_WAITING = 50_000
 """Calls that wait to be noted in the order of their digests. With fewer, each of them would change
 a page of its own in the ledger: for a million calls, that takes more than twice as long."""
@@ -85,11 +82,8 @@ class CallsToBuy:
     def _note(self, first_rows: dict[bytes, int], noted: set[bytes]) -> None:
         """Note the first rows of calls, and move their digests to those that are noted."""
         for system in self._systems:
-            calls = sorted(self._calls_to_note(system, first_rows))
-            for start in range(0, len(calls), NOTED_AT_ONCE):
-                self._job.note_rows(
-                    (system, digest, row) for digest, row in calls[start : start + NOTED_AT_ONCE]
-                )
+            calls = self._calls_to_note(system, first_rows)
+            self._job.note_rows((system, digest, row) for digest, row in calls)
         if len(noted) > MOST_NOTED:
             noted.clear()
         noted |= first_rows.keys()

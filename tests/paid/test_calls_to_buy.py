@@ -122,12 +122,11 @@ def test_what_failed_before_comes_last(
     assert ordered(CallsToBuy(job, ["cpv"])) == TO_BUY
 
 
-@pytest.mark.parametrize(("waiting", "at_once"), [(1, 1), (2, 3), (100, 2), (100, 100)])
+@pytest.mark.parametrize("waiting", [1, 2, 100])
 def test_a_call_is_noted_at_its_first_row(
-    job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int, at_once: int
+    job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int
 ) -> None:
     monkeypatch.setattr(calls_to_buy, "MOST_WAITING", waiting)
-    monkeypatch.setattr(calls_to_buy, "NOTED_AT_ONCE", at_once)
     monkeypatch.setattr(calls_to_buy, "MOST_NOTED", 3)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
     batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]

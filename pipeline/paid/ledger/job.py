@@ -88,19 +88,9 @@ class CallCount:
     rows: Sequence[int] | None = field(default=None, compare=False)
 
 
-ROWS_AT_ONCE = 20_000
-"""Rows deleted in one transaction, for which other processes' writes wait."""
-
 DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
 
 STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
-
-NEXT = "SELECT system, digest FROM first_rows WHERE job_id = ? ORDER BY 1, 2 LIMIT 1 OFFSET ?"
-
-FORGET_SOME = "DELETE FROM first_rows WHERE job_id = ? AND (system, digest) < (?, ?)"
-
-END = b"", b""
-"""After the last row: SQLite sorts blobs after texts."""
 
 FIRST_ROWS = """
     SELECT digest, row_number FROM first_rows
@@ -197,11 +187,8 @@ class Job:
 
     def forget_rows(self) -> None:
         """Delete the first rows, before the table is planned again."""
-        end = None
-        while end != END:
-            with self.database.transaction() as connection:
-                end = connection.execute(NEXT, (self.rows_of, ROWS_AT_ONCE)).fetchone() or END
-                connection.execute(FORGET_SOME, (self.rows_of, *end))
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (self.rows_of,))
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
@@ -95,14 +95,11 @@ JOB_OF = f"""
     FROM attempts JOIN jobs USING (job_id) WHERE attempt_id = ?
 """  # noqa: S608 - a constant
 
-ANSWERS_AT_ONCE = 20_000
-"""Answers pruned in one transaction, for which other processes' writes wait."""
-
 # Failures stay: their bodies are small, and a refused text is not sent again unless asked. What
 # an open job has bought, or plans to use, stays until its output is in place.
 PRUNABLE = """
     FROM bodies JOIN attempts USING (attempt_id) JOIN jobs USING (job_id)
-    WHERE state = 'answered' AND settled_at < ? AND system IN (:systems) AND attempt_id > ?
+    WHERE state = 'answered' AND settled_at < ? AND system IN (:systems)
 """
 NOT_IN_USE = f"""
     closed_at IS NOT NULL AND NOT EXISTS (
@@ -199,8 +196,7 @@ def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:
         wait: whether to wait for runs that hold a lock.
 
     Raises:
-        LedgerError: a run holds a lock, or the ledger cannot be written. What was pruned before
-            that stays pruned; the next pruning frees its space.
+        LedgerError: a run holds a lock, or the ledger cannot be written.
     """
     with _nobody_buying(path, wait), closing(Database(path)) as database:
         before = path.stat().st_size
@@ -237,7 +233,7 @@ def count_prunable(snapshot: Snapshot, old: Old) -> Prunable:
     """Count what `prune` would delete."""
     free = f"({NOT_IN_USE})"
     counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"
-    ((answers, size, old_answers),) = snapshot.rows(counted, *_values(old, 0))
+    ((answers, size, old_answers),) = snapshot.rows(counted, old.before, *old.systems)
     return Prunable(int(answers), int(size), old_answers - int(answers))
 
 
@@ -246,27 +242,16 @@ def prune(database: Database, old: Old) -> int:
 
     The caller ensures that nobody is buying: an answer must stay while a job relies on it.
     """
-    query = f"SELECT attempt_id {_old(old)} AND {NOT_IN_USE} ORDER BY attempt_id LIMIT ?"
-    pruned = last = 0
-    while True:
-        with database.transaction() as connection:
-            values = (*_values(old, last), ANSWERS_AT_ONCE)
-            numbers = connection.execute(query, values).fetchall()
-            connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", numbers)
-            connection.executemany(
-                "UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?", numbers
-            )
-        if not numbers:
-            return pruned
-        pruned, last = pruned + len(numbers), numbers[-1][0]
+    query = f"SELECT attempt_id {_old(old)} AND {NOT_IN_USE}"
+    with database.transaction() as connection:
+        numbers = connection.execute(query, (old.before, *old.systems)).fetchall()
+        connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", numbers)
+        connection.executemany("UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?", numbers)
+    return len(numbers)
 
 
 def _old(old: Old) -> str:
     return PRUNABLE.replace(":systems", ", ".join("?" * len(old.systems)))
-
-
-def _values(old: Old, last: int) -> tuple[Any, ...]:
-    return (old.before, *old.systems, last)
 
 
 def forget_plans(database: Database, before: float) -> int:

@@ -148,7 +148,7 @@ def marks_in(manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: s
     return [
         (path, mark)
         for path, manifest in manifests
-        for part in (manifest, *_notes_of_parked_runs(manifest.get(PARKED), base_url))
+        for part in (manifest, _note_of_parked_run(manifest.get(PARKED), base_url))
         if isinstance(part, Mapping) and part.get("service") == base_url
         if (mark := LedgerMark.read(part.get("ledger"))) is not None
     ]
@@ -188,9 +188,8 @@ def _other_ledger(problem: str, marked: Marked, bought_again: str) -> LedgerErro
     )
 
 
-def _notes_of_parked_runs(notes: object, base_url: str) -> tuple[object, ...]:
-    """Return the notes of parked runs; the older form has only that of the last one."""
-    return (notes, notes.get(base_url)) if isinstance(notes, Mapping) else ()
+def _note_of_parked_run(notes: object, base_url: str) -> object:
+    return notes.get(base_url) if isinstance(notes, Mapping) else None
 
 
 def _name(path: object) -> str:

@@ -119,12 +119,10 @@ class Books:
 
     Attributes:
         spent: what each day's attempts of a system cost.
-        jobs: what each job has cost so far, by its number.
         prices: the range of prices on each day.
     """
 
     spent: dict[Spent, Tally] = field(default_factory=dict)
-    jobs: dict[int, Tally] = field(default_factory=dict)
     prices: dict[Spent, PriceRange] = field(default_factory=dict)
 
     def totals(self, by: Callable[[Spent], K]) -> dict[K, Tally]:
@@ -150,11 +148,7 @@ def read_books(snapshot: Snapshot) -> Books:
     base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
     for job, day, system, state, cost, reserved, often in snapshot.rows(ATTEMPTS):
         where = Spent(base_urls.get(job, "unknown"), _date(day), system)
-        for tally in (
-            books.spent.setdefault(where, Tally()),
-            books.jobs.setdefault(job, Tally()),
-        ):
-            tally.count(state, cost, reserved, often)
+        books.spent.setdefault(where, Tally()).count(state, cost, reserved, often)
         if state in ("answered", "pruned") and cost is not None:
             price = amount(cost)
             books.prices.setdefault(where, PriceRange(price, price, price)).see(price)

@@ -21,15 +21,6 @@ from tests.paid.ledger.buying import (
 )
 
 
-def test_many_rows_are_forgotten_a_part_at_a_time(
-    job: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_module, "ROWS_AT_ONCE", 3)
-    note(job, *"abcdefg")
-    job.forget_rows()
-    assert job.calls() == {}
-
-
 def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
     job: Job, journal: Journal
 ) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.paid.ledger import maintenance
 from pipeline.paid.ledger.calls import Call, CallOpen, Cost, PastAttempt
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Counting, Job
@@ -295,17 +294,6 @@ def test_only_old_answers_of_the_systems_named_go(
     psc: tuple[System, ...] = ("psc",)
     assert pruned(path, Old(2_000.0, psc)) == 2
     assert states(path) == ["answered", "pruned", "answered", "pruned", "answered", "answered"]
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
-def test_any_number_at_once_prunes_all(
-    path: Path, job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: int
-) -> None:
-    monkeypatch.setattr(maintenance, "ANSWERS_AT_ONCE", at_once)
-    for _ in range(6):
-        buy(journal)
-    job.close()
-    assert pruned(path) == 6
 
 
 def test_what_an_open_job_bought_or_planned_to_use_stays(

@@ -20,13 +20,12 @@ def marked(**changes: Any) -> list[Marked]:
     return marks_in([(Path("out.csv"), manifest)], BASE_URL)
 
 
-def test_a_note_of_a_parked_run_is_read_in_its_older_form_too() -> None:
+def test_the_note_of_a_parked_run_is_for_its_service_alone() -> None:
     mark = LedgerMark("/ledgers/l.db", 1, 1_000.0)
-    note = mark.while_parked(BASE_URL)["parked"]
-    for parked in (note, note[BASE_URL]):
-        for base_url, found in ((BASE_URL, [mark]), ("http://other.example", [])):
-            marks = marks_in([(Path("out.csv"), {"parked": parked})], base_url)
-            assert [each for _, each in marks] == found
+    manifest = mark.while_parked(BASE_URL)
+    for base_url, found in ((BASE_URL, [mark]), ("http://other.example", [])):
+        marks = marks_in([(Path("out.csv"), manifest)], base_url)
+        assert [each for _, each in marks] == found
 
 
 @pytest.mark.parametrize("number", [2, 0, -1, 2**63, -(2**63) - 1, 10**30])
