@@ -152,15 +152,6 @@ def test_where_a_price_is_not_stated_no_total_is_claimed(
     assert "some responses stated no price" in found["verdict"]
 
 
-def test_a_wrong_key_parks_before_anything_is_paid(
-    evaluate: Evaluating, service: Service, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", "tp_wrong")
-    assert evaluate("--base-url", address) == 4
-    assert "does not accept the API key" in evaluate.out
-    assert service.charged == 0
-
-
 def test_what_is_wrong_stops_it_before_money_is_spent(
     evaluate: Evaluating, service: Service, address: str
 ) -> None:

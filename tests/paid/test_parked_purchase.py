@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -16,14 +15,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid import pool
-from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.rate import DEMO
-from tests.paid.command_line import NO_SUCH_TEXT
 from tests.paid.purchases import TEXTS, check_money, some
 from tests.paid.serving import (
     Buyer,
     Gate,
-    Instead,
     Service,
     buyer,
     nobody_there,
@@ -68,16 +64,6 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
     assert summary.parked is None
     assert summary.cost_usd == service.charged == user.row_costs()
     assert enough and summary.cost_usd - spent <= Decimal(enough[1]) <= 20 * Decimal("0.00015")
-
-
-def test_a_service_that_wants_a_key_says_that_none_is_set(tmp_path: Path, service: Service) -> None:
-    refused = json.dumps({"success": False, "error": "UNAUTHORIZED", "message": "A key, please."})
-    with serving(Instead(service.app(), dict.fromkeys([0, 1], (401, {}, refused)))) as address:
-        user = buyer(tmp_path, address, None)
-        user.write(TEXTS)
-        parked = user.run().parked
-    assert parked is not None and parked.exit_code == 4
-    assert parked.message == "The service wants an API key, and none is set: A key, please."
 
 
 def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path) -> None:
@@ -160,16 +146,3 @@ def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
     assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
     assert max(Counter(service.asked).values()) == 1
     assert summary.cost_usd == user.row_costs() <= service.charged
-
-
-def test_a_resumed_purchase_trusts_the_base_url_that_answered_it(
-    tmp_path: Path, service: Service
-) -> None:
-    app = Instead(service.app(), {each: (404, {}, NO_SUCH_TEXT) for each in range(1, 30)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1, max_cost=TYPICAL_HIGH)
-        user.write([f"text {number}" for number in range(15)])
-        assert user.run().parked is not None
-        assert app.requests == 1
-        summary = user.but(max_cost=None).run()
-    assert (summary.parked, app.requests) == (None, 30)

@@ -177,20 +177,6 @@ def test_refusals_of_one_moment_double_the_pause_once() -> None:
     assert run(main()) == pytest.approx([1, 2], abs=0.1)
 
 
-def test_answers_of_calls_sent_before_a_refusal_do_not_reset_its_pause() -> None:
-    async def main() -> float:
-        limiter, clock = Throttle(None), asyncio.get_running_loop().time
-        slots = [await limiter.slot() for _ in range(2)]
-        await asyncio.sleep(0.01)
-        slots[0].refused()
-        slots[1].answered()
-        await refuse(limiter)
-        began = clock()
-        return await take(limiter) - began
-
-    assert run(main()) == pytest.approx(2, abs=0.1)
-
-
 @pytest.mark.parametrize(("retry_after", "until"), [(None, 60.0), (7.0, 7.0), (100.0, 100.0)])
 def test_a_refusal_lets_everybody_wait(retry_after: float | None, until: float) -> None:
     async def main() -> list[float]:
@@ -321,13 +307,6 @@ def test_a_pause_is_kept_by_the_next_process() -> None:
     assert sent == pytest.approx([1040, 1040, 1100.06], abs=0.01)
 
 
-def test_a_pause_is_kept_without_a_limit_too() -> None:
-    async def main() -> float:
-        return await take(Throttle(None, slots=2**63 - 1, paused_until=1040.0))
-
-    assert run(main()) == pytest.approx(1040, abs=0.01)
-
-
 @pytest.mark.parametrize(
     ("paused_until", "slots"), [(1000.0, 75), (939.0, 77), (1000.0 - 12 * 60.06, 99), (0.0, 100)]
 )
@@ -339,30 +318,6 @@ def test_slots_given_up_come_back_while_no_process_runs(paused_until: float, slo
         return now, limiter.slots
 
     assert run(main()) == (slots, min(100, slots + 2))
-
-
-def test_the_next_process_goes_on_as_the_one_before_would_have() -> None:
-    """Two throttles learn the same; one of them is replaced by another on the way."""
-
-    async def main() -> tuple[list[int], list[int]]:
-        clock = asyncio.get_running_loop().time
-        through, broken = Throttle(AUTHENTICATED), Throttle(AUTHENTICATED)
-        for limiter in (through, broken):
-            await refuse(limiter, 7.0)
-        slots, paused_until = broken.slots, clock() + broken.pause_left
-        seen: list[int] = []
-        resumed: list[int] = []
-        for turn in range(12):
-            await asyncio.sleep(50)
-            if turn == 3:
-                broken = Throttle(AUTHENTICATED, slots=slots, paused_until=paused_until)
-            seen.append(through.slots)
-            resumed.append(broken.slots)
-        return seen, resumed
-
-    through, broken = run(main())
-    assert through == broken
-    assert through[0] < through[-1]
 
 
 def test_a_lower_limit_than_what_was_learned_is_kept() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import schema
 from pipeline.paid.ledger.calls import Owned, PastAttempt
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note, settle
 
@@ -114,12 +116,15 @@ def test_a_program_of_version_1_that_has_it_open_goes_on(
     ledger.close()
 
 
-def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
+@pytest.mark.parametrize("open_file", [partial(Ledger, base_url=BASE_URL), Snapshot])
+def test_a_newer_version_is_refused_and_left_alone(
+    path: Path, open_file: Callable[[Path], object]
+) -> None:
     Ledger(path, BASE_URL).close()
     with closing(sqlite3.connect(path)) as newer:
         newer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     before = tables(path)
     with pytest.raises(LedgerError, match="newer version") as caught:
-        Ledger(path, BASE_URL)
+        open_file(path)
     assert caught.value.hint.startswith("Update tender-pipeline")
     assert tables(path) == before
