@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress, islice
 from pathlib import Path
@@ -139,12 +139,12 @@ def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if isinstance(missing := error.__cause__, MissingError) and any(missing.hints.values()):
+        if isinstance(missing := error.__cause__, MissingError) and missing.hints:
             _suggest_words(error, missing.hints, sample())
         raise
 
 
-def _suggest_words(error: InputError, hints: Mapping[str, str], sample: pa.RecordBatch) -> None:
+def _suggest_words(error: InputError, hints: Sequence[str], sample: pa.RecordBatch) -> None:
     """Replace hints about missing columns that suggest none, or one without words."""
     by_words = scores(sample)
     best = likeliest(sample, ())
@@ -152,7 +152,7 @@ def _suggest_words(error: InputError, hints: Mapping[str, str], sample: pa.Recor
         return
     known = guess(TEXT_COLUMN, one_line(best))
     wordless = {guess(TEXT_COLUMN, one_line(name)) for name in by_words if not by_words[name]}
-    for hint in hints.values():
+    for hint in hints:
         if hint in wordless or hint.startswith(NO_GUESS):
             said = marked(error.hint)
             error.hint = said.replace(hint, "" if known in said else known).strip()

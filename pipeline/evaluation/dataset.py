@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.codes import load, normalized
 from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
+from pipeline.tables import ArrowBatch, Reader, find_all, labels
 from pipeline.tables.arrow import is_text
 from pipeline.wording import option
 
@@ -171,15 +171,10 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
-
-    def own(argument: str, column: str) -> str:
-        return names[find_column(names, column, name, argument, settings.system)]
-
-    with naming_all(settings.needed_columns, settings.system):
-        columns = {
-            argument: own(argument, column) for argument, column in settings.label_columns.items()
-        }
-        references = tuple(own(argument, column) for argument, column in settings.references)
+    places = find_all(names, settings.needed_columns, name, settings.system)
+    own = [names[place] for place in places]
+    columns = dict(zip(settings.label_columns, own, strict=False))
+    references = tuple(own[len(columns) :])
     return replace(settings, **columns, reference_columns=references)  # type: ignore[arg-type]
 
 

@@ -8,7 +8,6 @@ such as #N/A, and formulas that were never calculated.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +16,6 @@ from datetime import date, datetime, time, timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
-from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -53,19 +51,6 @@ NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx or .csv"
 
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 """The errors that python-calamine knows; it refuses a sheet with another one."""
-
-ERROR = re.compile(r"#[A-Z0-9_/]+[!?]?")
-"""Any error, such as #SPILL! or #GETTING_DATA of newer programs."""
-
-ERROR_CELL = re.compile(
-    rb"""(<(?:\w+:)?c\s(?:[^>]*\s)?t=["']e["'][^>]*>(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v[^>]*>)"""
-    rb"""[^<]*""",
-    re.DOTALL,
-)
-"""An error cell up to its value, and the value."""
-
-MAIN = "workbook.xml"
-"""The only name of a workbook's main part for which python-calamine finds the sheets."""
 
 DIGITS = "0123456789"
 
@@ -199,32 +184,12 @@ class Workbook:
         for _ in self._parse(sheet, scan):
             scan.rows.clear()
         scan.check_extent()
-        book = self._load_copy(sheet.part) if scan.has_new_errors else self._cells
-        return Grid(scan.uncomputed, book.get_sheet_by_name(sheet.name), scan.errors)
+        return Grid(scan.uncomputed, self._cells.get_sheet_by_name(sheet.name), scan.errors)
 
     @cached_property
     def _cells(self) -> CalamineWorkbook:
-        if basename(self._index) != MAIN:
-            return self._load_copy(None)
         self._file.seek(0)
         return load_workbook(self._file)
-
-    def _load_copy(self, with_new_errors: ZipInfo | None) -> CalamineWorkbook:
-        """Return a copy that python-calamine reads: other names, and other errors in a sheet."""
-        old = _plain(self._index)
-        there, links = dirname(self._index), f"{join(dirname(old), '_rels', basename(old))}.rels"
-        names = {old: join(there, MAIN), links: join(there, "_rels", f"{MAIN}.rels")}
-        with TemporaryFile() as file:
-            with ZipFile(file, "w") as copy:
-                for name, part in self._parts.items():
-                    content = self.archive.read(part)
-                    if name in (_plain("_rels/.rels"), _plain("[Content_Types].xml")):
-                        content = content.replace(basename(self._index).encode(), MAIN.encode())
-                    if part is with_new_errors:
-                        content = ERROR_CELL.sub(rb"\1#N/A", content)
-                    copy.writestr(names.get(name, part.filename), content)
-            file.seek(0)
-            return load_workbook(file)
 
     def row_xml(self, sheet: Sheet, first_free: int) -> Iterator[RowXml]:
         """Yield the XML of a sheet row by row, then what comes after the last row.
@@ -262,10 +227,10 @@ class Workbook:
 
     def _sheets(self) -> list[Sheet]:
         top = [part for kind, part in self._links("").values() if kind.endswith("/officeDocument")]
-        self._index = top[0] if top else f"xl/{MAIN}"
-        links = self._links(self._index)
+        index = top[0] if top else "xl/workbook.xml"
+        links = self._links(index)
         found = []
-        for each in self._xml(self._index).iterfind(".//{*}sheet"):
+        for each in self._xml(index).iterfind(".//{*}sheet"):
             link = next((value for key, value in each.items() if key.endswith("}id")), "")
             kind, target = links.get(link, ("", ""))
             if kind.endswith("/worksheet"):
@@ -315,7 +280,6 @@ class _SheetXml:
             its cells from the first free column do, and where it ends.
         uncomputed: see `Grid`.
         errors: the errors by row, from 1, and column, from 0.
-        has_new_errors: whether python-calamine does not know all of them.
     """
 
     def __init__(self, first_free: int = COLUMNS) -> None:
@@ -328,7 +292,6 @@ class _SheetXml:
         self.rows: list[tuple[int, bytes, int, int, int]] = []
         self.uncomputed = (0, 0)
         self.errors: dict[int, dict[int, CellError]] = {}
-        self.has_new_errors = False
         self._first_free = first_free
         self._first, self._last = [ROWS, COLUMNS], [0, 0]
         self._row = self._begin = self._free = 0
@@ -408,8 +371,7 @@ class _SheetXml:
         if self._formula and not (self._valued and (text or self._kind == "str")):
             self.uncomputed = self._row, self._column
         elif self._kind == "e" and text:
-            self.has_new_errors |= text not in ERRORS
-            if not ERROR.fullmatch(text):
+            if text not in ERRORS:
                 at = f"{column_letters(self._column)}{self._row}"
                 raise ValueError(f"cell {at} has the error {text[:20]}; clear the cell")
             self.errors.setdefault(self._row, {})[self._column] = CellError(text)

@@ -37,7 +37,7 @@ from pipeline.tables.table import (
     Writer,
     check_unchanged,
 )
-from pipeline.tables.texts import find_column, naming_all
+from pipeline.tables.texts import find_all, find_columns
 from pipeline.wording import AS_CSV
 
 __all__ = [
@@ -52,14 +52,14 @@ __all__ = [
     "archived",
     "check_unchanged",
     "checked",
-    "find_column",
+    "find_all",
+    "find_columns",
     "format_of",
     "has_table_suffix",
     "is_archive",
     "is_table_name",
     "labels",
     "local_table",
-    "naming_all",
     "open_reader",
     "open_writer",
     "output_format_of",

@@ -177,7 +177,14 @@ def _check_times(column: pa.Array) -> None:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_json_scalar)
+    """Return a nested value as JSON, which has no NaN."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=_json_scalar,
+    )
 
 
 def _json_scalar(value: Any) -> str:

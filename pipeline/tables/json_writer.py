@@ -11,14 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.tables.cells import arrow_cells, without_encoding
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.json_reader import JsonBatch, JsonReader
 from pipeline.tables.streams import FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
-from pipeline.wording import written_as
 
 SPACE = b" \t\r\n"
 
@@ -123,8 +121,6 @@ def _json_values(name: str, column: pa.Array) -> list[str]:
     """Return ``"name": value`` for each value of a column."""
     column = without_encoding(column)
     texts = arrow_cells(name, column)
-    if pa.types.is_nested(column.type):
-        _check_numbers(name, texts)
     bare = _is_bare(column.type)
     nulls = column.is_null().to_pylist()
     return [
@@ -136,23 +132,6 @@ def _json_value(text: str, null: bool, bare: bool) -> str:
     if null:
         return "null"
     return text if bare and text not in NO_NUMBERS else json.dumps(text, ensure_ascii=False)
-
-
-def _check_numbers(name: str, texts: Sequence[str]) -> None:
-    """Refuse nested values with numbers that JSON does not have."""
-    for text in texts:
-        if text and ("NaN" in text or "Infinity" in text):
-            try:
-                json.loads(text, parse_constant=_refuse)
-            except ValueError as error:
-                raise InputError(
-                    f"The column {name} has a value that cannot be written as JSON: {error}.",
-                    f"Fix the table, or keep its values: {written_as('parquet')}.",
-                ) from error
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
 
 
 def _is_bare(kind: pa.DataType) -> bool:

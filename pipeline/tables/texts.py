@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
-from pipeline.wording import marked, option
+from pipeline.wording import option
 
 log = logging.getLogger(__name__)
 
@@ -93,43 +92,58 @@ def check_names(names: Iterable[str], table: Path) -> None:
             ) from error
 
 
-def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:
-    """Return the positions of the text columns.
+def find_columns(
+    names: Sequence[str],
+    wanted: Sequence[str],
+    table: Path | str,
+    argument: str = TEXT_COLUMN,
+    system: str = "",
+) -> list[int]:
+    """Return the positions of the columns that an argument names; see `find_all`."""
+    return find_all(names, [(argument, name) for name in wanted], table, system)
 
-    Raises:
-        InputError: a column is missing, or several have its name.
-    """
-    asked = [(TEXT_COLUMN, name) for name in wanted]
-    with naming_all(asked):
-        return [find_column(names, name, table, argument) for argument, name in asked]
 
-
-def find_column(
-    names: Sequence[str], wanted: str, table: Path | str, argument: str, system: str = ""
-) -> int:
-    """Return the position of a column.
+def find_all(
+    names: Sequence[str], wanted: Sequence[tuple[str, str]], table: Path | str, system: str = ""
+) -> list[int]:
+    """Return the positions of columns, each given by the argument that names it, and its name.
 
     The system is that of the codes, which the name of their column often has in it.
 
     Raises:
-        InputError: the column is missing, or several have its name.
+        InputError: columns are missing, all of which it names, or several have the same name.
     """
-    places = _named(names, wanted)
-    if len(places) == 1:
-        return places[0]
-    if places:
-        raise InputError(
-            f"{table} has {len(places)} columns named {quoted(wanted)}.",
-            "Rename all but one of them.",
-        )
-    if not names:
+    found = [_named(names, name) for _, name in wanted]
+    missing = [each for each, places in zip(wanted, found, strict=True) if not places]
+    if missing and not names:
         raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
-    there = [*map(one_line, names)]
-    hint = _suggestion(there, wanted, argument, system)
-    raise InputError(
-        f"{table} has no column {quoted(wanted)}. Its columns: {listed([*filter(None, there)])}.",
-        hint,
-    ) from MissingError(there, {wanted: hint if argument == TEXT_COLUMN else ""})
+    if missing:
+        there = [*map(one_line, names)]
+        hints = [(arg, _suggestion(there, name, arg, system)) for arg, name in missing]
+        absent = " and ".join(f"no column {quoted(name)}" for _, name in missing)
+        raise InputError(
+            f"{table} has {absent}. Its columns: {listed([*filter(None, there)])}.",
+            " ".join(dict.fromkeys(hint for _, hint in hints)),
+        ) from MissingError([hint for argument, hint in hints if argument == TEXT_COLUMN])
+    for (_, name), places in zip(wanted, found, strict=True):
+        if len(places) > 1:
+            raise InputError(
+                f"{table} has {len(places)} columns named {quoted(name)}.",
+                "Rename all but one of them.",
+            )
+    return [place for (place,) in found]
+
+
+class MissingError(LookupError):
+    """Columns that a table lacks: the cause of the error, whose own class users know.
+
+    Attributes:
+        hints: what the error suggests for those of texts.
+    """
+
+    def __init__(self, hints: Sequence[str]) -> None:
+        super().__init__(hints)
+        self.hints = hints
 
 
 def one_line(name: str) -> str:
@@ -175,49 +189,9 @@ def check_absent(
     others = [name for name in names if name not in wanted]
     for name in absent:
         if len(absent) == len(wanted) or any(_is_like(name, other) for other in others):
-            find_column(names, name, table, TEXT_COLUMN)
+            find_columns(names, [name], table)
     for name in absent:
         log.warning("%s: no row has the text column %s.", table, quoted(name))
-
-
-@contextmanager
-def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator[None]:
-    """Let the error about a missing column name the other ones that are missing, too."""
-    try:
-        yield
-    except InputError as error:
-        if isinstance(missing := error.__cause__, MissingError):
-            for argument, name in columns:
-                missing.add(name, argument, error, system)
-        raise
-
-
-class MissingError(LookupError):
-    """Columns that a table lacks: the cause of the error, whose own class users know.
-
-    Attributes:
-        hints: what the error suggests for each that is missing; "" unless it is one of texts.
-    """
-
-    def __init__(self, there: Sequence[str], hints: dict[str, str]) -> None:
-        super().__init__(there, hints)
-        self._there = there
-        self.hints = hints
-
-    def add(self, wanted: str, argument: str, error: InputError, system: str) -> None:
-        """Let the error name one more column, if it is missing."""
-        if own_name(self._there, wanted) is not None or wanted in self.hints:
-            return
-        columns = ". Its columns: "
-        one_more = f" and no column {quoted(wanted)}{columns}"
-        error.message = marked(error.message).replace(
-            columns, one_more, 1
-        )  # its beginning may be reworded
-        suggestion = _suggestion(self._there, wanted, argument, system)
-        if suggestion not in marked(error.hint):
-            suggestion = suggestion.replace(NO_GUESS, "Choose another")
-            error.hint = f"{marked(error.hint)} {suggestion}"
-        self.hints[wanted] = suggestion if argument == TEXT_COLUMN else ""
 
 
 def guess(argument: str, name: str) -> str:

@@ -99,9 +99,14 @@ class XlsxReader(FileReader):
             others = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
             sheets = f"other sheets ({others}), " if others else ""
             self.beside_values = f"{sheets}formats and formulas of the workbook"
-            with _naming_other(book, self.sheet, text_columns, options):
+            try:
                 found = find_cell_texts(names, text_columns, self._where)
-                self._text_in = [replace(each, place=columns[each.place]) for each in found]
+            except InputError as error:
+                if others and not options.sheet:
+                    hint = f"Or name another sheet, {excel_option('sheet', 'NAME')}: {others}."
+                    error.hint = f"{marked(error.hint)} {hint}"
+                raise
+            self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
     def batches(self) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
@@ -239,31 +244,6 @@ def _header_row(top: Mapping[int, Row], wanted: set[str]) -> int:
     """
     named = (number for number, row in top.items() if wanted and has_all(_names(row), wanted))
     return next(named, 0) or max(top, key=lambda number: _texts(top[number]), default=0)
-
-
-@contextmanager
-def _naming_other(
-    book: Workbook, sheet: str, text_columns: Sequence[str], options: ExcelOptions
-) -> Iterator[None]:
-    """Let the error about a missing column name the other sheets, or a hidden one that has it."""
-    try:
-        yield
-    except InputError as error:
-        others = [] if options.sheet else [each for each in book.sheets if each.name != sheet]
-        hidden = [each for each in others if each.hidden]
-        for table in _tables(book, hidden, set(text_columns), options):
-            if table.names.issuperset(text_columns):
-                error.hint = (
-                    f"The hidden sheet {table.name!r} has it: "
-                    f"{excel_option('sheet', repr(table.name))}."
-                )
-                raise
-        if visible := [each.name for each in others if not each.hidden]:
-            error.hint = (
-                f"{marked(error.hint)} Or name another sheet, {excel_option('sheet', 'NAME')}: "
-                f"{listed(visible)}."
-            )
-        raise
 
 
 def _names(row: Row) -> set[str]:

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 HINT = f"Write CSV or Parquet: {AS_CSV}."
 
-DATE, DATETIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"
+FORMS = {date: "yyyy-mm-dd", datetime: "yyyy-mm-dd hh:mm:ss.000"}
 
 DAMAGED = tuple(error for error in UNREADABLE if error is not OSError)
 """What reading raises, and writing does not."""
@@ -211,11 +211,14 @@ class XlsxWriter(FileWriter):
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
             file = stack.enter_context(path.open("wb"))
-            self._book = xlsxwriter.Workbook(file, {"constant_memory": True, "tmpdir": folder})
+            as_is = dict.fromkeys(("strings_to_formulas", "strings_to_urls"), False)
+            self._book = xlsxwriter.Workbook(
+                file, {"constant_memory": True, "tmpdir": folder, **as_is}
+            )
             self._sheet = self._book.add_worksheet()
             stack.callback(lambda: self._sheet.row_data_fh.close())  # which an abort leaves open
             self._formats = {
-                form: self._book.add_format({"num_format": form}) for form in (DATE, DATETIME)
+                kind: self._book.add_format({"num_format": form}) for kind, form in FORMS.items()
             }
             self._plain = self._book.add_format()
             self._row = 0
@@ -250,26 +253,19 @@ class XlsxWriter(FileWriter):
         self._row += 1
 
     def _write(self, column: int, value: Any) -> None:
-        sheet, row = self._sheet, self._row
         match value:
-            case bool():
-                sheet.write_boolean(row, column, value)
-            case float() if isfinite(value):
-                sheet.write_number(row, column, value)
-            case int() if abs(value) <= WHOLE:
-                sheet.write_number(row, column, value)
-            case int() | float():
-                sheet.write_string(row, column, str(value))
-            case date():
-                form = DATETIME if isinstance(value, datetime) else DATE
-                sheet.write_datetime(row, column, value, self._formats[form])
-            case str() if value.startswith("<r>") and value.endswith("</r>"):
-                # The library would take it for text that is formatted already.
-                _check_text(value)
-                sheet.write_rich_string(row, column, value[0], self._plain, value[1:])
+            case float() if not isfinite(value):
+                value = str(value)
+            case int() if abs(value) > WHOLE:
+                value = str(value)
             case str():
                 _check_text(value)
-                sheet.write_string(row, column, value)
+                if value.startswith("<r>") and value.endswith("</r>"):
+                    # The library would take it for text that is formatted already.
+                    rich = value[0], self._plain, value[1:]
+                    self._sheet.write_rich_string(self._row, column, *rich)
+                    return
+        self._sheet.write(self._row, column, value, self._formats.get(type(value)))
 
 
 def check(batch: Batch, rows: int) -> None:

@@ -189,8 +189,8 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "x"], "Did you mean 'description'? Use --text-column 'description'."),
         (
-            ["--text-column", "a", "--code-column", "b", "--language-column", "c"],
-            "has no column 'a' and no column 'b' and no column 'c'. Its columns: ",
+            ["--code-column", "b", "--language-column", "c"],
+            "has no column 'b' and no column 'c'. Its columns: ",
         ),
         (["--report", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),

@@ -124,9 +124,10 @@ def test_the_error_about_a_missing_code_column_names_its_argument() -> None:
 def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     frame().to_csv(path, index=False)
-    for data in (frame(), path):
-        with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'"):
-            pipeline.evaluate(data, system="cpv", text_columns="a", code_column="b")
+    with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'"):
+        pipeline.evaluate(frame(), system="cpv", text_columns="a", code_column="b")
+    with pytest.raises(pipeline.InputError, match="no column 'b' and no column 'c'"):
+        pipeline.evaluate(path, system="cpv", code_column="b", language_column="c")
 
 
 def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:

@@ -298,13 +298,6 @@ def test_parquet_becomes_json_with_its_values(tmp_path: Path) -> None:
     assert second["list"] is second["day"] is None
 
 
-def test_a_nested_number_that_json_lacks_is_an_error(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": [[float("nan")]]}), tmp_path / "t.parquet")
-    reader = open_reader(tmp_path / "t.parquet", ())
-    with pytest.raises(InputError, match=r'column "a" has a value that cannot be written as JSON'):
-        rewrite(reader, tmp_path / "o.jsonl", [["1"]], "jsonl", KEYS[:1])
-
-
 def test_the_first_rows_are_a_batch_too(tmp_path: Path) -> None:
     (batch,) = reader_of(tmp_path, b'{"a":"x"}\n{"a":"y"}\n', ["a"]).batches()
     writer = open_writer(tmp_path / "o", "o.jsonl", "jsonl", reader_of(tmp_path, b"{}"), [])

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables.texts import (
-    find_column,
+    find_all,
     find_columns,
     join_texts,
-    naming_all,
 )
 from pipeline.wording import in_python
 
@@ -81,8 +80,8 @@ def test_a_name_matches_apart_from_white_space_if_no_other_has_it_exactly() -> N
     assert find_columns(names, wanted, "The table") == [0, 1, 2, 3, 4, 5]
     with pytest.raises(InputError, match="has 2 columns named ' title'"):
         find_columns(names, [" title"], "The table")
-    with pytest.raises(InputError) as caught, naming_all([("code_column", "id ")]):
-        find_columns(names, ["Leistung der Art"], "The table")
+    with pytest.raises(InputError) as caught:
+        find_columns(names, ["Leistung der Art", "id "], "The table")
     assert "'Art der Leistung'" in caught.value.message
     assert "no column 'id '" not in caught.value.message
 
@@ -128,9 +127,9 @@ def test_a_suggestion_is_made_once() -> None:
 
 
 def test_all_columns_that_are_missing_are_named_at_once() -> None:
-    code = [("code_column", "code"), ("code_column", "id")]
-    with pytest.raises(InputError) as caught, naming_all(code):
-        find_columns(NAMES, ["zzz", "description", "preise"], "The table")
+    texts = [("text_columns", name) for name in ("zzz", "description", "preise")]
+    with pytest.raises(InputError) as caught:
+        find_all(NAMES, [*texts, ("code_column", "code"), ("code_column", "id")], "The table")
     assert type(caught.value) is InputError, "a notebook shows the name of the class"
     assert caught.value.message == (
         "The table has no column 'zzz' and no column 'preise' and no column 'code'. "
@@ -138,7 +137,7 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
     )
     assert caught.value.hint == (
         "Choose one of them: --text-column NAME. "
-        "Did you mean 'Preis'? Use --text-column 'Preis'. Choose another: --code-column NAME."
+        "Did you mean 'Preis'? Use --text-column 'Preis'. Choose one of them: --code-column NAME."
     )
 
 
@@ -157,11 +156,8 @@ def test_the_column_with_the_system_in_its_name_is_the_likeliest_for_codes(
 ) -> None:
     hint = f"Did you mean {likeliest!r}? Use --code-column {likeliest!r}."
     with pytest.raises(InputError) as caught:
-        find_column(names, "code", "The table", "code_column", system)
+        find_columns(names, ["code"], "The table", "code_column", system)
     assert caught.value.hint == hint
-    with pytest.raises(InputError) as both, naming_all([("code_column", "code")], system):
-        find_columns(names, ["zzz"], "The table")
-    assert both.value.hint.endswith(hint)
 
 
 def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:
@@ -196,7 +192,7 @@ def test_a_field_is_like_others_only_by_what_follows_their_column() -> None:
 
 def test_an_identifier_is_not_suggested_for_a_code() -> None:
     with pytest.raises(InputError) as caught:
-        find_column(["ocid", "release_id", "text"], "code", "The table", "code_column", "cpv")
+        find_columns(["ocid", "release_id", "text"], ["code"], "The table", "code_column", "cpv")
     assert caught.value.hint == "Choose one of them: --code-column NAME."
 
 
@@ -208,7 +204,7 @@ def test_a_nested_code_is_not_sought_in_columns_with_like_names() -> None:
         (["id", "tender", "tender.cpv"], "tender.cpvs", "Did you mean 'tender.cpv'? Use --code-"),
     ):
         with pytest.raises(InputError) as caught:
-            find_column(names, wanted, "The table", "code_column")
+            find_columns(names, [wanted], "The table", "code_column")
         assert caught.value.hint.startswith(hint)
 
 

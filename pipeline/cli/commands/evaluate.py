@@ -41,7 +41,7 @@ from pipeline.evaluation.settings import (
 from pipeline.evaluation.suspects import check_suspects, write_suspects
 from pipeline.processes import Jobs
 from pipeline.settings import EngineName, Settings
-from pipeline.tables import ArrowReader, Reader, naming_all
+from pipeline.tables import ArrowReader, Reader
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.purchase import PaidPurchase
@@ -171,10 +171,9 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
     if options.decisions:
         table = label_table(settings.decisions, settings.system)
         return ArrowReader(table, settings.text_columns)
-    with naming_all(settings.needed_columns, settings.system):
-        reader = open_suggesting(
-            path, settings.text_columns, options.csv, options.input_format, options.excel
-        )
+    reader = open_suggesting(
+        path, settings.text_columns, options.csv, options.input_format, options.excel
+    )
     warn_of_few_words(reader, settings.text_columns, warn)
     return reader
 

@@ -17,7 +17,6 @@ from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option, parameters
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.settings_file import check_apart
-from pipeline.tables import naming_all
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
     TrainingSettings,
@@ -86,10 +85,9 @@ def _train(options: _Options) -> TrainedModel:
     check_output(options.output, options.overwrite)
     path, reader = options.history, None
     if path is not None:
-        with naming_all([("--code-column", options.code_column)], settings.system):
-            reader = open_suggesting(
-                path, options.text_columns, options.csv, options.input_format, options.excel
-            )
+        reader = open_suggesting(
+            path, options.text_columns, options.csv, options.input_format, options.excel
+        )
         warn_of_few_words(reader, options.text_columns, warn)
     name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)
