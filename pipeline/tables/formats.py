@@ -200,15 +200,6 @@ def contents_of(first: bytes) -> Contents | None:
     return _by_magic(first) or _json_contents(first)
 
 
-def is_json_list(first: bytes) -> bool:
-    """Return whether a file begins like one list of JSON objects, or is an empty list.
-
-    `contents_of` does not tell the latter: CSV may have a column named [].
-    """
-    found = contents_of(first)
-    return found is JSON_LIST or b"".join(first.removeprefix(codecs.BOM_UTF8).split()) == b"[]"
-
-
 def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
@@ -272,7 +263,7 @@ def _json_contents(first: bytes) -> Contents | None:
         return OCDS
     line = begin.splitlines()[0].rstrip()
     bare = line.replace(b" ", b"")
-    if bare == b"[" or bare.startswith(b"[{"):
+    if bare == b"[" or bare.startswith(b"[{") or b"".join(begin.split()) == b"[]":
         return OCDS if is_ocds else JSON_LIST
     if bare == b"{":
         return JSON_LINES
@@ -385,10 +376,12 @@ def output_format_of(
 
 def _json_format(path: Path) -> Format | None:
     """Return the format of a JSON file by its first bytes; None if they do not show it."""
-    first = first_bytes(path, compression_of(path))
-    found = JSON_LIST if is_json_list(first) else contents_of(first)
-    kind = found.kind if found else ""
-    return next((each for each in BY_CONTENTS if TABLE_FORMATS[each].title == kind), None)
+    match contents_of(first_bytes(path, compression_of(path))):
+        case Contents(kind="JSON Lines"):
+            return "jsonl"
+        case Contents(kind="OCDS"):
+            return "ocds"
+    return None
 
 
 def _by_suffix(path: PurePath) -> Format | None:

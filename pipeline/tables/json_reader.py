@@ -38,7 +38,6 @@ from pipeline.tables.texts import (
     encodable,
     join_texts,
     own_name,
-    surrogate_error,
 )
 from pipeline.wording import marked, option, written_as
 
@@ -285,7 +284,11 @@ class JsonBatch:
         try:
             arrays = [self._array(name, kind) for name, kind in self.kinds.items()]
         except UnicodeEncodeError as error:
-            raise surrogate_error(error, "JSON Lines", written_as("jsonl")) from error
+            raise InputError(
+                "The table has an unpaired surrogate, "
+                f"U+{ord(error.object[error.start]):04X}, which only JSON Lines can hold.",
+                f"Fix the table, or write JSON Lines: {written_as('jsonl')}.",
+            ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
 
     def head(self, rows: int) -> JsonBatch:

@@ -6,7 +6,6 @@ import base64
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, OutputError
 from pipeline.files.regular import open_regular
-from pipeline.quoting import listed, quoted
+from pipeline.quoting import listed
 from pipeline.tables.arrow import (
     ArrowBatch,
     appended,
@@ -42,8 +41,8 @@ def open_writer(
     path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
 ) -> ParquetWriter:
     """Open a Parquet file, compressed like the input if that is one too."""
-    compression = reader.compression if isinstance(reader, ParquetReader) else ()
-    return ParquetWriter(path, reader.schema, new_fields, compression)
+    codec = reader.codec if isinstance(reader, ParquetReader) else DEFAULT_CODEC
+    return ParquetWriter(path, reader.schema, new_fields, codec)
 
 
 def check(batch: Batch, _rows: int) -> None:
@@ -55,6 +54,8 @@ def check(batch: Batch, _rows: int) -> None:
     if not isinstance(batch, CsvBatch):  # all are text
         batch.to_arrow()
 
+
+DEFAULT_CODEC = "ZSTD"
 
 ARROW_SCHEMA = b"ARROW:schema"
 """The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
@@ -70,14 +71,14 @@ class ParquetReader(FileReader):
 
     Attributes:
         schema: the columns, with the file's key-value metadata.
-        compression: the codec of each leaf column, in order; empty for a file without rows.
+        codec: what compresses most of its columns.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         super().__init__(path)
         with _open_parquet(path) as file:
             _check_columns(file)
-            self.compression = _compression(file.metadata)
+            self.codec = _codec(file.metadata)
             self._batch_rows = _batch_rows(file.metadata)
             self.schema: pa.Schema = _schema(file)
             old_timestamps = int96_columns(file.schema)
@@ -179,12 +180,15 @@ def _damage_error(path: Path, error: Exception) -> InputError:
     )
 
 
-def _compression(metadata: pq.FileMetaData) -> tuple[str, ...]:
-    if not metadata.num_row_groups:
-        return ()
-    group = metadata.row_group(0)
-    names = (group.column(place).compression for place in range(group.num_columns))
-    return tuple("NONE" if name == "UNCOMPRESSED" else name for name in names)
+def _codec(metadata: pq.FileMetaData) -> str:
+    """Return what compresses most of the columns; the default for a file without values."""
+    groups = range(min(1, metadata.num_row_groups))
+    columns = range(metadata.num_columns)
+    names: Counter[str] = Counter(
+        metadata.row_group(g).column(c).compression for g in groups for c in columns
+    )
+    most = [*names.most_common(1), (DEFAULT_CODEC, 0)]
+    return most[0][0].replace("UNCOMPRESSED", "NONE")
 
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:
@@ -197,36 +201,26 @@ def _batch_rows(metadata: pq.FileMetaData) -> int:
 ROW_GROUP_ROWS = 64 * 1024
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 
-DEFAULT_COMPRESSION = "zstd"
-
-REFUSALS = (pa.ArrowNotImplementedError, pa.ArrowInvalid)
-
-HINT_TYPE = f"Drop the column, or write CSV: {AS_CSV}."
-
 
 class ParquetWriter(FileWriter):
     """Writes a Parquet file in row groups of bounded size.
 
-    It keeps the codec of each original leaf column; new columns get the most frequent one.
-
     Raises:
-        OutputError: Parquet does not support a column's type, or there are too many columns.
+        OutputError: Parquet does not support a column's type.
     """
 
     def __init__(
-        self,
-        path: Path,
-        schema: pa.Schema,
-        new_fields: Sequence[pa.Field],
-        compression: Sequence[str],
+        self, path: Path, schema: pa.Schema, new_fields: Sequence[pa.Field], codec: str
     ) -> None:
         self._schema = with_columns(schema, new_fields)
         self._held: list[pa.RecordBatch] = []
-        codecs = _codecs(self._schema, compression)
         with ExitStack() as stack:
             # Python opens the file, since Arrow accepts only UTF-8 names.
             file = stack.enter_context(path.open("wb"))
-            self._writer = pq.ParquetWriter(file, self._schema, compression=codecs, version="2.6")
+            with _as_output_errors():
+                self._writer = pq.ParquetWriter(
+                    file, self._schema, compression=codec, version="2.6"
+                )
             stack.callback(self._writer.close)
             self._closing = stack.pop_all()
 
@@ -251,44 +245,19 @@ class ParquetWriter(FileWriter):
 
     def _flush(self) -> None:
         if self._held:
-            try:
+            with _as_output_errors():
                 self._writer.write_table(pa.Table.from_batches(self._held, schema=self._schema))
-            except REFUSALS as error:
-                raise _refusal("A column", error) from error
             self._held.clear()
 
 
-def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
-    """Return the codec of every leaf column by its path in the output.
-
-    Its path in the input may differ: older writers named the values of lists differently.
-    """
-    usual = Counter(kept).most_common(1)[0][0] if kept else DEFAULT_COMPRESSION
-    leaves = pq.ParquetFile(pa.BufferReader(_without_rows(schema))).schema
-    paths = [leaves.column(place).path for place in range(len(leaves))]
-    return dict(zip_longest(paths, kept, fillvalue=usual))
-
-
-def _without_rows(schema: pa.Schema) -> pa.Buffer:
-    """Return a Parquet file with these columns and no row groups.
-
-    Arrow cannot make an empty table with extension types within structs.
-
-    Raises:
-        OutputError: Parquet does not support a column's type.
-    """
-    file = pa.BufferOutputStream()
+@contextmanager
+def _as_output_errors() -> Iterator[None]:
+    """Translate what Arrow says of types and values that Parquet does not have."""
     try:
-        pq.ParquetWriter(file, schema).close()
-    except REFUSALS as error:
-        if len(schema) == 1:
-            raise _refusal(f"The column {quoted(schema.names[0])}", error) from error
-        for field in schema:
-            _without_rows(pa.schema([field]))
-        raise _refusal("A column", error) from error
-    return file.getvalue()
-
-
-def _refusal(what: str, error: Exception) -> OutputError:
-    reason = str(error).splitlines()[0].rstrip(".")
-    return OutputError(f"{what} cannot be written as Parquet: {reason}.", HINT_TYPE)
+        yield
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise OutputError(
+            f"The table cannot be written as Parquet: {reason}.",
+            f"Drop the column, or write CSV: {AS_CSV}.",
+        ) from error

@@ -26,7 +26,6 @@ from pipeline.tables.formats import (
     compression_of,
     contents_of,
     first_bytes,
-    is_json_list,
     is_table_name,
     refuse_uncompressed,
 )
@@ -149,8 +148,6 @@ def _suffix_of(path: Path) -> str:
 
 
 def _table_suffix(first: bytes) -> str:
-    if is_json_list(first):
-        return ".json"
     found = contents_of(first)
     return (found and found.suffix) or ".csv"
 

@@ -66,15 +66,6 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def surrogate_error(error: UnicodeEncodeError, title: str, hint: str) -> InputError:
-    """Return the error about a value that only the format of the file can hold."""
-    return InputError(
-        f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
-        f"which only {title} can hold.",
-        f"Fix the table, or write {title}: {hint}.",
-    )
-
-
 def check_names(names: Iterable[str], table: Path) -> None:
     """Refuse column names that Arrow cannot hold.
 

@@ -97,7 +97,7 @@ def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path, opened: list[I
     ("ending", "step"),
     [
         (".csv", "pipeline.tables.csv_table.detect"),
-        (".parquet", "pipeline.tables.parquet._compression"),
+        (".parquet", "pipeline.tables.parquet._codec"),
     ],
 )
 def test_the_fingerprint_of_the_opened_table_is_taken_before_anything_is_read(
