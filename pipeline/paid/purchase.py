@@ -204,8 +204,10 @@ class PaidPurchase:
         return asdict(mark) if mark else None
 
     def parked_entry(self) -> Mapping[str, Any] | None:
-        """Return the mark for an output that is not written yet; None if nothing was sent."""
-        mark = LedgerMark.of(self._ledger.database) if self._job.money().attempts else None
+        """Return the mark for an output that is not written yet; None if nothing was paid."""
+        money = self._job.money()
+        was_paid = money.confirmed or money.at_risk
+        mark = LedgerMark.of(self._ledger.database) if was_paid else None
         return mark.while_parked(self.base_url) if mark else None
 
     def close_job(self) -> None:

@@ -72,6 +72,7 @@ def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path
     summary = user.run()
     assert some(summary.parked).exit_code == 6
     assert some(summary.paid).attempts == pool.FAILURES_IN_A_ROW
+    assert not [*tmp_path.glob("out.csv*")], "nothing that another ledger would lack"
     assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 
 
