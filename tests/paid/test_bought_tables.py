@@ -17,23 +17,6 @@ from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Instead, Service
 
 
-def test_standard_input_is_the_same_job_each_time(
-    line: CommandLine, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    line.write("one text", "two text", "three text")
-    content = line.table.read_bytes()
-    line.table = Path("-")
-
-    def run(*more: str) -> int:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        return line("run", "--json", *more)
-
-    with line.at(service.app()):
-        assert run("--max-cost", "0.0003") == 5
-        assert run() == 0
-    assert line.summary["paid"]["attempts"] == 3
-
-
 def test_a_table_that_is_piped_through_is_known_by_its_contents(
     line: CommandLine,
     service: Service,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -16,7 +15,6 @@ import pipeline
 from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
-from tests.forking import ran
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, serving
 
@@ -183,24 +181,6 @@ def test_nothing_is_asked_of_another_ledger_that_has_all_answers(
         with pytest.raises(LedgerError, match="no ledger"):  # the address is the same one
             buy(service=elsewhere, output=output)
     assert len(service.asked) == 2 * len(TEXTS)
-
-
-def test_the_command_line_misses_the_ledger_of_an_earlier_output(
-    tmp_path: Path, service: Service
-) -> None:
-    ledger = tmp_path / "ledgers" / "ledger.db"
-    (tmp_path / "in.csv").write_text("\n".join(["description", *TEXTS]))
-    with serving(service.app()) as address:
-        terms = ("--base-url", address, "--ledger", str(ledger), "--rate", "none")
-        environment = {**os.environ, "TENDER_PIPELINE_API_KEY": service.account.key}
-        command = ("in.csv", "--systems", "cpv", *terms)
-        assert ran(["run", *command], cwd=tmp_path, env=environment).returncode == 0
-        rename_folder(ledger)
-        for does in ("plan", "run"):
-            done = ran([does, *command], cwd=tmp_path, env=environment)
-            assert done.returncode == 8
-            assert "--ledger PATH" in done.stderr
-    assert len(service.asked) == len(TEXTS)
 
 
 def test_a_run_that_sent_nothing_names_no_ledger(tmp_path: Path, service: Service) -> None:

@@ -125,15 +125,6 @@ def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service
     assert second.row_costs() == 0
 
 
-def test_a_buyer_that_is_killed_lets_the_next_one_buy(tmp_path: Path, service: Service) -> None:
-    with two_buyers(tmp_path, service) as (second, first, latch):
-        first.kill()
-        first.wait()
-        latch.open = True
-        assert second.run().parked is None
-    assert [row["cpv_status"] for row in second.rows()] == ["ok"] * len(TEXTS)
-
-
 def test_one_that_waited_asks_about_what_is_left_by_then(
     user: Buyer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,13 +6,10 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
 from collections import Counter
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-
-import pytest
 
 from pipeline.paid import pool
 from pipeline.rate import DEMO
@@ -124,26 +121,3 @@ def test_a_killed_run_pays_again_for_no_answer_that_it_received(
     with closing(sqlite3.connect(user.service.ledger)) as ledger:
         (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert left_open == (0,), "nobody could settle what is said to be under way"
-
-
-def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
-    tmp_path: Path, service: Service
-) -> None:
-    gate = Gate(service.app(), 7)
-    with serving(gate) as address:
-        user = buyer(tmp_path, address, service.account.key, on_unconfirmed="hold")
-        user.write([f"text {number}" for number in range(10)])
-        process = started(tmp_path, address, service.account.key)
-        assert gate.reached.wait(20)
-        process.send_signal(signal.SIGTERM)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.3)  # it waits for what is under way
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 143
-        gate.open = True
-        summary = user.run()
-    statuses = Counter(row[f"{system}_status"] for row in user.rows() for system in ("cpv", "psc"))
-    assert statuses["UNCONFIRMED"] == some(summary.paid).unconfirmed == summary.failed >= 1
-    assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
-    assert max(Counter(service.asked).values()) == 1
-    assert summary.cost_usd == user.row_costs() <= service.charged

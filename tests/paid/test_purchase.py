@@ -81,25 +81,6 @@ def test_a_second_run_sends_nothing_and_gives_the_same_codes(user: Buyer, servic
     ]
 
 
-def test_the_cost_limit_is_kept_and_a_higher_one_continues(user: Buyer, service: Service) -> None:
-    texts = [f"text {number}" for number in range(20)]
-    user = user.but(max_cost=Decimal("0.001"))
-    user.write(texts)
-    summary = user.run()
-    assert some(summary.parked).exit_code == 5
-    assert "--max-cost" in some(summary.parked).hint
-    assert 0 < service.charged == summary.cost_usd <= Decimal("0.001")
-    asked = len(service.asked)
-    again = user.run()
-    assert again.parked is not None
-    assert again.cost_usd == summary.cost_usd
-    assert len(service.asked) == asked
-    summary = user.but(max_cost=Decimal("1")).run()
-    assert summary.parked is None
-    assert len(service.asked) == 40
-    assert summary.cost_usd == service.charged == user.row_costs()
-
-
 @pytest.mark.parametrize("texts", [["one text"], ["one text", "two text", "three text"]])
 def test_a_cost_limit_at_the_plans_highest_figure_completes(
     user: Buyer, service: Service, texts: list[str]

@@ -88,25 +88,6 @@ def test_an_older_copy_is_refused_until_the_newer_one_is_back(
         assert len(service.asked) == asked
 
 
-def test_an_older_copy_can_be_accepted_as_the_advice_says(
-    tmp_path: Path, service: Service, backup: Path
-) -> None:
-    with serving(service.app()) as address:
-        ledger = bought(tmp_path, address, service, backup)
-        asked = len(service.asked)
-        restore_file(backup, ledger)
-        user = of_night(tmp_path, address, service, BACKED_UP + LATER)
-        with pytest.raises(LedgerError) as caught:
-            user.run()
-        _, _, command = caught.value.hint.partition("forget the newer one: ")
-        subprocess.run(shlex.split(command), check=True)
-        assert user.run().parked is None
-        assert len(service.asked) == asked + 4
-        restore_file(backup, ledger)
-        with pytest.raises(LedgerError, match="lacks the 4 attempts"):
-            of_night(tmp_path, address, service, LATER).run()
-
-
 def test_verify_and_doctor_say_so_too(tmp_path: Path, service: Service, backup: Path) -> None:
     with serving(service.app()) as address:
         ledger = bought(tmp_path, address, service, backup)

@@ -38,7 +38,7 @@ from tests.paid.ledger.buying import (
     send,
 )
 from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
+from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 T = TypeVar("T")
 
@@ -187,27 +187,6 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
             held, paused = waits(ledger)
     assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)
     assert paused <= (lesson[1] if lesson else 0) + 0.01
-
-
-def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Service) -> None:
-    app = Instead(service.app(), {3: (429, {"Retry-After": "3600"}, "")})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write([f"text {number}" for number in range(5)])
-        with started(tmp_path, address, service.account.key, workers=1) as process:
-            fingerprint, learning = (
-                key_fingerprint(service.account.key),
-                Ledger(user.service.ledger, user.service.base_url),
-            )
-            refused = time.monotonic() + 20
-            while learning.last_refusal(fingerprint) is None and time.monotonic() < refused:
-                time.sleep(0.01)  # until the real process has been refused
-            process.kill()
-            assert learning.last_refusal(fingerprint) is not None
-        learning.close()
-        summary = user.but(max_duration="0.3s").run()
-    assert some(summary.parked).exit_code == 7
-    assert app.requests == 4
 
 
 def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:

@@ -38,7 +38,6 @@ from tests.paid.ledger.buying import (
     RESERVED,
     ROAD,
     ROAD_DIGEST,
-    SILENT,
     UNREADABLE,
     Clock,
     buy,
@@ -86,30 +85,6 @@ def test_money_of_two_endpoints_is_never_added_together(
     with Snapshot(path) as snapshot:
         totals = read_books(snapshot).totals(lambda spent: spent.base_url)
     assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
-
-
-@pytest.mark.parametrize(
-    ("end", "tally"),
-    [
-        (ANSWERED, Tally(1, PRICE)),
-        (SILENT, Tally(1, Decimal(0), 0, 1, RESERVED)),
-        (REFUSED, Tally(1, Decimal(0), 0, 1, RESERVED)),
-        (LOST, Tally(1, Decimal(0), 1, 0, RESERVED)),
-        (FREE, Tally(1)),
-        (None, Tally(1, Decimal(0), 1, 0, RESERVED)),
-    ],
-)
-def test_what_is_certain_and_what_is_not_are_counted_apart_as_a_job_does(
-    path: Path, job: Job, journal: Journal, end: AttemptEnd | None, tally: Tally
-) -> None:
-    attempt = send(journal) if end is None else buy(journal, end)
-    assert attempt == 1
-    with Snapshot(path) as snapshot:
-        assert [*read_books(snapshot).spent.values()] == [tally]
-    money = job.money()
-    assert tally == Tally(
-        money.attempts, money.confirmed, money.unconfirmed, money.unknown, money.at_risk
-    )
 
 
 def test_what_a_user_settled_is_certain(path: Path, journal: Journal) -> None:
