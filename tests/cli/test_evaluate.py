@@ -11,7 +11,7 @@ import pytest
 from pipeline.engine.model import model_folder, save
 from tests.cli.conftest import Capture, Command
 from tests.engine.model.training_data import history, taught
-from tests.evaluation.labels import ROWS, csv_file, table
+from tests.evaluation.labels import csv_file, table
 
 
 @pytest.fixture
@@ -209,9 +209,3 @@ def test_what_cannot_be_done_is_refused_before_the_work(
     assert "secret" not in printed.err
     assert printed.out == ""
     assert Path("mine.html").read_text() == "mine"
-
-
-def test_a_ragged_table_is_refused(command: Command, labelled: Path, capsys: Capture) -> None:
-    labelled.write_text(labelled.read_text("utf-8") + "one,two,three,four\n", "utf-8")
-    assert command("evaluate", labelled, *CPV) == 2
-    assert f"line {len(ROWS) + 2}: 4 fields where 3" in capsys.readouterr().err

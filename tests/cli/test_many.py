@@ -277,13 +277,3 @@ def test_a_file_with_too_few_matches_is_named_and_fails_again_when_it_is_skipped
         said = capsys.readouterr()
         assert "b.csv: Too many rows have no match: 1 of 1 rows (psc)." in said.err
         assert said.out.splitlines()[-1] == last
-
-
-def test_the_error_of_a_file_names_it_where_it_happens(command: Command, capsys: Capture) -> None:
-    Path("a.csv").write_text("description\nroads\n")
-    Path("b.csv").write_text("description,psc_code\nroads,5610\n")
-    assert command(*RUN_TWO) == 2
-    message = "b.csv: The table already has the column 'psc_code'."
-    said = capsys.readouterr()
-    assert message in said.err
-    assert message in said.out.splitlines()

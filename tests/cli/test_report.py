@@ -11,34 +11,39 @@ from pipeline.classification.provenance import STARTED
 from pipeline.errors import OutputError
 from tests.cli.conftest import Capture, Command
 
+OPTIONS = ("--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+RUN = ("run", "t.csv", *OPTIONS)
+
+
+@pytest.fixture(autouse=True)
+def _a_table(command: Command) -> None:
+    Path("t.csv").write_text("description\nroad works\n")
+
 
 def test_a_report_is_written_and_compares_with_the_run_before(
     command: Command, caplog: pytest.LogCaptureFixture
 ) -> None:
     Path("t.csv").write_text("description\nroad works\nschool meals\n")
-    options = ("run", "t.csv", "--systems", "cpv", "--output", "o.csv", "--report", "r.html")
-    assert command(*options) == 0
+    assert command(*RUN) == 0
     assert "report: r.html" in caplog.messages
     first = Path("r.html").read_text("utf-8")
     assert "t.csv" in first
     assert "Since the last run" not in first
     Path("t.csv").write_text("description\nroad works\nschool meals\nschool bus\n")
-    assert command(*options) == 0
+    assert command(*RUN) == 0
     second = Path("r.html").read_text("utf-8")
     assert '<td class="n">2</td><td class="n">3</td>' in second
     assert "<dt>New rows</dt><dd>1</dd>" in second
     assert "<dt>Rows with another code</dt><dd>0</dd>" in second
     Path("o.csv").write_text("description,cpv_code\nroad works,1\n")
     Path("t.csv").write_text("description\nroad works\n")
-    assert command(*options, "--overwrite") == 0
+    assert command(*RUN, "--overwrite") == 0
     assert "The rows are not compared" in Path("r.html").read_text("utf-8")
 
 
 def test_a_report_does_not_compare_with_a_run_that_wrote_no_output(command: Command) -> None:
-    Path("t.csv").write_text("description\nroad works\n")
     Path("o.csv.manifest.json").write_text(json.dumps(STARTED))
-    options = ("run", "t.csv", "--systems", "cpv", "--output", "o.csv", "--report", "r.html")
-    assert command(*options) == 0
+    assert command(*RUN) == 0
     assert "Since the last run" not in Path("r.html").read_text("utf-8")
 
 
@@ -46,21 +51,19 @@ def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None
     for titles in (["road works"], ["road works", "school bus"]):
         releases = [{"ocid": title, "id": "1", "tender": {"title": title}} for title in titles]
         Path("t.json").write_text(json.dumps({"releases": releases}))
-        options = ("--systems", "cpv", "--output", "o.csv", "--report", "r.html")
-        assert command("run", "t.json", *options) == 0
+        assert command("run", "t.json", *OPTIONS) == 0
     assert "<dt>New rows</dt><dd>1</dd>" in Path("r.html").read_text("utf-8")
 
 
 def test_a_report_replaces_only_reports_and_must_be_a_page(
     command: Command, capsys: Capture
 ) -> None:
-    Path("t.csv").write_text("description\nroad works\n")
     Path("r.html").write_text("my own")
-    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.html") == 2
+    assert command(*RUN) == 2
     assert "r.html exists, and this tool did not write it." in capsys.readouterr().err
     assert not Path("o.csv").exists()
     assert Path("r.html").read_text() == "my own"
-    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.csv") == 2
+    assert command(*RUN, "--report", "r.csv") == 2
     assert "r.csv does not end in .html" in capsys.readouterr().err
     assert not Path("o.csv").exists()
 
@@ -72,9 +75,7 @@ def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", interrupted)
-    Path("t.csv").write_text("description\nroad works\n")
-    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html")
-    assert command("run", "t.csv", *options) == 130
+    assert command(*RUN) == 130
     said = capsys.readouterr().err
     assert "Interrupted; the output was written, but not the report." in said
     assert Path("o.csv").exists()
@@ -87,9 +88,7 @@ def test_a_report_that_cannot_be_written_hides_no_summary(
         raise OutputError("r.html cannot be written: No space left on device.", "Free some space.")
 
     monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", full)
-    Path("t.csv").write_text("description\nroad works\n")
-    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html")
-    assert command("run", "t.csv", *options, metrics_file="m.prom") == 2
+    assert command(*RUN, metrics_file="m.prom") == 2
     said = capsys.readouterr()
     assert "output: o.csv" in said.out
     assert "r.html" not in said.out
@@ -98,5 +97,5 @@ def test_a_report_that_cannot_be_written_hides_no_summary(
         "The table was written all the same. Free some space.\n"
     )
     assert 'tender_pipeline_rows{name="m"} 1' in Path("m.prom").read_text()
-    assert command("run", "t.csv", *options, "--json") == 2
+    assert command(*RUN, "--json") == 2
     assert json.loads(capsys.readouterr().out)["output"] == "o.csv"

@@ -74,44 +74,51 @@ def test_it_can_be_repeated_in_another_folder(
     assert read_manifest(output)["input"]["path"] == str(tmp_path / "in" / "t.csv")
 
 
-def test_it_reads_the_table_with_the_same_options() -> None:
-    csv = {"delimiter": "\t", "encoding": "cp1252", "line_end": "crlf", "quote_escape": "backslash"}
-    excel = {"sheet": "Lots", "header_row": 3}
-    manifest = {"files": {"csv": {**csv, "header": False}, "excel": excel}}
-    assert rerun_command(manifest, Path("o.csv")) == (
-        "TENDER_PIPELINE_LINE_END=crlf TENDER_PIPELINE_QUOTE_ESCAPE=backslash "
-        "tender-pipeline run INPUT --delimiter tab --encoding cp1252 "
-        "--no-header --sheet Lots --header-row 3 --output o.csv"
-    )
+UNUSUAL = {"delimiter": "\t", "encoding": "cp1252", "header": False}
+SETTINGS = {"line_end": "crlf", "quote_escape": "backslash"}
+SERVICE = "https://service.example"
 
 
-def test_it_names_the_header_row_of_either_format() -> None:
-    for files in (
-        {"csv": {"header_row": 2}, "excel": {"header_row": None}},
-        {"excel": {"header_row": 2}},
-    ):
-        assert "--header-row 2" in rerun_command({"files": files}, Path("o.csv"))
-
-
-def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_always() -> None:
-    settings = {"systems": ["cpv"], "text_columns": ["description"], "min_confidence": 0.0}
-    manifest = {
-        "input": {"path": "t.csv"},
-        "settings": settings,
-        "service": "https://service.example",
-        "files": {"input_format": "csv", "output_format": "csv"},
-    }
-    assert rerun_command(manifest, Path("outputs/t.classified.csv")) == (
-        "tender-pipeline run t.csv --systems cpv --base-url https://service.example"
-    )
-
-
-def test_a_run_of_a_language_model_names_the_model() -> None:
-    service = "https://service.example/v1#small%20model"
-    assert rerun_command({"service": service}, Path("o.csv")) == (
-        "tender-pipeline run INPUT --base-url https://service.example/v1 "
-        "--language-model 'small model' --token-prices IN/OUT --output o.csv"
-    )
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (
+            {"files": {"csv": UNUSUAL | SETTINGS, "excel": {"sheet": "Lots", "header_row": 3}}},
+            "TENDER_PIPELINE_LINE_END=crlf TENDER_PIPELINE_QUOTE_ESCAPE=backslash {} --delimiter "
+            "tab --encoding cp1252 --no-header --sheet Lots --header-row 3 --output o.csv",
+        ),
+        (
+            {"files": {"csv": {"header_row": 2}, "excel": {"header_row": None}}},
+            "{} --header-row 2 --output o.csv",
+        ),
+        ({"files": {"excel": {"header_row": 2}}}, "{} --header-row 2 --output o.csv"),
+        (  # without the threshold that it has always
+            {"settings": {"systems": ["cpv"], "min_confidence": 0.0}, "service": SERVICE},
+            f"{{}} --systems cpv --base-url {SERVICE} --output o.csv",
+        ),
+        (
+            {"service": f"{SERVICE}/v1#small%20model"},
+            f"{{}} --base-url {SERVICE}/v1 --language-model 'small model' --token-prices IN/OUT "
+            "--output o.csv",
+        ),
+        # Missing, or changed by somebody.
+        ({}, "{} --output o.csv"),
+        ({"input": 3, "settings": [], "files": {"input_format": "x"}}, "{} --output o.csv"),
+        (
+            {"settings": {"systems": 3, "models": ["a"]}, "files": {"output_format": []}},
+            "{} --output o.csv",
+        ),
+        (
+            {"files": {"csv": {"quote_escape": "double", "header": True}, "excel": 3}},
+            "{} --output o.csv",
+        ),
+    ],
+)
+def test_it_has_what_the_manifest_says_and_is_not_usual(
+    manifest: dict[str, Any], expected: str
+) -> None:
+    written = rerun_command(manifest, Path("o.csv"))
+    assert written == expected.format("tender-pipeline run INPUT")
 
 
 def test_one_more_file_of_decisions_is_named_once() -> None:
@@ -120,19 +127,6 @@ def test_one_more_file_of_decisions_is_named_once() -> None:
         assert rerun_command(manifest, Path("o.csv"), Path(more)).endswith(
             "INPUT --decisions a.jsonl --decisions b.jsonl --output o.csv"
         )
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        {},
-        {"input": 3, "settings": [], "files": {"input_format": "x"}},
-        {"settings": {"systems": 3, "models": ["a"]}, "files": {"output_format": []}},
-        {"files": {"csv": {"quote_escape": "double", "header": True}, "excel": 3}},
-    ],
-)
-def test_a_manifest_that_is_missing_or_was_changed_does_no_harm(manifest: dict[str, Any]) -> None:
-    assert rerun_command(manifest, Path("o.csv")) == "tender-pipeline run INPUT --output o.csv"
 
 
 def test_what_a_manifest_has_is_quoted_for_the_shell() -> None:

@@ -9,7 +9,6 @@ import os
 import pty
 import re
 import shutil
-import subprocess
 import sys
 import termios
 from pathlib import Path
@@ -51,12 +50,6 @@ def test_terms_of_buying_for_other_runs_and_consent_need_no_service(
     monkeypatch.setenv("TENDER_PIPELINE_MAX_COST", "1")
     Path("tender-pipeline.toml").write_text('rate = "5/min"\n')
     assert command("plan", table, "--yes") == 0
-
-
-def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, table: Path) -> None:
-    assert command("run", table) == 0
-    assert Path("outputs/tenders.classified.csv").is_file()
-    assert Path("outputs/tenders.classified.csv.manifest.json").is_file()
 
 
 def test_a_warning_says_that_a_default_output_replaces_that_of_another_table(
@@ -205,13 +198,6 @@ def test_no_header_names_columns_by_their_place(command: Command, table: Path) -
     first = Path("out.csv").read_text().splitlines()[0]
     assert first.startswith("ref,description,title,")
     assert "psc_code" not in first
-
-
-def test_python_m_pipeline_is_the_same_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("tender-pipeline, version ")
 
 
 def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:

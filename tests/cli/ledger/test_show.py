@@ -33,11 +33,6 @@ def test_show_tells_what_was_spent_where_and_when(
     assert any(line.startswith("prices from") for line in out)
     assert int(cpv.split()[2]) in (5, 6)
     assert out[-1] == "open jobs: 0", "its output is in place"
-
-
-def test_show_in_json_has_money_as_text(
-    command: Command, bought: Buyer, service: Service, capsys: Capture
-) -> None:
     assert command("show", "--json") == 0
     shown = figures(capsys)
     (endpoint,) = shown["endpoints"]

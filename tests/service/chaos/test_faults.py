@@ -156,25 +156,22 @@ def test_no_places_are_none_at_all(tmp_path: Path) -> None:
     assert struck(script, 3) == ["", "", ""]
 
 
-def test_a_burst_strikes_neighbours_and_counts_once() -> None:
-    script = Script(fault=(Fault("cut", requests=(2, 6, 9), burst=3, most=2),))
-    assert struck(script, 10) == ["", "cut", "cut", "cut", "", "cut", "cut", "cut", "", ""]
-
-
-def test_a_fault_strikes_within_its_time() -> None:
-    assert struck(Script(fault=(Fault("cut", after=2, until=4),)), 6) == [
-        "",
-        "",
-        "cut",
-        "cut",
-        "",
-        "",
-    ]
-
-
-def test_of_two_faults_the_first_counts_and_the_other_does_not_use_itself_up() -> None:
-    script = Script(fault=(Fault("cut", requests=(1, 2)), Fault("drop-before", most=2)))
-    assert struck(script, 5) == ["cut", "cut", "drop-before", "drop-before", ""]
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        # A burst strikes neighbours and counts once.
+        ([Fault("cut", requests=(2, 6, 9), burst=3, most=2)], " cut cut cut  cut cut cut  "),
+        ([Fault("cut", after=2, until=4)], "  cut cut  "),
+        # Of two faults the first counts, and the other does not use itself up.
+        (
+            [Fault("cut", requests=(1, 2)), Fault("drop-before", most=2)],
+            "cut cut drop-before drop-before ",
+        ),
+    ],
+)
+def test_a_fault_strikes_where_it_should(faults: list[Fault], expected: str) -> None:
+    kinds = expected.split(" ")
+    assert struck(Script(fault=tuple(faults)), len(kinds)) == kinds
 
 
 def test_latencies_add_up_beside_another_fault() -> None:
