@@ -188,11 +188,7 @@ NUMBERS = [(str(number), code) for number, (_, code) in enumerate(rows())]
         (rows(19), ONLY, "has 19 rows of 19 to learn from, and 20 are needed"),
         (NUMBERS, ONLY, "have no words"),
         (rows(), (*ONLY, "--code-column", "Code"), "Did you mean 'code'?"),
-        (
-            rows(),
-            (*ONLY, "--text-column", "x", "--code-column", "Code"),
-            "Use --text-column 'description'. Did you mean 'code'?",  # it has the words
-        ),
+        (rows(), (*ONLY, "--text-column", "x"), "Use --text-column 'description'."),
         ([("wheat", "0.5")], ONLY, "Choose another column: --code-column NAME."),
     ],
 )
