@@ -8,17 +8,18 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pipeline.classification.file_sink import FileSink, FileWriter, temporary_writer
+from pipeline.classification.file_sink import FileSink, temporary_writer
 from pipeline.classification.provenance import (
     STARTED,
     ExistingFile,
     check_replaceable,
+    foreign_manifest,
     is_full_table,
     manifest_path,
     parse_manifest,
@@ -31,7 +32,7 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.settings import Format
 from pipeline.tables import Reader, sha256_of
-from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN, option
+from pipeline.wording import OUTPUT, THEN_RUN_AGAIN, option
 
 log = logging.getLogger(__name__)
 
@@ -131,14 +132,13 @@ class CloudSink(Sink):
             )
         if self.path == self.source:
             raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
-        if found.version is not None and not self.overwrite:
-            full = is_full_table(found.manifest)
-            check_replaceable(self.path, found.is_ours, self.sample and full)
-        if found.manifest_text and not found.manifest and not self.overwrite:
-            raise OutputError(
-                f"{manifest_path(self.path)} exists, and this tool did not write it.",
-                f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
-            )
+        if self.overwrite:
+            return
+        if found.version is not None:
+            full = self.sample and is_full_table(found.manifest)
+            check_replaceable(self.path, found.is_ours, full)
+        if found.manifest_text and not found.manifest:
+            raise foreign_manifest(self.path)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
@@ -148,15 +148,14 @@ class CloudSink(Sink):
             self._check(found)
         name, table = self.path.name, self.output_format
         with temporary_writer(name, table, reader, new_fields) as (writer, temporary):
-            yield _CloudDraft(writer, temporary, found)
+            yield Draft(writer, partial(_commit, temporary, found))
 
     def note(self, parked: Manifest) -> None:
         """See `pipeline.classification.sink.Sink.note`."""
         with _as_output_errors():
             found = ExistingObject(self.path, self.storage)
             self._check(found)
-            text = json.dumps(with_note(found.manifest, parked), indent=2) + "\n"
-            self.storage.write(text.encode(), manifest_path(self.path))
+            _write_manifest(found, with_note(found.manifest, parked))
 
     def discard(self) -> None:
         """See `pipeline.classification.sink.Sink.discard`."""
@@ -203,37 +202,33 @@ def sink_at(
     return FileSink(path, output_format, overwrite, local, sample, keeps_partial)
 
 
-@dataclass(frozen=True, slots=True)
-class _CloudDraft:
-    writer: FileWriter
-    temporary: Path
-    replaced: ExistingObject
+def _commit(temporary: Path, old: ExistingObject, manifest: Manifest) -> None:
+    """Write the manifest, the object, and its version into the manifest.
 
-    def commit(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest, the object, and its version into the manifest.
+    The first manifest has the hashes of this output and of the one that it replaces, so this tool
+    recognises whichever of the two a crash leaves in place. The version then shows without another
+    reading that nobody has changed the object.
+    """
+    with _as_output_errors():
+        replaces = old.sha256 if old.manifest and old.is_ours else None
+        if old.storage.version(old.path) != old.version:
+            raise OutputError(
+                f"Somebody else wrote {old.path} while the job ran; it is kept.",
+                f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
+            )
+        output = {
+            "path": str(old.path),
+            "sha256": sha256_of(temporary),
+            "replaces_sha256": replaces,
+        }
+        _write_manifest(old, {**manifest, "output": output})
+        version = old.storage.upload(temporary, old.path)
+        _write_manifest(old, {**manifest, "output": {**output, "version": version}})
 
-        The first manifest has the hashes of this output and of the one that it replaces, so this
-        tool recognises whichever of the two a crash leaves in place. The version then shows
-        without another reading that nobody has changed the object.
-        """
-        old = self.replaced
-        with _as_output_errors():
-            replaces = old.sha256 if old.manifest and old.is_ours else None
-            if old.storage.version(old.path) != old.version:
-                raise OutputError(
-                    f"Somebody else wrote {old.path} while the job ran; it is kept.",
-                    f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
-                )
-            hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": replaces}
-            self._record(manifest, hashes)
-            version = old.storage.upload(self.temporary, old.path)
-            self._record(manifest, {**hashes, "version": version})
 
-    def _record(self, manifest: Mapping[str, Any], output: Mapping[str, Any]) -> None:
-        path = self.replaced.path
-        record = {**manifest, "output": {"path": str(path), **output}}
-        text = json.dumps(record, indent=2) + "\n"
-        self.replaced.storage.write(text.encode(), manifest_path(path))
+def _write_manifest(there: ExistingObject, record: Manifest) -> None:
+    text = json.dumps(record, indent=2) + "\n"
+    there.storage.write(text.encode(), manifest_path(there.path))
 
 
 @contextmanager

@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.classification.provenance import (
     check_replaceable,
+    foreign_manifest,
     has_manifest,
     is_full_table,
     manifest_path,
@@ -28,7 +30,7 @@ from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.settings import Format
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
-from pipeline.wording import OUTPUT, OVERWRITE, THEN_RUN_AGAIN
+from pipeline.wording import OUTPUT, THEN_RUN_AGAIN
 
 
 @dataclass(slots=True)
@@ -122,22 +124,19 @@ class FileSink(Sink):
                 raise OutputError(
                     f"{manifest_path(target)} is a folder.", f"Write elsewhere: {OUTPUT}."
                 )
-            if target.exists():
-                self._check_replaceable(target)
-            if manifest_path(target).exists() and not self.overwrite and not has_manifest(target):
+            if target.exists() and not target.is_file():
                 raise OutputError(
-                    f"{manifest_path(target)} exists, and this tool did not write it.",
-                    f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
+                    f"{self.path} is not a file.", f"Give the path of a file: {OUTPUT}."
                 )
-
-    def _check_replaceable(self, target: Path) -> None:
-        if not target.is_file():
-            raise OutputError(f"{self.path} is not a file.", f"Give the path of a file: {OUTPUT}.")
-        if self.source is not None and target.samefile(self.source):
-            raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
-        if not self.overwrite:
-            full = self.sample and is_full_table(read_manifest(target))
-            check_replaceable(self.path, written_by_us(target), full)
+            if target.exists() and self.source is not None and target.samefile(self.source):
+                raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
+            if self.overwrite:
+                return
+            if target.exists():
+                full = self.sample and is_full_table(read_manifest(target))
+                check_replaceable(self.path, written_by_us(target), full)
+            if manifest_path(target).exists() and not has_manifest(target):
+                raise foreign_manifest(target)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
@@ -155,7 +154,8 @@ class FileSink(Sink):
                 replaces = sha256_of(target) if target.exists() else None
                 writer = open_writer(temporary, target.name, self.output_format, reader, new_fields)
             try:
-                yield _FileDraft(FileWriter(writer, self.path), temporary, target, replaces)
+                commit = partial(_commit, temporary, target, replaces)
+                yield Draft(FileWriter(writer, self.path), commit)
             except BaseException:
                 with suppress(Exception):
                     writer.abort()
@@ -182,32 +182,21 @@ class FileSink(Sink):
             log.warning("%s is out of date and cannot be removed: %s.", self.path, error.strerror)
 
 
-@dataclass(frozen=True, slots=True)
-class _FileDraft:
-    writer: FileWriter
-    temporary: Path
-    target: Path
-    replaces: str | None
+def _commit(temporary: Path, target: Path, replaces: str | None, manifest: Manifest) -> None:
+    """Move the manifest and then the output into place.
 
-    def commit(self, manifest: Manifest) -> None:
-        """Move the manifest and then the output into place.
-
-        The manifest has the hashes of this output and of the one that it replaces, so this tool
-        recognises whichever of the two a crash leaves in place.
-        """
-        with translated(self.target):
-            sync(self.temporary)
-            self._check_unchanged()
-            hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": self.replaces}
-            record = {**manifest, "output": {"path": os.fspath(self.target), **hashes}}
-            replace_text(manifest_path(self.target), json.dumps(record, indent=2) + "\n")
-            self.temporary.replace(self.target)
-            sync(self.target.parent)
-
-    def _check_unchanged(self) -> None:
-        found = sha256_of(self.target) if self.target.exists() else None
-        if found is not None and found != self.replaces:
+    The manifest has the hashes of this output and of the one that it replaces, so this tool
+    recognises whichever of the two a crash leaves in place.
+    """
+    with translated(target):
+        sync(temporary)
+        if target.exists() and sha256_of(target) != replaces:
             raise OutputError(
-                f"Somebody else wrote {self.target} while the job ran; it is kept.",
+                f"Somebody else wrote {target} while the job ran; it is kept.",
                 f"Move it and {THEN_RUN_AGAIN} again, or write elsewhere: {OUTPUT}.",
             )
+        hashes = {"sha256": sha256_of(temporary), "replaces_sha256": replaces}
+        record = {**manifest, "output": {"path": os.fspath(target), **hashes}}
+        replace_text(manifest_path(target), json.dumps(record, indent=2) + "\n")
+        temporary.replace(target)
+        sync(target.parent)

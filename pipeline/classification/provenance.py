@@ -109,6 +109,14 @@ def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> Non
         )
 
 
+def foreign_manifest(path: AnyPath) -> OutputError:
+    """Return the error about a file of the user's where the manifest of an output goes."""
+    return OutputError(
+        f"{path}{MANIFEST} exists, and this tool did not write it.",
+        f"Move it, replace it with {OVERWRITE}, or write elsewhere: {OUTPUT}.",
+    )
+
+
 def texts_of_output(
     text_columns: Sequence[str], input_format: str | None, output_format: str | None
 ) -> Sequence[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -49,17 +49,17 @@ def files_of(output: AnyPath, name: str) -> dict[str, AnyPath]:
     }
 
 
-class Draft(Protocol):
-    """An output that is being written and has not been committed."""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An output that is being written and has not been committed.
 
-    @property
-    def writer(self) -> Writer:
-        """Writes the rows."""
-        ...
+    Attributes:
+        writer: writes the rows.
+        commit: puts the output in place, with its manifest; the writer must be closed.
+    """
 
-    def commit(self, manifest: Manifest) -> None:
-        """Put the output in place; the writer must be closed."""
-        ...
+    writer: Writer
+    commit: Callable[[Manifest], None]
 
 
 class Sink:
@@ -122,13 +122,9 @@ class MemorySink(Sink):
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
         """Open a table in memory."""
-        yield _MemoryDraft(self, ArrowWriter(reader.schema, new_fields))
+        writer = ArrowWriter(reader.schema, new_fields)
 
+        def commit(_: Manifest) -> None:
+            self.table = writer.table
 
-@dataclass(frozen=True, slots=True)
-class _MemoryDraft:
-    sink: MemorySink
-    writer: ArrowWriter
-
-    def commit(self, manifest: Manifest) -> None:  # noqa: ARG002 - a file keeps it
-        self.sink.table = self.writer.table
+        yield Draft(writer, commit)

@@ -6,11 +6,11 @@ import json
 import logging
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
-from pipeline.classification.file_sink import FileWriter, temporary_writer
+from pipeline.classification.file_sink import temporary_writer
 from pipeline.classification.job import Reporter
 from pipeline.classification.provenance import other_input
 from pipeline.classification.request import Job, Request
@@ -116,23 +116,19 @@ class StandardOutput(Sink):
         """
         name = f"stdout.{self.output_format}"
         with temporary_writer(name, self.output_format, reader, new_fields) as opened:
-            yield _Draft(*opened)
+            writer, temporary = opened
+            yield Draft(writer, lambda _: _send(temporary))
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    writer: FileWriter
-    temporary: Path
-
-    def commit(self, manifest: Mapping[str, Any]) -> None:  # noqa: ARG002 - a file keeps it
-        """Send the table; a reader that leaves early (``| head``) is no error."""
-        try:
-            with self.temporary.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        except OSError as error:
-            print_no_more(error, "Free some space, or write to a file: --output PATH.")
-            log.warning("Standard output was closed before the whole table was sent.")
+def _send(table: Path) -> None:
+    """Send a table; a reader that leaves early (``| head``) is no error."""
+    try:
+        with table.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        print_no_more(error, "Free some space, or write to a file: --output PATH.")
+        log.warning("Standard output was closed before the whole table was sent.")
 
 
 def request_of(options: RunOptions) -> Request:

@@ -7,8 +7,8 @@ from .protection import Protection
 PROTECTIONS = (
     Protection(
         "an output is put in its place at once",
-        "self.temporary.replace(self.target)",
-        "self.target.write_bytes(self.temporary.read_bytes())",
+        "temporary.replace(target)",
+        "target.write_bytes(temporary.read_bytes())",
         "tests/classification/test_sink.py::test_a_reader_that_has_the_old_output_open_reads_it_to_its_end",
     ),
     Protection(
