@@ -414,7 +414,7 @@ def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
         system: {kind: n for kind in COUNTED if isinstance(n := each.get(kind), int)}
         for system, each in counts.items()
     }
-    return Summary(0, {name: SystemSummary(each, ZERO) for name, each in statuses.items()}, ZERO, 0)
+    return Summary(0, {name: SystemSummary(each) for name, each in statuses.items()}, ZERO, 0)
 
 
 def _recorded_payment(done: Manifest) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.classification.file_sink import FileSink, temporary_writer
+from pipeline.classification.file_sink import temporary_writer
 from pipeline.classification.provenance import (
     STARTED,
     ExistingFile,
@@ -184,22 +184,6 @@ def manifests_at(sink: Sink) -> list[tuple[AnyPath, dict[str, Any]]]:
     paths = (sink.partial.path, sink.path)
     with _as_output_errors():
         return [(path, existing(path, storage).manifest) for path in paths if path is not None]
-
-
-def sink_at(
-    path: AnyPath,
-    output_format: Format,
-    overwrite: bool,
-    source: AnyPath,
-    sample: bool,
-    keeps_partial: bool,
-    storage: Storage,
-) -> FileSink | CloudSink:
-    """Return the sink for a file or an object."""
-    if isinstance(path, CloudPath):
-        return CloudSink(path, output_format, storage, overwrite, source, sample, keeps_partial)
-    local = source if isinstance(source, Path) else None
-    return FileSink(path, output_format, overwrite, local, sample, keeps_partial)
 
 
 def _commit(temporary: Path, old: ExistingObject, manifest: Manifest) -> None:

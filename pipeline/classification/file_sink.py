@@ -28,6 +28,7 @@ from pipeline.classification.provenance import (
 from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
+from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
 from pipeline.wording import OUTPUT, THEN_RUN_AGAIN
@@ -104,7 +105,7 @@ class FileSink(Sink):
     path: Path
     output_format: Format
     overwrite: bool = False
-    source: Path | None = None
+    source: AnyPath | None = None
     sample: bool = False
     keeps_partial: bool = False
 
@@ -128,7 +129,7 @@ class FileSink(Sink):
                 raise OutputError(
                     f"{self.path} is not a file.", f"Give the path of a file: {OUTPUT}."
                 )
-            if target.exists() and self.source is not None and target.samefile(self.source):
+            if isinstance(self.source, Path) and target.exists() and target.samefile(self.source):
                 raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
             if self.overwrite:
                 return

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -16,7 +14,7 @@ from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
-from pipeline.quoting import listed, quoted
+from pipeline.quoting import listed
 from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
 from pipeline.wording import option
@@ -102,10 +100,9 @@ def find_files(
         storage: access to buckets.
 
     Raises:
-        InputError: a pattern or a folder has no table, or paths are the parts of one with spaces.
+        InputError: a pattern or a folder has no table.
         SettingsError: two inputs would have the same output.
     """
-    _check_spaces(paths)
     skipped: list[AnyPath] = []
     found: dict[AnyPath, AnyPath] = {}
     for path in paths:
@@ -128,20 +125,6 @@ def find_files(
         names = listed([str(path) for path in skipped])
         log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
     return [InputFile(path, output) for path, output in found.items()]
-
-
-def _check_spaces(paths: Sequence[AnyPath]) -> None:
-    """Recognise a path with spaces that the shell has split."""
-    first, *others = paths
-    if not others or isinstance(first, CloudPath) or is_seen(first):
-        return
-    whole = Path(" ".join(map(str, paths)))
-    with suppress(OSError):  # the name may be too long
-        if whole.is_file():
-            raise InputError(
-                f"{first} does not exist, but {quoted(str(whole))} does.",
-                f"Put a path with spaces in quotes: {shlex.quote(str(whole))}",
-            )
 
 
 def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:

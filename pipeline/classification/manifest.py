@@ -136,26 +136,26 @@ def was_done(
     of this tool are the same, and if the output is complete. The number of processes and the report
     change nothing in an output.
     """
-    any_files = {"overwrite": None, "report": None}
-    wanted = {
-        "input": fingerprint,
-        "settings": {**asdict(settings), "jobs": None},
-        "files": {**asdict(files), **any_files},
-        "service": base_url,
-        "version": VERSIONS[TOOL],
-    }
+    wanted = _identity(fingerprint, asdict(settings), asdict(files), base_url, VERSIONS[TOOL])
     try:
-        done = {
-            "input": found["input"]["sha256"],
-            "settings": {**found["settings"], "jobs": None},
-            "files": {**found["files"], **any_files},
-            "service": found["service"],
-            "version": found["versions"][TOOL],
-        }
+        done = _identity(
+            found["input"]["sha256"],
+            found["settings"],
+            found["files"],
+            found["service"],
+            found["versions"][TOOL],
+        )
         complete = bool(found["exit_state"].startswith("complete"))
     except (KeyError, TypeError, AttributeError):
         return False
     return complete and done == json.loads(json.dumps(wanted))
+
+
+def _identity(
+    fingerprint: Any, settings: Mapping[str, Any], files: Mapping[str, Any], *others: Any
+) -> list[Any]:
+    any_files = {**files, "overwrite": None, "report": None}
+    return [fingerprint, {**settings, "jobs": None}, any_files, *others]
 
 
 def _exit_state(summary: Summary) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.classification import job
-from pipeline.classification.cloud_sink import CloudSink, manifests_at, sink_at
+from pipeline.classification.cloud_sink import CloudSink, manifests_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.job import Reporter, ignore
 from pipeline.classification.plan import Plan
@@ -22,7 +22,7 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath
+from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.purchases import Buyer, NoPurchase, Purchase
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Format, Settings
 from pipeline.tables import Reader, format_of, local_table, output_format_of
@@ -76,15 +76,11 @@ class Request:
 
     def sink(self, output: AnyPath, output_format: Format, given: AnyPath) -> FileSink | CloudSink:
         """Return the sink for a file or an object, made from the given input."""
-        return sink_at(
-            output,
-            output_format,
-            self.overwrite,
-            given,
-            sample=self.settings.limit_rows is not None,
-            keeps_partial=self.partial,
-            storage=self.storage,
-        )
+        sample = self.settings.limit_rows is not None
+        more = self.overwrite, given, sample, self.partial
+        if isinstance(output, CloudPath):
+            return CloudSink(output, output_format, self.storage, *more)
+        return FileSink(output, output_format, *more)
 
     @contextmanager
     def open(self, data: Data, output: AnyPath | None = None) -> Iterator[Job]:

@@ -167,15 +167,8 @@ def given_path(data: str | PathLike[str]) -> AnyPath:
 
 
 def _is_no_path(text: str) -> bool:
-    """Return whether a string looks like a text to classify: no file, no address, no suffix."""
-    return "://" not in text and not Path(text).suffix.strip(".").isalnum() and not _exists(text)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # it is too long, or has a NUL
-        return False
+    """Return whether a string looks like a text to classify: no address, and no suffix."""
+    return "://" not in text and not Path(text).suffix.strip(".").isalnum()
 
 
 def in_memory(data: Any, settings: Settings) -> Source:
@@ -249,15 +242,10 @@ def text_array(values: Sequence[Any]) -> pa.Array:
     """Return texts as an array; None, NaN and NaT are null, as in a frame.
 
     Raises:
-        SettingsError: one of the values is something else, or all are the paths of files.
+        SettingsError: one of the values is something else.
     """
     import pandas as pd  # it is slow to import, and file-to-file jobs do not need it
 
-    if values and all(map(_is_path, values)):
-        raise SettingsError(
-            f"data is a list of files, such as {values[0]}, and their names are no texts.",
-            "Classify one file at a time: pipeline.classify(path).",
-        )
     texts: list[Any] = []
     for index, value in enumerate(values):
         if isinstance(value, str) or value is None:
@@ -271,13 +259,3 @@ def text_array(values: Sequence[Any]) -> pa.Array:
             )
     present = iter(encodable([text for text in texts if text is not None]))
     return pa.array([None if text is None else next(present) for text in texts], pa.string())
-
-
-def _is_path(value: object) -> bool:
-    """Return whether a value is the path of a file, with a suffix."""
-    try:
-        return isinstance(value, str | PathLike) and bool(
-            Path(value).suffix and Path(value).is_file()
-        )
-    except (OSError, ValueError):  # it is too long, or has a NUL
-        return False

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.answers import BANDS, LIKELY, Band, System
 from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
-from pipeline.money import plain, total
+from pipeline.money import ZERO, plain, total
 from pipeline.purchases import Paid, Parked
 from pipeline.quoting import command, how_many
 from pipeline.wording import RETRY, RUN_AGAIN, THEN_RUN_AGAIN, Words, both, option
@@ -58,6 +58,13 @@ NAME_THE_TEXT = (
 )
 
 
+Counted = TypeVar("Counted")
+
+
+def _add_counts(one: Mapping[Counted, int], other: Mapping[Counted, int]) -> dict[Counted, int]:
+    return {each: one.get(each, 0) + other.get(each, 0) for each in {**one, **other}}
+
+
 @dataclass(frozen=True, slots=True)
 class SystemSummary:
     """The figures of one system.
@@ -69,10 +76,18 @@ class SystemSummary:
         bands: the number of best matches in each band; codes that people chose are in none.
     """
 
-    statuses: Mapping[str, int]
-    cost_usd: Decimal
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    cost_usd: Decimal = ZERO
     confidences: Mapping[int, int] = field(default_factory=dict, repr=False)
     bands: Mapping[Band, int] = field(default_factory=dict)
+
+    def __add__(self, other: SystemSummary) -> SystemSummary:
+        return SystemSummary(
+            _add_counts(self.statuses, other.statuses),
+            total([self.cost_usd, other.cost_usd]),
+            _add_counts(self.confidences, other.confidences),
+            _add_counts(self.bands, other.bands),
+        )
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -318,7 +333,9 @@ def combine(summaries: Sequence[Summary]) -> Summary:
     names = summaries[0].systems
     return Summary(
         rows=sum(summary.rows for summary in summaries),
-        systems={name: _add_up([summary.systems[name] for summary in summaries]) for name in names},
+        systems={
+            name: sum((each.systems[name] for each in summaries), SystemSummary()) for name in names
+        },
         cost_usd=total(summary.cost_usd for summary in summaries),
         seconds=sum(summary.seconds for summary in summaries),
         replaced_characters=sum(summary.replaced_characters for summary in summaries),
@@ -328,11 +345,3 @@ def combine(summaries: Sequence[Summary]) -> Summary:
         ledger=summaries[-1].ledger,
         left_out="; ".join({summary.left_out: None for summary in summaries if summary.left_out}),
     )
-
-
-def _add_up(figures: Sequence[SystemSummary]) -> SystemSummary:
-    statuses = sum((Counter(each.statuses) for each in figures), Counter[str]())
-    confidences = sum((Counter(each.confidences) for each in figures), Counter[int]())
-    cost_usd = total(each.cost_usd for each in figures)
-    bands = sum((Counter(each.bands) for each in figures), Counter[Band]())
-    return SystemSummary(dict(statuses), cost_usd, dict(confidences), dict(bands))

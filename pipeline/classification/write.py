@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
 from math import isfinite
-from typing import TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,7 +30,7 @@ from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
 from pipeline.decisions import NO_DECISIONS, Decisions, decided
-from pipeline.money import ZERO, total
+from pipeline.money import total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
 
@@ -131,70 +131,53 @@ Table = TypeVar("Table", bound=Batch)
 
 
 @dataclass(slots=True)
-class _SystemTally:
-    """Running counts of the rows in one system."""
-
-    statuses: Counter[str] = field(default_factory=Counter)
-    cost_usd: Decimal = ZERO
-    confidences: Counter[int] = field(default_factory=Counter)
-    bands: Counter[Band] = field(default_factory=Counter)
-
-    def add(self, answers: Iterable[tuple[str, float | None]]) -> None:
-        """Count the rows of a batch by their status and confidence."""
-        for (status, confidence), often in Counter(answers).items():
-            self.statuses[status] += often
-            if _is_known(confidence, status):
-                self.confidences[round(100 * bounded(confidence))] += often
-                self.bands[band(confidence)] += often
-
-
-@dataclass(slots=True)
 class Tally:
     """Running counts of the written rows.
 
     Attributes:
+        systems: the figures of each system.
         rows: how many there are.
         to_check: those to review: a system has no code for them, or an uncertain one.
     """
 
-    _systems: dict[System, _SystemTally]
+    systems: dict[System, SystemSummary]
     rows: int = 0
     to_check: int = 0
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
         """Return an empty tally."""
-        return cls({system: _SystemTally() for system in systems})
-
-    @property
-    def systems(self) -> dict[System, SystemSummary]:
-        """The figures of each system."""
-        return {
-            system: SystemSummary(
-                dict(tally.statuses), tally.cost_usd, dict(tally.confidences), dict(tally.bands)
-            )
-            for system, tally in self._systems.items()
-        }
+        return cls(dict.fromkeys(systems, SystemSummary()))
 
     @property
     def cost_usd(self) -> Decimal:
         """The sum of the known costs of rows, in US dollars."""
-        return total(tally.cost_usd for tally in self._systems.values())
+        return total(figures.cost_usd for figures in self.systems.values())
 
     def add(self, columns: Sequence[NewColumn]) -> None:
-        """Count the rows of a batch by its new columns."""
+        """Count the rows of a batch by their new columns."""
         values = [column.values for column in columns]
-        width = (len(values) - 1) // len(self._systems)
+        width = (len(values) - 1) // len(self.systems)
         self.rows += len(values[-1])
         settled = frozenset(SETTLED)
         for statuses, often in Counter(zip(*values[STATUS:-1:width], strict=True)).items():
             if not set(statuses) <= settled:
                 self.to_check += often
-        for index, tally in enumerate(self._systems.values()):
-            own = values[index * width :]
-            tally.add(zip(own[STATUS], own[CONFIDENCE], strict=True))
-            if paid := [usd for usd in own[COST] if usd]:
-                tally.cost_usd = total([tally.cost_usd, *paid])
+        for index, system in enumerate(self.systems):
+            self.systems[system] += _figures(values[index * width :])
+
+
+def _figures(columns: Sequence[Sequence[Any]]) -> SystemSummary:
+    """Return the figures of a batch in one system, from its columns."""
+    statuses, confidences = Counter[str](), Counter[int]()
+    bands = Counter[Band]()
+    answers = Counter(zip(columns[STATUS], columns[CONFIDENCE], strict=True))
+    for (status, confidence), often in answers.items():
+        statuses[status] += often
+        if _is_known(confidence, status):
+            confidences[round(100 * bounded(confidence))] += often
+            bands[band(confidence)] += often
+    return SystemSummary(statuses, total(filter(None, columns[COST])), confidences, bands)
 
 
 def _is_known(confidence: float | None, status: str) -> TypeGuard[float]:

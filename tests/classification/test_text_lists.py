@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,16 +73,6 @@ def test_a_text_that_is_not_in_a_list_is_not_taken_for_a_path(text: str) -> None
 def test_a_misspelt_path_is_not_taken_for_a_text() -> None:
     with pytest.raises(InputError, match=r"my tenders\.csv does not exist"):
         pipeline.classify("my tenders.csv")
-
-
-@pytest.mark.parametrize("kind", [str, Path])
-def test_the_names_of_files_are_not_classified(tmp_path: Path, kind: type[Any]) -> None:
-    paths = [tmp_path / "tenders.csv", tmp_path / "more tenders.csv"]
-    for path in paths:
-        path.write_text("description\nroad works\n")
-    with pytest.raises(SettingsError, match=r"a list of files, such as .*one file at a time"):
-        pipeline.plan([kind(path) for path in paths])
-    assert pipeline.plan([*map(str, paths), "Road works"]).rows == 3
 
 
 def test_a_list_has_one_column() -> None:
