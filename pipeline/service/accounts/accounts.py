@@ -17,7 +17,7 @@ from email_validator import EmailNotValidError, validate_email
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts.audit import Audit
-from pipeline.service.accounts.database import FILE, SCHEMA, VERSION, Database, row_number
+from pipeline.service.accounts.database import Database, row_number
 from pipeline.service.accounts.keys import (
     Keys,
     NewKey,
@@ -63,7 +63,7 @@ class Accounts:
         passwords: Passwords | None = None,
     ) -> None:
         self.folder = folder
-        self._database = Database(folder, FILE, SCHEMA, VERSION)
+        self._database = Database(folder)
         self._clock = clock
         self._passwords = passwords or Passwords()
         self.keys = Keys(self._database, clock)

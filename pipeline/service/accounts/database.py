@@ -38,21 +38,20 @@ _OTHER_ADVICE = "Choose a folder that you may write to: --data DIR."
 
 
 class Database:
-    """An open file, for any number of threads and processes: one connection writes, one reads.
+    """The open file of a folder, for any number of threads and processes.
 
-    Every commit is on the disk before it returns. Reads see only committed data; reads and writes
-    do not wait for each other. The folder and the file are created if necessary; the schema is
-    without `about`, which has the version.
+    One connection writes, and one reads. Every commit is on the disk before it returns. Reads see
+    only committed data; reads and writes do not wait for each other.
 
     Raises:
         SettingsError: the folder or the file cannot be used, or has another version.
     """
 
-    def __init__(self, folder: Path, file: str, schema: str, version: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._writing, self._reading = Lock(), Lock()
-        self._connected = partial(connect, folder, file, schema, version)
+        self._connected = partial(connect, folder, FILE, SCHEMA, VERSION)
         self._writer = self._connected()
-        self._path = folder / file
+        self._path = folder / FILE
         self._opened = self._path.stat()
         self._reader = self._connected()
         self._reader.execute("PRAGMA query_only = ON")
@@ -122,7 +121,10 @@ class Database:
 
 
 def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Connection:
-    """Open one connection to a file; see `Database`."""
+    """Open one connection to a file; the folder and the file are created if necessary.
+
+    The schema is without `about`, which has the version.
+    """
     connection = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

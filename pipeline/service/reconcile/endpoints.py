@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import cache, partial
 from hashlib import sha256
 from itertools import islice
+from math import inf
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -130,25 +131,22 @@ DIGITS = 6
 def _candidates(
     code: str | None, matches: Iterable[Match], query: Query, codes: Catalogue
 ) -> list[Candidate]:
-    """Return the candidates of a cell, the most confident first.
+    """Return the candidates of a cell, the most confident first; the first may be matched.
 
     A cell that holds a code is matched if it has all its digits: ``45`` may also be a number of
     something else.
     """
     levels = query.levels(codes)
     if code is None:
-        confidences = {match.code: match.confidence for match in matches}
-        confidences = {one: sure for one, sure in confidences.items() if one in codes.table}
+        least = CERTAIN
+        found = {one.code: one.confidence for one in matches if one.code in codes.table}
     else:
-        confidences = {code: 1.0}
         written = "".join(query.text.upper().split()).replace("-", "")
-        is_whole = written.startswith(code.replace("-", ""))
-    found = _at_levels(confidences, levels, codes)
-    best = sorted(found.items(), key=lambda item: -item[1])
-    if code is not None:
-        return [_candidate(above, 1.0, is_whole, levels, codes) for above, _ in best]
+        least = 0.0 if written.startswith(code.replace("-", "")) else inf
+        found = {code: 1.0}
+    best = sorted(_at_levels(found, levels, codes).items(), key=lambda item: -item[1])
     return [
-        _candidate(one, sure, rank == 0 and sure >= CERTAIN, levels, codes)
+        _candidate(one, sure, rank == 0 and sure >= least, levels, codes)
         for rank, (one, sure) in enumerate(best[: query.most])
     ]
 
