@@ -60,14 +60,6 @@ def test_an_archive_needs_exactly_one_table(
     assert caught.value.message.endswith(message)
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_tables_of_one_name_are_two(tmp_path: Path) -> None:
-    with ZipFile(archive(tmp_path / "t.zip", t__DOT__csv="a\n1\n"), "a") as file:
-        file.writestr("t.csv", "a\n2\n")
-    with pytest.raises(InputError, match=r"has 2 tables: 't\.csv', 't\.csv'"):
-        unpack(tmp_path / "t.zip")
-
-
 def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
     path = archive(tmp_path / "t.zip", t__DOT__csv="a\n" * 99)
     path.write_bytes(path.read_bytes()[:50])

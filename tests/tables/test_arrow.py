@@ -12,11 +12,11 @@ from pyarrow.csv import write_csv
 
 from pipeline.errors import InputError
 from pipeline.tables import NewColumn, open_reader
-from pipeline.tables.arrow import ArrowReader, ArrowWriter, column_texts
+from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables
-from tests.tables.rewriting import CODE, rewrite
+from tests.tables.rewriting import CODE
 
 
 def written(reader: ArrowReader, metadata: dict[str, str] | None = None) -> pa.Table:
@@ -45,28 +45,6 @@ def test_each_row_has_its_text(table: pa.Table) -> None:
     assert texts == [join_texts([cell]) for cell in cells]
 
 
-def test_without_text_columns_each_row_has_an_empty_text() -> None:
-    (batch,) = ArrowReader(pa.table({"a": ["x", "y"]}), []).batches()
-    assert batch.texts == ["", ""]
-
-
-def test_metadata_are_added_and_replaced_by_name() -> None:
-    table = pa.table({"a": ["x"]}).replace_schema_metadata({"total": "1", "owner": "us"})
-    result = written(ArrowReader(table, ["a"]), {"total": "2", "more": "é"})
-    assert result.schema.metadata == {b"total": b"2", b"owner": b"us", b"more": "é".encode()}
-    assert table.schema.metadata == {b"total": b"1", b"owner": b"us"}
-
-
-def test_a_table_is_read_as_often_as_asked_in_batches_of_bounded_rows() -> None:
-    rows = 10 * BATCH_ROWS + 1
-    table = pa.chunked_array([[str(place) for place in range(rows)]])
-    reader = ArrowReader(pa.table({"a": table}), ["a"])
-    for _ in range(2):
-        batches = list(reader.batches())
-        assert [len(batch.texts) for batch in batches] == [BATCH_ROWS] * 10 + [1]
-        assert [batch.texts[0] for batch in batches[:2]] == ["0", str(BATCH_ROWS)]
-
-
 def test_a_table_of_many_small_pieces_comes_in_whole_batches() -> None:
     pieces = [pa.array([str(place % 7)]).dictionary_encode() for place in range(BATCH_ROWS + 2)]
     reader = ArrowReader(pa.table({"a": pa.chunked_array(pieces)}), ["a"])
@@ -77,13 +55,6 @@ def test_a_table_of_many_small_pieces_comes_in_whole_batches() -> None:
     ]
 
 
-def test_the_head_of_a_batch_is_its_first_rows() -> None:
-    (batch,) = ArrowReader(pa.table({"a": ["x", "y", "z"]}), ["a"]).batches()
-    head = batch.head(2)
-    assert head.texts == ["x", "y"]
-    assert head.to_arrow().to_pydict() == {"a": ["x", "y"]}
-
-
 def test_an_aborted_table_stays_empty() -> None:
     reader = ArrowReader(pa.table({"a": ["x"]}), ["a"])
     writer = ArrowWriter(reader.schema, [CODE])
@@ -91,12 +62,6 @@ def test_an_aborted_table_stays_empty() -> None:
         writer.write(batch, [NewColumn("cpv_code", pa.string(), ["1"])])
     writer.abort()
     assert writer.table.num_rows == 0
-
-
-def test_values_that_are_not_text_have_a_text() -> None:
-    assert column_texts(pa.array([1, None])) == ["1", None]
-    assert column_texts(pa.array(["a", None, "a"]).dictionary_encode()) == ["a", None, "a"]
-    assert column_texts(pa.array(["é"], pa.large_string())) == ["é"]
 
 
 @pytest.mark.parametrize(
@@ -114,10 +79,6 @@ def test_a_text_column_without_text_is_refused(kind: pa.DataType) -> None:
         ArrowReader(table, ["b", "a"])
     assert caught.value.message == f"The column 'a' has the type {kind}, not text."
     assert caught.value.hint == "Choose a column with text: --text-column NAME."
-
-
-def test_a_table_in_memory_needs_no_fingerprint() -> None:
-    assert ArrowReader(pa.table({"a": ["x"]}), ["a"]).fingerprint() == ""
 
 
 LOT = pa.struct([("title", pa.string()), ("value", pa.float64())])
@@ -156,10 +117,6 @@ def test_the_texts_of_a_field_are_those_of_its_row(
     reader = open_reader(tmp_path / "t.parquet", [column])
     assert [text for batch in reader.batches() for text in batch.texts] == expected
     assert pa.Table.from_batches([batch.to_arrow() for batch in reader.batches()]).equals(TABLE)
-
-
-def test_fields_are_joined_with_columns() -> None:
-    assert texts(TABLE, "tender.title", "id")[:3] == ["Roads. 0", "1", "2"]
 
 
 def test_a_text_column_may_hold_json() -> None:
@@ -240,11 +197,6 @@ def test_a_list_of_an_extension_type_stands_for_its_items() -> None:
     assert texts(table, "tender.words") == ["bus. tram", ""]
 
 
-def test_a_column_with_a_dot_in_its_name_comes_before_a_field() -> None:
-    table = pa.table({"a": [{"b": "field"}], "a.b": ["column"]})
-    assert texts(table, "a.b") == ["column"]
-
-
 def test_the_error_about_a_missing_field_names_the_fields() -> None:
     with pytest.raises(InputError) as caught:
         ArrowReader(TABLE, ["tender.titel"])
@@ -312,12 +264,6 @@ def test_a_field_that_some_cell_has_or_that_none_can_tell_is_none(
         assert texts[-1] == last
 
 
-def test_a_field_that_no_cell_of_a_table_in_memory_has_is_an_error() -> None:
-    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
-    with pytest.raises(InputError, match=r"^The table has no column 'buyer\.nmae'"):
-        list(ArrowReader(table, ["buyer.nmae"]).batches())
-
-
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
 def test_beside_other_texts_a_field_that_no_row_has_is_missed_once_unless_it_is_misspelt(
     tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture
@@ -341,26 +287,9 @@ def test_a_part_of_a_table_may_lack_a_field() -> None:
     assert [text for batch in reader.batches() for text in batch.texts] == ["", ""]
 
 
-HUGE = "x" * 100_000
-
-
 def not_utf8(values: pa.Array) -> pa.Array:
     """Return bytes that some writers take for text."""
     return pa.Array.from_buffers(pa.string(), len(values), values.buffers())
-
-
-def test_a_small_file_that_names_a_huge_value_often_comes_in_small_batches(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    column = pa.array([HUGE]).dictionary_encode().take([0] * 3_000)
-    pq.write_table(pa.table({"a": column}), path, store_schema=False)
-    assert pq.read_schema(path).field("a").type == pa.string()
-    assert path.stat().st_size < 20_000
-    rows = 0
-    for batch in open_reader(path, ["a"]).batches():
-        assert batch.to_arrow().nbytes <= BATCH_CHARS
-        assert set(batch.texts) == {HUGE}
-        rows += len(batch.texts)
-    assert rows == 3_000
 
 
 def test_a_row_is_never_cut() -> None:
@@ -370,7 +299,7 @@ def test_a_row_is_never_cut() -> None:
 
 
 def test_a_big_dictionary_does_not_make_small_batches() -> None:
-    values = pa.array([HUGE + str(place) for place in range(200)])
+    values = pa.array(["x" * 100_000 + str(place) for place in range(200)])
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 50, pa.int32()), values)
     (batch,) = ArrowReader(pa.table({"a": column}), ["a"]).batches()
     assert len(batch.texts) == 100
@@ -399,12 +328,3 @@ def test_bytes_that_are_utf8_are_text(column: pa.Array) -> None:
     (batch,) = ArrowReader(pa.table({"a": column}), ["a"]).batches()
     assert batch.texts == ["Straße", "", ""]
     assert batch.to_arrow().column(0).equals(column)
-
-
-def test_text_that_an_older_writer_stored_as_bytes_stays_so(tmp_path: Path) -> None:
-    table = pa.table({"description": pa.array([b"roads", None], pa.binary())})
-    pq.write_table(table, tmp_path / "in.parquet", store_schema=False)
-    reader = open_reader(tmp_path / "in.parquet", ["description"])
-    assert [batch.texts for batch in reader.batches()] == [["roads", ""]]
-    rewrite(reader, tmp_path / "out.parquet", [["1"]] * 2, "parquet", [CODE])
-    assert pq.read_table(tmp_path / "out.parquet", columns=["description"]).equals(table)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 from pathlib import Path
 from typing import Any
@@ -213,11 +212,6 @@ def test_the_first_cells_may_be_longer_than_the_sample(path: Path) -> None:
     assert (dialect.delimiter, dialect.terminator) == (";", "\r\n")
 
 
-def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
-    dialect = detected(tmp_path / "t.tsv.gz", gzip.compress(b"a\tb\r\n1\t2\r\n"))
-    assert (dialect.delimiter, dialect.terminator) == ("\t", "\r\n")
-
-
 @pytest.mark.parametrize(
     ("line", "delimiter"), [("sep=;", ";"), ("SEP=,", ","), ('"sep=;"', ";"), ("sep=\t", "\t")]
 )
@@ -240,12 +234,6 @@ def test_a_line_for_excel_that_names_no_delimiter_is_refused(path: Path) -> None
 def test_a_header_that_begins_like_a_line_for_excel_is_a_header(path: Path) -> None:
     for first in ("sep=;text", "sep=;;", "sep=", '"sep=;'):
         assert detected(path, f"{first}\n1;a\n").mark == b""
-
-
-def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read") as caught:
-        detect(path, CsvOptions())
-    assert caught.value.hint == "Check that it exists, is readable and complete."
 
 
 WORDS = st.text(st.sampled_from("ab ,;|\t\"\n'é5"), max_size=8)

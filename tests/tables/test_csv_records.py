@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -43,14 +42,6 @@ def test_lines_are_cut_at_the_line_end_alone_wherever_the_chunks_are_cut(
         dialect = Dialect(encoding=codec, line_end=line_end)
         found = lines(place / "t.csv", text.encode(codec), dialect)
     assert found == [line for line in expected if line]
-
-
-def test_the_byte_order_mark_is_not_part_of_the_first_line(path: Path) -> None:
-    assert lines(path, b"\xef\xbb\xbfa\nb", Dialect(mark=b"\xef\xbb\xbf")) == ["a\n", "b"]
-
-
-def test_a_byte_order_mark_further_on_is_a_character(path: Path) -> None:
-    assert lines(path, "a\n\ufeffb\n".encode()) == ["a\n", "\ufeffb\n"]
 
 
 STATE = "State the encoding of the file: --encoding 'cp1252'."
@@ -101,16 +92,6 @@ def test_an_encoding_that_was_stated_for_utf_8_is_wrong(path: Path) -> None:
         assert error_of(path, "“a”\n".encode(), Dialect(encoding=encoding)).hint == hint
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_the_line_is_right_far_into_the_file(tmp_path: Path, suffix: str) -> None:
-    good = "é,1\n".encode() * (CHUNK_BYTES // 2)
-    count = good.count(b"\n")
-    data = good + b"\xe9,1\n" + good
-    path = tmp_path / f"tenders.csv{suffix}"
-    error = error_of(path, gzip.compress(data, 1) if suffix else data)
-    assert f"line {count + 1}: byte 0xE9" in error.message
-
-
 def test_the_line_is_right_in_other_encodings(path: Path) -> None:
     assert "line 3: byte 0x81 is not cp1252" in (
         error_of(path, b"a\nb\n\x81\n", Dialect(encoding="cp1252")).message
@@ -154,11 +135,3 @@ def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
         error = error_of(path, f"a,b{line_end}".encode() + b"x" * 101, Dialect(line_end=line_end))
     assert error.message == f"{path}, line 2: it has more than 100 characters {words}."
     assert "TENDER_PIPELINE_LINE_END" in error.hint
-
-
-def test_the_bound_is_on_a_line_and_not_on_the_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
-    with small_steps(7, 1, 1):
-        assert len(lines(path, (b"x" * 99 + b"\n") * 9)) == 9

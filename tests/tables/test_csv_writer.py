@@ -2,12 +2,9 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,10 +124,6 @@ def test_examples_of_what_is_appended(data: bytes, expected: bytes) -> None:
     assert rewritten(data, "in.csv") == expected
 
 
-def test_without_a_header_no_names_are_written() -> None:
-    assert rewritten(b"a,b\n1,2", "in.csv", CsvOptions(header=False)) == b"a,b,1,x\n1,2,1,x"
-
-
 def test_an_escaped_carriage_return_stays_in_its_field() -> None:
     """MySQL writes a value that ends with a carriage return so."""
     data = b"a,b\r\n1,2\\\r\r\n3,4\\\\\r\n"
@@ -163,53 +156,12 @@ def test_new_letters_that_the_encoding_lacks_become_question_marks(title: str) -
     assert row == "1,7," + "".join("?" if ord(letter) > 255 else letter for letter in seen)
 
 
-def test_letters_that_names_of_ours_need_are_counted_too(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_bytes(b"a\n")
-    reader = open_reader(tmp_path / "in.csv", (), CsvOptions(encoding="ascii"))
-    field = pa.field("tytuł", pa.string())
-    writer = rewrite(reader, tmp_path / "out.csv", [], fields=[field])
-    assert (tmp_path / "out.csv").read_bytes() == b"a,tytu?\n"
-    assert writer.replaced_characters == 1
-
-
-def test_our_values_are_written_as_text(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_bytes(b"a\n1\n")
-    values = [None, 0.5, Decimal("0.00010499999999999999"), [{"code": "é", "confidence": 1.0}]]
-    fields = [pa.field(str(place), pa.string()) for place in range(4)]
-    rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", [values], fields=fields)
-    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[1] == (
-        '1,,0.5,0.00010499999999999999,"[{""code"":""é"",""confidence"":1.0}]"'
-    )
-
-
 def test_equal_numbers_are_written_with_their_own_signs(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b"a\n" + b"1\n" * 2)
     fields = [pa.field("b", pa.string())]
     rows = [[0.0], [-0.0]]
     rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", rows, fields=fields)
     assert (tmp_path / "out.csv").read_bytes() == b"a,b\n1,0.0\n1,-0.0\n"
-
-
-def test_values_of_parquet_become_text(tmp_path: Path) -> None:
-    table = pa.table(
-        {
-            "n": pa.array([7, None]),
-            "money": pa.array([Decimal("1.50"), None]),
-            "day": [date(2024, 2, 29), None],
-            "at": pa.array(
-                [datetime(2024, 2, 29, 12, tzinfo=UTC), None], pa.timestamp("ms", "UTC")
-            ),
-            "line\nbreak": ['a "b"\r\nc, d', ""],
-        }
-    )
-    pq.write_table(table, tmp_path / "in.parquet")
-    rewrite(open_reader(tmp_path / "in.parquet", ()), tmp_path / "out.csv", [("1", "x")] * 2)
-    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file, strict=True)) == [
-            ["n", "money", "day", "at", "line\nbreak", "cpv_code", 'the "title", in full'],
-            ["7", "1.50", "2024-02-29", "2024-02-29 12:00:00.000Z", 'a "b"\r\nc, d', "1", "x"],
-            ["", "", "", "", "", "1", "x"],
-        ]
 
 
 @given(
@@ -225,9 +177,3 @@ def test_texts_in_memory_come_back_from_csv(values: list[str], suffix: str) -> N
         back = read_table(output, "csv", CsvOptions(delimiter=delimiter))
     assert back.num_columns == 3
     assert back.column("text").to_pylist() == values
-
-
-@pytest.mark.parametrize("name", ["a.table.csv", "my.tsv.csv", "x.tabular.csv.gz"])
-def test_only_the_suffix_makes_a_file_of_tabs(tmp_path: Path, name: str) -> None:
-    rewrite(ArrowReader(pa.table({"a": ["1"]}), ()), tmp_path / name, [("2", "3")])
-    assert read_table(tmp_path / name, "csv").num_columns == 3

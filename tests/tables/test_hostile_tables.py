@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import io
 import random
 from pathlib import Path
@@ -16,7 +15,6 @@ from pyarrow.parquet import encryption
 from pipeline.errors import InputError
 from pipeline.tables import open_reader
 from tests.cli.conftest import Command, command
-from tests.tables.rewriting import CODE, rewrite
 
 __all__ = ["command"]
 
@@ -28,12 +26,6 @@ def parquet(*columns: tuple[str, list[object]], rows_in_group: int = 1000) -> by
     names, values = [name for name, _ in columns], [pa.array(cells) for _, cells in columns]
     file = io.BytesIO()
     pq.write_table(pa.table(values, names=names), file, row_group_size=rows_in_group)
-    return file.getvalue()
-
-
-def without_row_groups() -> bytes:
-    file = io.BytesIO()
-    pq.ParquetWriter(file, pa.schema([("description", pa.string()), ("n", pa.int8())])).close()
     return file.getvalue()
 
 
@@ -101,56 +93,6 @@ def test_what_cannot_be_done_correctly_is_refused_and_nothing_is_written(
     assert message in said
     assert "Traceback" not in said
     assert [path.name for path in Path().rglob("*") if path.is_file()] == [name]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"description,n\n",
-        b"description,n",
-        b"n,n,description\n1,2,road repair\n",
-        b"description,n\nroad\0repair,\0\n\0,a\n",
-        b"description,n\n=1+1,=cmd|' /C calc'!A0\n@SUM(1),\t-1\n",
-        f'description,n\nroad,"{BIG}"\n"{BIG}",1\n'.encode(),
-    ],
-)
-def test_a_strange_csv_file_comes_back_byte_for_byte(run: Command, data: bytes) -> None:
-    Path("t.csv").write_bytes(data)
-    assert run("t.csv") == 0
-    csv.field_size_limit(1 << 28)
-    with Path("outputs/t.classified.csv").open("rb") as output:
-        lines = output.read().splitlines(keepends=True)
-    assert len(lines) == len(data.splitlines())
-    for before, after in zip(data.splitlines(), lines, strict=True):
-        assert after.startswith(before + b",")
-        added = next(csv.reader([after[len(before) + 1 :].decode()]))
-        assert len(added) == 6
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        without_row_groups(),
-        parquet(("description", [None, "", "road\0repair", BIG])),
-        parquet(("description", ["road"]), ("n", [[{"a": [1, None]}]])),
-        parquet(("description", ["=1+1"] * 5), rows_in_group=2),
-    ],
-)
-def test_a_strange_parquet_file_comes_back_as_it_was(run: Command, data: bytes) -> None:
-    Path("t.parquet").write_bytes(data)
-    assert run("t.parquet") == 0
-    original = pq.read_table("t.parquet")
-    written = pq.read_table("outputs/t.classified.parquet")
-    assert written.select(original.column_names).equals(original)
-    assert written.num_columns == original.num_columns + 6
-
-
-def test_a_million_columns_go_from_csv_to_csv(tmp_path: Path) -> None:
-    names = ",".join(map(str, range(1_000_000)))
-    (tmp_path / "t.csv").write_text(f"{names}\n{names}\n")
-    reader = open_reader(tmp_path / "t.csv", ["999999"])
-    rewrite(reader, tmp_path / "out.csv", [["7"]], fields=[CODE])
-    assert (tmp_path / "out.csv").read_text() == f"{names},cpv_code\n{names},7\n"
 
 
 def test_damage_anywhere_in_a_footer_is_an_error_and_no_crash(tmp_path: Path) -> None:

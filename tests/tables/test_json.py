@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import InputError
 from pipeline.settings import Format
 from pipeline.tables import (
     NewColumn,
@@ -244,17 +244,6 @@ def test_a_record_without_end_does_not_fill_the_memory(
 def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"U\+D800, which only JSON Lines can hold"):
         rewritten(tmp_path, b'{"a": "\\ud800"}', "parquet")
-
-
-def test_two_columns_of_one_name_cannot_become_keys(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes(b"a,a\n1,2\n")
-    with pytest.raises(OutputError, match="Lines cannot hold two columns with the same name: 'a'"):
-        rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.jsonl", [], "jsonl")
-
-
-def test_compressed_records_come_back(tmp_path: Path) -> None:
-    output = rewritten(tmp_path, b'{"a":1}\n', suffix=".gz")
-    assert read_table(output, "jsonl").to_pylist() == [{"a": 1, "code": "1", "cost": "0.1"}]
 
 
 def test_csv_becomes_json_with_texts(tmp_path: Path) -> None:

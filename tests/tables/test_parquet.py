@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.tables import open_reader, read_table
-from pipeline.tables.parquet import ROW_GROUP_ROWS, ParquetReader, int96_columns
-from pipeline.tables.table import ARROW_USD, BATCH_CHARS, BATCH_ROWS
+from pipeline.tables import open_reader
+from pipeline.tables.parquet import ParquetReader
+from pipeline.tables.table import ARROW_USD, BATCH_CHARS
 from tests.tables.arrow_tables import arrow_tables
 from tests.tables.rewriting import CODE, folder, rewrite
 
@@ -140,39 +140,10 @@ def test_fields_keep_their_metadata_and_whether_they_may_be_null(tmp_path: Path)
     assert back.schema.equals(schema, check_metadata=True)
 
 
-def test_columns_of_a_data_frame_keep_its_index(tmp_path: Path) -> None:
-    table = pa.table({"a": ["x", "y"], "i": [5, 6]})
-    table.to_pandas().set_index("i").to_parquet(tmp_path / "in.parquet")
-    rewritten(tmp_path / "in.parquet", pq.read_table(tmp_path / "in.parquet"))
-    frame = pq.read_table(tmp_path / "out.parquet").to_pandas()
-    assert frame.index.tolist() == [5, 6]
-    assert frame["a"].tolist() == ["x", "y"]
-    assert frame["cpv_code"].tolist() == ["0", "1"]
-
-
 def test_text_that_is_not_utf8_and_not_asked_for_stays(not_utf8: Path) -> None:
     output = not_utf8.with_name("out.parquet")
     rewrite(open_reader(not_utf8, ["a"]), output, new_cells(1), "parquet", FIELDS)
     assert pq.read_table(output).column("b").cast(pa.binary()).to_pylist() == [b"\xff"]
-
-
-def test_text_that_is_not_utf8_cannot_go_to_csv(not_utf8: Path) -> None:
-    reader = open_reader(not_utf8, ["a"])
-    with pytest.raises(
-        InputError, match="'b' has a value that cannot be written as text"
-    ) as caught:
-        rewrite(reader, not_utf8.with_name("out.csv"), new_cells(1), fields=FIELDS)
-    assert "--output-format parquet" in caught.value.hint
-
-
-def test_row_groups_have_a_bounded_number_of_rows(tmp_path: Path) -> None:
-    rows = ROW_GROUP_ROWS + 5_000
-    pq.write_table(pa.table({"a": pa.nulls(rows, pa.string())}), tmp_path / "in.parquet")
-    reader = open_reader(tmp_path / "in.parquet", ())
-    rewrite(reader, tmp_path / "out.parquet", [[None]] * rows, "parquet", [CODE])
-    metadata = pq.read_metadata(tmp_path / "out.parquet")
-    sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
-    assert sizes == [ROW_GROUP_ROWS, 5_000]
 
 
 def test_row_groups_have_a_bounded_number_of_bytes(
@@ -186,39 +157,6 @@ def test_row_groups_have_a_bounded_number_of_bytes(
     metadata = pq.read_metadata(tmp_path / "out.parquet")
     sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
     assert sizes == [2, 2, 1]
-
-
-def test_dictionaries_that_differ_between_row_groups_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "in.parquet"
-    schema = pa.schema([("a", pa.dictionary(pa.int32(), pa.string()))])
-    with pq.ParquetWriter(path, schema) as writer:
-        for values in (["x", "y"], ["z", "x"], [None, "w"]):
-            batch = pa.table({"a": pa.array(values).dictionary_encode()}, schema=schema)
-            writer.write_table(batch)
-    original = pq.read_table(path)
-    back = rewritten(path, original)
-    assert back.schema.equals(original.schema)
-    assert back.column("a").to_pylist() == ["x", "y", "z", "x", None, "w"]
-
-
-def test_five_thousand_columns_come_back(tmp_path: Path) -> None:
-    table = pa.table({f"c{place}": [place] for place in range(5_000)})
-    pq.write_table(table, tmp_path / "in.parquet")
-    assert rewritten(tmp_path / "in.parquet", table).equals(table)
-
-
-def test_cells_of_ten_megabytes_come_back(tmp_path: Path) -> None:
-    table = pa.table({"a": ["é" * 5_000_000, None, "x" * 10_000_000]})
-    pq.write_table(table, tmp_path / "in.parquet")
-    assert rewritten(tmp_path / "in.parquet", table).equals(table)
-
-
-def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
-    statuses = pa.array(["x", None, "x"]).dictionary_encode()
-    table = pa.table({"a": [" 1\n2 ", None, ""], "b": statuses, "n": [7, 8, None]})
-    pq.write_table(table, tmp_path / "t.parquet")
-    reader = ParquetReader(tmp_path / "t.parquet", ["b", "a", "n"])
-    assert [batch.texts for batch in reader.batches()] == [["x. 1 2. 7", "8", "x"]]
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, -1, -100])
@@ -246,25 +184,6 @@ def test_damage_within_the_file_is_found_while_it_is_read(tmp_path: Path) -> Non
         list(reader.batches())
 
 
-def test_text_that_is_not_utf8_cannot_be_read(not_utf8: Path) -> None:
-    reader = open_reader(not_utf8, ["b"])
-    with pytest.raises(InputError, match="'b' has a value that is not UTF-8 text"):
-        list(reader.batches())
-
-
-def test_a_long_table_comes_in_batches_of_bounded_rows(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    rows = 300_000
-    pq.write_table(pa.table({"a": [str(place) for place in range(rows)]}), path)
-    sizes, expected = [], 0
-    for batch in ParquetReader(path, ["a"]).batches():
-        assert batch.texts[0] == str(expected)
-        sizes.append(len(batch.texts))
-        expected += len(batch.texts)
-    assert max(sizes) == BATCH_ROWS
-    assert sum(sizes) == rows
-
-
 def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     cells = [letter * (BATCH_CHARS // 3) for letter in "abcdefg"]
@@ -272,13 +191,6 @@ def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(tmp_path: 
     batches = list(ParquetReader(path, ["a"]).batches())
     assert max(len(batch.texts) for batch in batches) <= 3
     assert [text for batch in batches for text in batch.texts] == cells
-
-
-def test_a_whole_table_is_read_with_all_its_metadata(tmp_path: Path) -> None:
-    table = pa.table({"a": [1, 2]}).replace_schema_metadata({"k": "v"})
-    pq.write_table(table, tmp_path / "t.parquet")
-    back = read_table(tmp_path / "t.parquet", "parquet")
-    assert back.equals(table, check_metadata=True)
 
 
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -314,13 +226,6 @@ def test_dates_that_nanoseconds_cannot_hold_come_back(
     assert back.column("t").to_pylist() == FAR
 
 
-def test_the_output_has_no_int96(tmp_path: Path) -> None:
-    table = pa.table({"t": pa.array(FAR, pa.timestamp("us"))})
-    int96_rewritten(tmp_path / "in.parquet", table)
-    assert int96_columns(pq.ParquetFile(tmp_path / "in.parquet").schema) == ["t"]
-    assert int96_columns(pq.ParquetFile(tmp_path / "out.parquet").schema) == []
-
-
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
@@ -353,23 +258,6 @@ def test_timestamps_that_microseconds_cannot_hold_are_refused(
         open_reader(path, ["x"])
     assert caught.value.message.startswith(f"{path}: the INT96 timestamps of 'fine' are finer")
     assert caught.value.hint == "Write the file again with timestamps in INT64, or drop the column."
-
-
-def test_damage_within_int96_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "in.parquet"
-    table = pa.table({"t": pa.array(range(9999), pa.timestamp("us"))})
-    pq.write_table(
-        table,
-        path,
-        compression="gzip",
-        use_deprecated_int96_timestamps=True,
-        use_dictionary=False,
-    )
-    data = bytearray(path.read_bytes())
-    data[200:900] = bytes(700)
-    path.write_bytes(data)
-    with pytest.raises(InputError, match="cannot be read as Parquet"):
-        open_reader(path, ())
 
 
 INSTANTS = st.one_of(

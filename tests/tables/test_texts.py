@@ -91,23 +91,36 @@ def test_columns_are_found_in_the_order_asked() -> None:
     assert find_columns(NAMES, [], "The table") == []
 
 
+TENDER = ["id", "tender", "tender.id", "tender.titel"]
+LONG = "x" * 9_999
+
+
 @pytest.mark.parametrize(
-    ("wanted", "likeliest"),
+    ("names", "wanted", "likeliest"),
     [
-        ("title", "Title"),
-        ("Description", "description"),
-        ("descripton", "description"),
-        ("ID", "id"),
-        ("preis_eur", "Preis"),
+        (NAMES, "title", "Title"),
+        (NAMES, "Description", "description"),
+        (NAMES, "descripton", "description"),
+        (NAMES, "ID", "id"),
+        (NAMES, "preis_eur", "Preis"),
+        (["id", "TEXT", "Text"], "text", "TEXT"),
+        (["text", "code", "year"], "description", ""),
+        (TENDER, "tender.title", "tender.titel"),
+        (TENDER[:3], "tender.text", ""),
+        ([*TENDER, "title_id"], "tendr.title", "tender.titel"),
+        ([LONG, "titel"], "title", "titel"),
+        ([LONG, "", " "], "description", ""),
     ],
 )
-def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, likeliest: str) -> None:
+def test_a_missing_column_is_an_error_that_names_the_likeliest(
+    names: list[str], wanted: str, likeliest: str
+) -> None:
     with pytest.raises(InputError) as caught:
-        find_columns(NAMES, [wanted], Path("t.csv"))
-    assert caught.value.message == (
-        f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title', 'description', 'Preis'."
-    )
-    assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
+        find_columns(names, [wanted], Path("t.csv"))
+    assert caught.value.message.startswith(f"t.csv has no column {wanted!r}. Its columns: '")
+    assert len(caught.value.message) < 200
+    hint = f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
+    assert caught.value.hint == (hint if likeliest else "Choose one of them: --text-column NAME.")
 
 
 def test_columns_in_one_name_are_named_one_by_one() -> None:
@@ -141,28 +154,30 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
     )
 
 
+NESTED = "Only a text column can be nested. Copy the values into"
+
+
 @pytest.mark.parametrize(
-    ("names", "system", "likeliest"),
+    ("names", "wanted", "system", "hint"),
     [
-        (["id", "source", "cpv"], "cpv", "cpv"),  # the first name is more like "code"
-        (["cpv_title", "CPV-Code", "source"], "cpv", "CPV-Code"),
-        (["accepted_unspsc", "accepted_psc"], "psc", "accepted_psc"),
-        (["id", "kode", "cpv"], "psc", "kode"),
-        (["accepted_cpv", "codes"], "cpv", "codes"),  # misspelt
+        (["id", "source", "cpv"], "code", "cpv", "Did you mean 'cpv'?"),  # the first is more alike
+        (["cpv_title", "CPV-Code", "source"], "code", "cpv", "Did you mean 'CPV-Code'?"),
+        (["accepted_unspsc", "accepted_psc"], "code", "psc", "Did you mean 'accepted_psc'?"),
+        (["id", "kode", "cpv"], "code", "psc", "Did you mean 'kode'?"),
+        (["accepted_cpv", "codes"], "code", "cpv", "Did you mean 'codes'?"),  # misspelt
+        (["ocid", "release_id", "text"], "code", "cpv", "Choose one of them: --code-column NAME."),
+        (["id", "tender"], "tender.id", "", NESTED),
+        (["ocid", "text"], "tender.id", "", NESTED),
+        (["id", "cpv"], "tender.cpv", "", "Did you mean 'cpv'? Use --code-column 'cpv'."),
+        (["id", "tender", "tender.cpv"], "tender.cpvs", "", "Did you mean 'tender.cpv'?"),
     ],
 )
-def test_the_column_with_the_system_in_its_name_is_the_likeliest_for_codes(
-    names: list[str], system: str, likeliest: str
+def test_the_suggestion_of_a_code_column_has_the_system_in_its_name_or_is_alike(
+    names: list[str], wanted: str, system: str, hint: str
 ) -> None:
-    hint = f"Did you mean {likeliest!r}? Use --code-column {likeliest!r}."
     with pytest.raises(InputError) as caught:
-        find_columns(names, ["code"], "The table", "code_column", system)
-    assert caught.value.hint == hint
-
-
-def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:
-    with pytest.raises(InputError, match="Did you mean 'TEXT'"):
-        find_columns(["id", "TEXT", "Text"], ["text"], "The table")
+        find_columns(names, [wanted], "The table", "code_column", system)
+    assert caught.value.hint.startswith(hint)
 
 
 def test_of_many_columns_the_first_are_listed() -> None:
@@ -171,51 +186,6 @@ def test_of_many_columns_the_first_are_listed() -> None:
         find_columns(names, ["x"], "The table")
     assert "'c0', " in caught.value.message
     assert caught.value.message.endswith("'c19' and 1,180 more.")
-
-
-def test_a_name_that_is_like_no_other_is_not_guessed() -> None:
-    with pytest.raises(InputError) as caught:
-        find_columns(["text", "code", "year"], ["description"], "The table")
-    assert caught.value.hint == "Choose one of them: --text-column NAME."
-
-
-def test_a_field_is_like_others_only_by_what_follows_their_column() -> None:
-    names = ["id", "tender", "tender.id", "tender.titel"]
-    for wanted, hint in (("tender.title", "Did you mean 'tender.titel'?"), ("tender.text", "")):
-        with pytest.raises(InputError) as caught:
-            find_columns(names[: 4 if hint else 3], [wanted], "The table")
-        assert caught.value.hint.startswith(hint or "Choose one of them")
-    with pytest.raises(InputError) as caught:
-        find_columns([*names, "title_id"], ["tendr.title"], "The table")
-    assert caught.value.hint.startswith("Did you mean 'tender.titel'?")
-
-
-def test_an_identifier_is_not_suggested_for_a_code() -> None:
-    with pytest.raises(InputError) as caught:
-        find_columns(["ocid", "release_id", "text"], ["code"], "The table", "code_column", "cpv")
-    assert caught.value.hint == "Choose one of them: --code-column NAME."
-
-
-def test_a_nested_code_is_not_sought_in_columns_with_like_names() -> None:
-    for names, wanted, hint in (
-        (["id", "tender"], "tender.id", "Only a text column can be nested. Copy the values into"),
-        (["ocid", "text"], "tender.id", "Only a text column can be nested. Copy the values into"),
-        (["id", "cpv"], "tender.cpv", "Did you mean 'cpv'? Use --code-column 'cpv'."),
-        (["id", "tender", "tender.cpv"], "tender.cpvs", "Did you mean 'tender.cpv'? Use --code-"),
-    ):
-        with pytest.raises(InputError) as caught:
-            find_columns(names, [wanted], "The table", "code_column")
-        assert caught.value.hint.startswith(hint)
-
-
-def test_long_names_are_cut_and_not_suggested() -> None:
-    with pytest.raises(InputError) as caught:
-        find_columns(["x" * 9_999, "titel"], ["title"], "The table")
-    assert len(caught.value.message) < 200
-    assert caught.value.hint == "Did you mean 'titel'? Use --text-column 'titel'."
-    with pytest.raises(InputError) as caught:
-        find_columns(["x" * 9_999, "", " "], ["description"], "The table")
-    assert caught.value.hint == "Choose one of them: --text-column NAME."
 
 
 def test_without_columns_there_is_nothing_to_suggest() -> None:

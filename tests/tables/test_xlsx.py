@@ -23,7 +23,7 @@ from pipeline.settings import ExcelOptions
 from pipeline.tables import NewColumn, open_reader, open_writer, read_table
 from tests.files.spreadsheet import OFFICE, PARTS, SHEET
 from tests.tables.rewriting import folder, rewrite
-from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, of_rows, rewritten, workbook
+from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, rewritten, workbook
 
 SHEET_PART = "xl/worksheets/sheet1.xml"
 
@@ -215,13 +215,6 @@ def test_strict_workbooks_are_read(tmp_path: Path) -> None:
             content = source.read(name).decode().replace(SHEET, f"{STRICT}/spreadsheetml/main")
             target.writestr(name, content.replace(OFFICE, f"{STRICT}/officeDocument/relationships"))
     assert read_table(strict, "xlsx")["a"].to_pylist() == ["x"]
-
-
-def test_texts_that_look_like_formulas_are_texts(tmp_path: Path) -> None:
-    of_rows(tmp_path / "t.xlsx", ["=x", "b"], ["=1+1", "@SUM(1)"])
-    output = rewritten(tmp_path / "t.xlsx", tmp_path / "o.xlsx")
-    assert calamine(output) == [["=x", "b", "code", "cost"], ["=1+1", "@SUM(1)", "=1+1", 0.1]]
-    assert b"<f>" not in ZipFile(output).read("xl/worksheets/sheet1.xml")
 
 
 @pytest.mark.parametrize(
@@ -453,14 +446,3 @@ def test_hidden_sheets_are_named_in_the_error_too(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no column 'hidden'") as caught:
         open_reader(sheets(tmp_path / "t.xlsx"), ["hidden"], excel=ExcelOptions(header_row=2))
     assert caught.value.hint.endswith("sheet, --sheet NAME: 'Secret', 'Cover', 'Two'.")
-
-
-def test_the_rows_between_are_rows_without_text(tmp_path: Path) -> None:
-    def fill(_: Workbook, sheet: Worksheet) -> None:
-        sheet.write_string(0, 0, "a")
-        sheet.write_string(2_500, 0, "last")
-
-    reader = open_reader(workbook(tmp_path / "t.xlsx", fill), ["a"])
-    texts = [text for batch in reader.batches() for text in batch.texts]
-    assert len(texts) == 2_500
-    assert [text for text in texts if text] == ["last"]
