@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import httpx
+
 from tests import forking
 
 COMMAND = [sys.executable, "-m", "pipeline"]
@@ -54,6 +56,11 @@ class Serving:
     def port(self) -> int:
         """The port that it listens on."""
         return int(self.address.rpartition(":")[2])
+
+    def client(self, key: str | None = None) -> httpx.Client:
+        """Return a client that calls with a key, or with none."""
+        headers = {"X-API-Key": key} if key else {}
+        return httpx.Client(base_url=self.address, headers=headers, trust_env=False, timeout=None)
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of its log, each of which is JSON."""

@@ -105,12 +105,8 @@ def test_when_it_is_killed_what_it_answered_is_charged_and_the_books_are_sound(
     assert not Counter(crowd.prices) - Counter(prices)
     # One charge at most for each who was waiting.
     assert len(prices) - len(crowd.prices) <= crowd.many
-    with serving(tmp_path) as server:
-        headers = {"X-API-Key": key}
-        again = httpx.post(
-            f"{server.address}/api/cpv/match", json=REQUEST, headers=headers, timeout=None
-        )
-        assert again.status_code == 200
+    with serving(tmp_path) as server, server.client(key) as client:
+        assert client.post("/api/cpv/match", json=REQUEST).status_code == 200
     assert len(charged(tmp_path, key)) == len(prices) + 1
 
 
@@ -165,12 +161,7 @@ def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) ->
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits other processes")
 def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Path) -> None:
     key = key_in(tmp_path)
-    with (
-        serving(tmp_path, forked=False) as server,
-        httpx.Client(
-            base_url=server.address, headers={"X-API-Key": key}, trust_env=False, timeout=None
-        ) as client,
-    ):
+    with serving(tmp_path, forked=False) as server, server.client(key) as client:
         before = client.post("/api/cpv/match", json=REQUEST)
         size, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
         while not server.lines():  # an answer is logged when it is on its way

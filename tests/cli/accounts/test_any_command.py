@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 
 from pipeline.service.accounts import Accounts
@@ -114,13 +113,11 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
 ) -> None:
     """So many calls at a time that no command waits long for its turn to write."""
     command("open", "--balance", "0.01")
-    headers, body = {"X-API-Key": lines(capsys)[-1]}, {"description": "Office chairs"}
+    key, body = lines(capsys)[-1], {"description": "Office chairs"}
     statuses: list[int] = []
     with (
         serving(tmp_path / "accounts", "--rate", "none") as server,
-        httpx.Client(
-            base_url=server.address, headers=headers, timeout=None, trust_env=False
-        ) as client,
+        server.client(key) as client,
         ThreadPoolExecutor(4) as callers,
     ):
 
