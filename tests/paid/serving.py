@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -271,3 +271,18 @@ def started(
     """Run the job of a folder in a process of its own."""
     arguments = [folder, address, key, json.dumps(terms, default=str)]
     return Process(arguments, call="tests.paid.serving:run", stderr=stderr, text=True)
+
+
+class Meanwhile:
+    """Does something while a request, by its number from 0, is under way."""
+
+    def __init__(self, app: Any, number: int, do: Callable[[], None]) -> None:
+        self._app = app
+        self._left = number
+        self._do = do
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._left -= 1
+        if self._left == -1:
+            await asyncio.to_thread(self._do)  # it may buy, too
+        await self._app(scope, receive, send)

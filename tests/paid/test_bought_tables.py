@@ -13,8 +13,7 @@ import xlsxwriter
 
 from pipeline.tables import read_table
 from tests.paid.command_line import CommandLine, folder_of
-from tests.paid.meanwhile import Meanwhile
-from tests.paid.serving import Instead, Service
+from tests.paid.serving import Instead, Meanwhile, Service
 
 
 def test_a_table_that_is_piped_through_is_known_by_its_contents(

@@ -15,8 +15,7 @@ import pipeline
 from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
-from tests.paid.meanwhile import Meanwhile
-from tests.paid.serving import Service, serving
+from tests.paid.serving import Meanwhile, Service, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
 

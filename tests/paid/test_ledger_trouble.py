@@ -33,9 +33,8 @@ from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.purchases import Paid
 from pipeline.tables import open_reader
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
-from tests.paid.meanwhile import Meanwhile
 from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Service, buyer, serving
+from tests.paid.serving import Buyer, Meanwhile, Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
 

@@ -16,8 +16,7 @@ from pipeline.money import plain
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.purchase import PaidBuyer
-from tests.paid.meanwhile import Meanwhile
-from tests.paid.serving import Service, buyer, serving
+from tests.paid.serving import Meanwhile, Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
 

@@ -26,11 +26,11 @@ from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import METADATA
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
-from tests.paid.meanwhile import Meanwhile
 from tests.paid.purchases import TEXTS, check_money, in_turns, some
 from tests.paid.serving import (
     Buyer,
     Instead,
+    Meanwhile,
     Service,
     buyer,
     nobody_there,

@@ -1,10 +1,14 @@
-"""Bodies of responses, of both forms and made to measure."""
+"""Bodies of responses: of the interface in both forms, of language models, made to measure."""
 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
+from typing import Any
 
 from pipeline.answers import Match
+from pipeline.paid.client.chat_responses import Asked
+from pipeline.paid.client.prices import TokenPrices
 
 DETAILED = (
     b'{"success":true,"message":"API call successful","data":['
@@ -31,3 +35,31 @@ def priced(metadata: str) -> bytes:
 
 def with_items(*items: str) -> bytes:
     return b'{"success":true,"data":[%s]}' % ",".join(items).encode()
+
+
+PRICES = TokenPrices(Decimal("0.15"), Decimal("0.60"))
+FREE = TokenPrices(Decimal(0), Decimal(0))
+CANDIDATES = (
+    Match("50750000", "Lift-maintenance services", 0.31),
+    Match("45313100", "Lift installation work", 0.2),
+    Match("42416100", "Lifts", 0.1),
+)
+ASKED = Asked("cpv", 1, "0", PRICES, CANDIDATES)
+USAGE = {"prompt_tokens": 900, "completion_tokens": 6, "total_tokens": 906}
+COST = Decimal("0.0001386")
+
+
+def completion(content: Any = '{"choice": "B"}', **changes: Any) -> dict[str, Any]:
+    """Return a chat completion; ``message``, ``finish_reason`` and ``usage`` may be changed."""
+    message = {"role": "assistant", "content": content} | changes.pop("message", {})
+    choice = {"index": 0, "message": message, "finish_reason": changes.pop("finish_reason", "stop")}
+    return {"object": "chat.completion", "choices": [choice], "usage": {**USAGE}} | changes
+
+
+def error(message: str = "No.", **named: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **named}}
+
+
+def record(response: object, asked: Asked = ASKED) -> bytes:
+    """Return the record of a response: of bytes, or of an object as JSON."""
+    return asked.record(response if isinstance(response, bytes) else json.dumps(response).encode())

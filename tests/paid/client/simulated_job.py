@@ -1,8 +1,9 @@
-"""A job with its network, its losses and its crashes, in virtual time."""
+"""Jobs, single attempts and servers in virtual time: with a network, losses and crashes."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -155,3 +156,72 @@ class Play:
 
 
 ORDINARY = Story()
+
+
+class SlidingWindow:
+    """Refuses what would be too many since a window ago."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._admitted: deque[float] = deque()
+
+    def admits(self, now: float) -> bool:
+        while self._admitted and self._admitted[0] <= now - self._rate.window:
+            self._admitted.popleft()
+        if len(self._admitted) >= self._rate.slots:
+            return False
+        self._admitted.append(now)
+        return True
+
+
+class FixedWindow:
+    """Starts counting again at each full minute, or whatever its window is."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._window, self._count = -1, 0
+
+    def admits(self, now: float) -> bool:
+        if self._window != now // self._rate.window:
+            self._window, self._count = int(now // self._rate.window), 0
+        self._count += 1
+        return self._count <= self._rate.slots
+
+
+class TokenBucket:
+    """Holds as many tokens as the limit, and gets one back at even intervals."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._tokens, self._filled = float(rate.slots), 0.0
+
+    def admits(self, now: float) -> bool:
+        new = (now - self._filled) * self._rate.slots / self._rate.window
+        self._tokens, self._filled = min(float(self._rate.slots), self._tokens + new), now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+Server: TypeAlias = SlidingWindow | FixedWindow | TokenBucket
+SERVERS: tuple[type[Server], ...] = (SlidingWindow, FixedWindow, TokenBucket)
+
+
+async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.0) -> float:
+    """Make an attempt that is answered after some seconds; return when it was sent."""
+    with await limiter.slot(None if remaining is None else lambda: remaining) as slot:
+        sent = asyncio.get_running_loop().time()
+        await asyncio.sleep(seconds)
+        slot.answered()
+    return sent
+
+
+async def refuse(limiter: Throttle, retry_after: float | None = None) -> None:
+    with await limiter.slot(lambda: 1) as slot:
+        slot.refused(retry_after)
+
+
+async def together(attempts: int, limiter: Throttle, remaining: int | None = 1) -> list[float]:
+    """Ask for attempts at the same time; return when each was sent, in the order of asking."""
+    return list(await asyncio.gather(*(take(limiter, remaining) for _ in range(attempts))))

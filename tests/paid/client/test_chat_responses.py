@@ -31,7 +31,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.policy import judge
-from tests.paid.client.chats import (
+from tests.paid.client.bodies import (
     ASKED,
     CANDIDATES,
     COST,

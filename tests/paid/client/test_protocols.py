@@ -30,7 +30,7 @@ from pipeline.paid.client.protocols import (
 )
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.urls import BaseUrl, canonical
-from tests.paid.client.chats import CANDIDATES, PRICES, completion, error
+from tests.paid.client.bodies import CANDIDATES, PRICES, completion, error
 from tests.paid.client.stand_ins import StandIn
 
 ADDRESS = canonical("https://models.example/api/v1/chat/completions/", chat=True)

@@ -10,8 +10,7 @@ import pytest
 
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.paid.client.simulated_servers import SlidingWindow
-from tests.paid.client.single_attempts import refuse, take, together
+from tests.paid.client.simulated_job import SlidingWindow, refuse, take, together
 from tests.paid.client.virtual_time import run
 
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.paid.client import throttle as module
 from pipeline.paid.client.throttle import Throttle
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from tests.paid.client.single_attempts import refuse, take
+from tests.paid.client.simulated_job import refuse, take
 from tests.paid.client.virtual_time import run
 
 

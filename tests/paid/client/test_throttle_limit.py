@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from pipeline.paid.client.throttle import Throttle
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from tests.paid.client.simulated_job import ORDINARY, Make, Play, Story
-from tests.paid.client.simulated_servers import SERVERS, Server, TokenBucket
+from tests.paid.client.simulated_job import (
+    ORDINARY,
+    SERVERS,
+    Make,
+    Play,
+    Server,
+    Story,
+    TokenBucket,
+)
 
 
 @settings(max_examples=300, derandomize=True)
