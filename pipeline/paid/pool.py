@@ -359,8 +359,6 @@ class Pool:
         """Wait for a slot; None if the run stops before there is one."""
         if self.parked:
             return None
-        if slot := self.throttle.unlimited():
-            return slot
         try:
             async with asyncio.timeout(None) as wait:
                 self._slot_waits.add(wait)

@@ -105,10 +105,6 @@ class Throttle:
                 await self._clear()
             return self._take()
 
-    def unlimited(self) -> Slot | None:
-        """Return a slot at once if there is neither a limit nor a pause."""
-        return self._take() if self._rate is None and not self.pause_left else None
-
     def pause(self, seconds: float) -> None:
         """Hold back all attempts for some seconds, including those already waiting."""
         self._paused_until = max(self._paused_until, self._loop.time() + seconds)
