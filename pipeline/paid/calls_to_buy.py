@@ -32,10 +32,6 @@ MOST_WAITING = 50_000
 """Calls that wait to be noted in the order of their digests. With fewer, each of them would change
 a page of its own in the ledger: for a million calls, that takes more than twice as long."""
 
-MOST_NOTED = 100_000
-"""How many digests to keep in memory, in about 10 MB."""
-
-
 MOST_LATER = 10_000
 """How many calls that failed before wait until the end of the table, in some megabytes."""
 
@@ -64,29 +60,25 @@ class CallsToBuy:
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
-        noted = set[bytes]()  # texts need not be noted twice, except to save memory
         digests = Cache(text_digests)
         first_rows: dict[bytes, int] = {}
         self.rows = 0
         for batch in batches:
             both = zip(batch.texts, digests(batch.texts), strict=True)
             for row, (text, digest) in enumerate(both, start=self.rows):
-                if text and digest not in noted:
+                if text:
                     first_rows.setdefault(digest, row)
             self.rows += len(batch.texts)
             if len(first_rows) > MOST_WAITING:
-                self._note(first_rows, noted)
+                self._note(first_rows)
             yield batch
-        self._note(first_rows, noted)
+        self._note(first_rows)
 
-    def _note(self, first_rows: dict[bytes, int], noted: set[bytes]) -> None:
-        """Note the first rows of calls, and move their digests to those that are noted."""
+    def _note(self, first_rows: dict[bytes, int]) -> None:
+        """Note the first rows of calls that have none yet, and forget them here."""
         for system in self._systems:
             calls = self._calls_to_note(system, first_rows)
             self._job.note_rows((system, digest, row) for digest, row in calls)
-        if len(noted) > MOST_NOTED:
-            noted.clear()
-        noted |= first_rows.keys()
         first_rows.clear()
 
     def _calls_to_note(

@@ -127,7 +127,6 @@ def test_a_call_is_noted_at_its_first_row(
     job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int
 ) -> None:
     monkeypatch.setattr(calls_to_buy, "MOST_WAITING", waiting)
-    monkeypatch.setattr(calls_to_buy, "MOST_NOTED", 3)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]
     batches: Any = [SimpleNamespace(texts=rows[at : at + 3]) for at in range(0, len(rows), 3)]
     read = CallsToBuy(job, ("cpv", "psc"))
