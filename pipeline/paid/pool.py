@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -339,7 +338,7 @@ class Pool:
 
         The reservation becomes the attempt's cost when the end of the attempt is on the disk.
         """
-        call = order.call
+        call, cost = order.call, None
         attempt = await self._record_attempt(call, slot, reserved)
         if attempt is None:
             return None
@@ -347,12 +346,10 @@ class Pool:
             reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = judge(reply)
             refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
-            written = self.journal.record_end(attempt, judgement.end, refusal)
-        except BaseException:  # the service may have billed it
-            self.budget.charge(reserved, None)
-            raise
-        written.add_done_callback(partial(self._charge, reserved, judgement))
-        await written
+            await self.journal.record_end(attempt, judgement.end, refusal)
+            cost = judgement.cost_usd
+        finally:  # after an error it is unknown: the service may have billed it
+            self.budget.charge(reserved, cost)
         return judgement
 
     async def _acquire_slot(self) -> Slot | None:
@@ -393,13 +390,6 @@ class Pool:
                 slot.unsent()
                 self.budget.charge(reserved, ZERO)
         return attempt
-
-    def _charge(
-        self, reserved: Decimal, judgement: Judgement, written: asyncio.Future[None]
-    ) -> None:
-        """Charge an attempt's cost, which is unknown if its end could not be written."""
-        known = not written.cancelled() and written.exception() is None
-        self.budget.charge(reserved, judgement.cost_usd if known else None)
 
     def _note(self, system: System, judgement: Judgement) -> None:
         """Count an attempt; park or leave its system out if no other attempt can succeed."""

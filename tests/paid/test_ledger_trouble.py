@@ -225,7 +225,8 @@ def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
         async with Journal(job, FINGERPRINT, spare) as journal:
             attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
             fill_up(job)
-            ends = [*map(journal.record_end, attempts, answers)]
+            ended = map(journal.record_end, attempts, answers)
+            ends = [asyncio.create_task(end) for end in ended]
             with pytest.raises(LedgerError, match="full"):
                 await journal.record_attempt(ROAD, RESERVED)
             await asyncio.gather(*ends)
@@ -274,7 +275,8 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Jo
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.record_attempt(ROAD, RESERVED)
             fill_up(job)
-            end = journal.record_end(attempt, answer())
+            end = asyncio.create_task(journal.record_end(attempt, answer()))
+            await asyncio.sleep(0)
             end.cancel()
             await end
 

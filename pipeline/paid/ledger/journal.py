@@ -148,19 +148,19 @@ class Journal:
         self._write(_Sent(done, call, reserved_usd))
         return await done
 
-    def record_end(
+    async def record_end(
         self, attempt: int, end: AttemptEnd, refusal: RateRefusal | None = None
-    ) -> asyncio.Future[None]:
+    ) -> None:
         """Record how an attempt ended, once, and what the throttle learned from it.
 
-        Returns:
-            A future that is done when the end is on the disk. A later write is never there before
-            this one. A `LedgerError` means that it could not be recorded; `Ledger.recover` will
-            find the attempt.
+        A write that begins later is never on the disk before this one.
+
+        Raises:
+            LedgerError: it could not be recorded; `Ledger.recover` will find the attempt.
         """
-        done = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._write(_Ended(done, attempt, end, refusal))
-        return done
+        await done
 
     def _write(self, one: _Waiting) -> None:
         self._waiting.append(one)
