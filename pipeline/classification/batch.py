@@ -26,7 +26,7 @@ from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath, stamp
+from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
@@ -316,19 +316,27 @@ class EarlierRuns:
     def __init__(self, file: InputFile, request: Request) -> None:
         self.file = file
         self.request = request
-        self._seen: tuple[object, Manifest | None] | None = None
 
     @property
     def done(self) -> Manifest | None:
         """The manifest of an output that the same job has written, complete and unchanged.
 
-        None if there is no such output, or if calls that failed are to be bought again. The files
-        are not hashed again unless they changed since.
+        None if there is no such output, or if calls that failed are to be bought again.
         """
-        stamps = stamp(self.file.path), stamp(self.file.output)
-        if self._seen is None or None in stamps or stamps != self._seen[0]:
-            self._seen = stamps, self._done()
-        return self._seen[1]
+        request, buyer = self.request, self.request.buyer
+        if buyer is not None and buyer.service.retry_failed:
+            return None
+        output = existing(self.file.output, request.storage)
+        found = output.manifest
+        known = self._input(found) if found else None
+        if known is None:
+            return None
+        fingerprint, input_format = known
+        output_format = output_format_of(self.file.output, request.output_format, input_format)
+        files = request.files(input_format, output_format)
+        endpoint = None if buyer is None else buyer.service.endpoint
+        same = was_done(found, fingerprint, request.settings, files, endpoint)
+        return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
 
     @property
     def cost_usd(self) -> Decimal:
@@ -362,22 +370,6 @@ class EarlierRuns:
     @property
     def _identity(self) -> str:
         return identity_of_files(self.request.settings, self.file.path, self.file.output)
-
-    def _done(self) -> Manifest | None:
-        request, buyer = self.request, self.request.buyer
-        if buyer is not None and buyer.service.retry_failed:
-            return None
-        output = existing(self.file.output, request.storage)
-        found = output.manifest
-        known = self._input(found) if found else None
-        if known is None:
-            return None
-        fingerprint, input_format = known
-        output_format = output_format_of(self.file.output, request.output_format, input_format)
-        files = request.files(input_format, output_format)
-        endpoint = None if buyer is None else buyer.service.endpoint
-        same = was_done(found, fingerprint, request.settings, files, endpoint)
-        return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
 
     def _input(self, found: Manifest) -> tuple[str, Format] | None:
         """Return the SHA-256 and the format of an input; None if it is missing or surely another.

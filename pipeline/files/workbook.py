@@ -40,13 +40,6 @@ MOST_CELLS = 2**26
 
 CHUNK = 2**16
 
-OLD = b"\xd0\xcf\x11\xe0"
-PROTECTED = "EncryptedPackage".encode("utf-16-le")
-"""The name of the stream in which a protected workbook is encrypted."""
-
-DIRECTORY_BYTES = 2**22
-"""Where to look for that name."""
-
 NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx or .csv"
 
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
@@ -404,12 +397,7 @@ def _plain(name: str) -> str:
 
 
 def _check_file(file: BinaryIO) -> None:
-    first = file.read(DIRECTORY_BYTES)
-    if first.startswith(OLD):
-        if PROTECTED in first:
-            raise ValueError("it is protected with a password; save it without one")
-        raise ValueError("it is an old (.xls) or a protected workbook; save it as .xlsx or .csv")
-    if not first.startswith(b"PK"):
+    if not file.read(2).startswith(b"PK"):
         raise ValueError(NO_WORKBOOK)
     if file.seek(0, 2) > FILE_BYTES:
         raise ValueError(f"it has more than {FILE_BYTES >> 20} MiB")

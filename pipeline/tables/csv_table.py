@@ -330,7 +330,7 @@ class CsvWriter(FileWriter):
     def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""
         delimiter, encoding = self._dialect.delimiter, self._dialect.encoding
-        bodies = self._bodies(records)
+        bodies = map(self._body, records)
         rows = zip(records, bodies, new, strict=True)
         text = "".join(f"{body}{delimiter}{cells}{raw[len(body) :]}" for raw, body, cells in rows)
         try:
@@ -341,15 +341,11 @@ class CsvWriter(FileWriter):
             self.replaced_characters += sum(map(text.count, lacking))
         self._stream.write(encoded)
 
-    def _bodies(self, records: Sequence[str]) -> list[str]:
-        """Return records without their line ends."""
-        if self._dialect.quote_escape == "backslash":
-            return [*map(self._body, records)]
-        return [record.rstrip("\r\n") for record in records]
-
     def _body(self, record: str) -> str:
+        """Return a record without its line end."""
         body = record.rstrip("\r\n")
-        if (len(body) - len(body.rstrip("\\"))) % 2:
+        is_escape = self._dialect.quote_escape == "backslash"
+        if is_escape and (len(body) - len(body.rstrip("\\"))) % 2:
             return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
         return body
 

@@ -216,25 +216,6 @@ def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
 
 
-def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> None:
-    """Refuse a file that is not compressed as its suffix says; a damaged one passes.
-
-    Raises:
-        InputError: its first bytes are others.
-    """
-    first = first_bytes(path)
-    found = _by_magic(first)
-    if not first or (found and found.kind == ("Excel" if wanted == "ZIP" else wanted)):
-        return
-    if found:
-        raise InputError(f"{path} holds {found.words}, no {wanted} data.", found.hint)
-    inner = Path(path.stem).suffix or ".csv"
-    raise InputError(
-        f"{path} holds no {wanted} data, although its name ends in {path.suffix}.",
-        f"If it is not compressed, rename it to end in {inner}, without {path.suffix}.",
-    )
-
-
 def _by_magic(first: bytes) -> Contents | None:
     return next((known for known in KNOWN if first.startswith(known.magic)), None)
 

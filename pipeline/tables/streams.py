@@ -27,7 +27,6 @@ from pipeline.tables.formats import (
     contents_of,
     first_bytes,
     is_table_name,
-    refuse_uncompressed,
 )
 
 ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
@@ -53,8 +52,6 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
         ):
             yield stream
     except OSError as error:
-        if wanted := compression_of(path):
-            refuse_uncompressed(path, wanted)
         raise _unreadable(path, error) from error
 
 
@@ -188,18 +185,14 @@ def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"{path} cannot be read: {error}.", "Check that it exists, is readable and complete."
-    )
+    hint = "Check that it exists, is readable and complete."
+    if compression_of(path):
+        hint += f" If it is not compressed, rename it without {path.suffix}."
+    return InputError(f"{path} cannot be read: {error}.", hint)
 
 
 DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 """What reading an archive raises if it is damaged, encrypted, or compressed in an unknown way."""
-
-SMALL = 2**30
-MOST_TIMES = 200
-"""A table over 1 GiB that is this many times as large as in its archive is not unpacked. Tables of
-text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
 
 SPARE = 2**28
 """Bytes of the disk that must stay free."""
@@ -243,7 +236,6 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
         with open_regular(path) as file, ZipFile(file) as archive:
             yield archive
     except DAMAGED as error:
-        refuse_uncompressed(path, "ZIP")
         raise InputError(
             f"{path} cannot be unpacked: {error}.",
             "Unpack it yourself, and give the path of the table.",
@@ -267,17 +259,11 @@ def _unpack_table(path: Path, folder: Path) -> Path:
 
 def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
     """Refuse a table that would fill the disk; no more bytes than its stated size are unpacked."""
-    size, packed = table.file_size, max(1, table.compress_size)
-    holds = f"{path} holds {table.filename!r} with {size:,} bytes"
-    if size > SMALL and size > MOST_TIMES * packed:
-        raise InputError(
-            f"{holds}, {size // packed:,} times as many as in the archive.",
-            f"If that is right, unpack it yourself; over {MOST_TIMES} times looks like an attack.",
-        )
-    free = shutil.disk_usage(folder).free
+    size, free = table.file_size, shutil.disk_usage(folder).free
     if size > free - SPARE:
         raise InputError(
-            f"{holds}, and {folder.parent} has {free:,} bytes free.",
+            f"{path} holds {table.filename!r} with {size:,} bytes, and {folder.parent} has "
+            f"{free:,} bytes free.",
             "Free some space, name a larger folder in the variable TMPDIR, or unpack it yourself.",
         )
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline.classification import batch, job, provenance
+from pipeline.classification import batch, job
 from pipeline.errors import OutputError
 from pipeline.money import plain
-from pipeline.tables import sha256_of
 from tests.cli.conftest import Command, command
 from tests.cli.several_files import states
 from tests.paid.serving import Instead, Service, serving
@@ -206,30 +205,6 @@ def test_a_file_that_is_done_with_failed_calls_says_how_to_try_them_again(
         assert f"data/b.csv: {said}{hint}" in caplog.messages
         code, figures = folder.run("--retry-failed")
         assert (code, len(service.asked)) == (0, 3)
-
-
-@pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that were hashed to see whether they are done."""
-    found: list[str] = []
-
-    def noting(path: Path) -> str:
-        found.append(str(path.relative_to(Path.cwd())) if path.is_absolute() else str(path))
-        return sha256_of(path)
-
-    for module in (batch, provenance):
-        monkeypatch.setattr(module, "sha256_of", noting)
-    return found
-
-
-def test_with_a_limit_too_a_file_that_is_done_is_hashed_once(
-    folder: Folder, hashed: list[str]
-) -> None:
-    folder.run("--max-cost", "1")
-    hashed.clear()
-    code, figures = folder.run("--max-cost", "1")
-    assert (code, states(figures)) == (0, ["skipped"] * 3)
-    assert sorted(hashed) == sorted(f"{at}/{name}.csv" for at in ("data", "out") for name in "abc")
 
 
 def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
