@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from msgspec.structs import asdict
@@ -132,10 +132,7 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     width = 5 + (settings.top > 1) + settings.explain
     for system in settings.systems:
         under = review_under(settings, system)
-        # Rows with the same text share their answer.
-        distinct = {id(answer): answer for answer in answers[system]}
-        made = {key: _cells(settings, under, answer) for key, answer in distinct.items()}
-        rows = [made[id(answer)] for answer in answers[system]]
+        rows = for_distinct(partial(_cells, settings, under), answers[system])
         columns += zip(*rows, strict=True) if rows else [()] * width
         costs.append(columns[COST - width])
     columns.append([*map(_total, zip(*costs, strict=True))])
@@ -143,6 +140,17 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     return [
         NewColumn(field.name, field.type, each) for field, each in zip(fields, columns, strict=True)
     ]
+
+
+Made = TypeVar("Made")
+
+
+def for_distinct(
+    make: Callable[[Answer | None], Made], answers: Sequence[Answer | None]
+) -> list[Made]:
+    """Return what is made of each answer; rows with the same text share theirs."""
+    made = {key: make(each) for key, each in {id(each): each for each in answers}.items()}
+    return [made[id(each)] for each in answers]
 
 
 def cost(answer: Answer | None) -> Decimal | None:

@@ -220,7 +220,11 @@ class Summary:
 
     def remedy(self, kind: str) -> Words:
         """Return what to do about rows whose call failed with an error type."""
-        return remedy(kind, self.ledger)
+        if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
+            kind = "INTERNAL_ERROR"
+        attempts = command("ledger attempts --state unconfirmed --ledger", self.ledger or "PATH")
+        what = REMEDIES.get(kind, NO_ANSWER if kind.startswith("HTTP_") else REFUSED)
+        return Words(what.format(attempts=attempts))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -312,20 +316,6 @@ class Summary:
             lines.append(self.left_out)
         what = "output so far" if self.parked else "output"
         return [*lines, f"{what}: {self.output}"] if self.output else lines
-
-
-def remedy(kind: str, ledger: Path | None = None) -> Words:
-    """Return what to do about rows whose call failed with an error type.
-
-    Args:
-        kind: the error type.
-        ledger: the ledger of what was bought; None if it is not known.
-    """
-    if kind.startswith("HTTP_5") or kind in ("HTTP_408", "HTTP_425"):
-        kind = "INTERNAL_ERROR"
-    attempts = command("ledger attempts --state unconfirmed --ledger", ledger or "PATH")
-    what = REMEDIES.get(kind, NO_ANSWER if kind.startswith("HTTP_") else REFUSED)
-    return Words(what.format(attempts=attempts))
 
 
 def combine(summaries: Sequence[Summary]) -> Summary:

@@ -24,7 +24,7 @@ from pipeline.answers import (
     band,
     bounded,
 )
-from pipeline.classification.columns import CONFIDENCE, COST, STATUS, new_columns
+from pipeline.classification.columns import CONFIDENCE, COST, STATUS, for_distinct, new_columns
 from pipeline.classification.manifest import CellMarks
 from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
@@ -222,12 +222,6 @@ def classify_batches(
         for change in changes:
             answers = {
                 **answers,
-                **{of: _apply_to_batch(each, answers[of]) for of, each in change.items()},
+                **{of: for_distinct(each, answers[of]) for of, each in change.items()},
             }
         yield batch, answers
-
-
-def _apply_to_batch(change: Change, answers: Sequence[Answer | None]) -> list[Answer | None]:
-    """Change the answers of a batch; rows with the same text share theirs."""
-    made = {key: change(each) for key, each in {id(each): each for each in answers}.items()}
-    return [made[id(each)] for each in answers]

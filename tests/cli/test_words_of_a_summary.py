@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import BANDS, MEASURED, OK_MEASURED, System
-from pipeline.classification.summary import Summary, SystemSummary, remedy
+from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
 from pipeline.purchases import Paid, Parked
@@ -100,8 +100,8 @@ def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
 )
 def test_what_it_says_about_a_failure_helps(kind: str, again: bool, lasting: bool) -> None:
     """A refused text is refused again; what ended in this run alone needs no option."""
-    assert ("same command" in remedy(kind)) == again
-    assert ("--retry-failed" in remedy(kind)) == lasting
+    assert ("same command" in SUMMARY.remedy(kind)) == again
+    assert ("--retry-failed" in SUMMARY.remedy(kind)) == lasting
 
 
 def test_it_says_which_calls_failed_and_what_to_do() -> None:
@@ -110,8 +110,8 @@ def test_it_says_which_calls_failed_and_what_to_do() -> None:
     bought = replace(SUMMARY, paid=PAID, systems={"cpv": figures, "psc": figures})
     lines = words_of(bought, SETTINGS).splitlines()
     assert "failed: 2,400 TIMEOUT, 2 UNCONFIRMED" in lines
-    assert f"TIMEOUT: {remedy('TIMEOUT')}" in lines
-    assert f"UNCONFIRMED: {remedy('UNCONFIRMED')}" in lines
+    assert f"TIMEOUT: {bought.remedy('TIMEOUT')}" in lines
+    assert f"UNCONFIRMED: {bought.remedy('UNCONFIRMED')}" in lines
     assert "(answers that you own are not bought again: their rows then cost 0)" in lines
     parked = replace(bought, parked=Parked(5, "No money.", "Top it up."))
     assert "failed: " not in words_of(parked, SETTINGS)  # what to do is to continue
