@@ -341,10 +341,8 @@ def output_format_of(
             f"{TABLE_FORMATS[stated].suffixes[0]}.",
         )
     found = stated or named
-    if found == "ocds" and input_format == "jsonl" and stated is None:
-        return "jsonl"
-    if found == "jsonl" and input_format == "ocds" and stated is None:
-        return "ocds"
+    if stated is None and input_format and {found, input_format} == set(BY_CONTENTS):
+        return input_format
     if found is not None:
         return found
     if isinstance(path, Path) and path.is_dir():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +88,11 @@ def check(batch: Batch, _rows: int) -> None:
 
 def json_bytes(value: Any) -> bytes:
     """Return a value of a new column as JSON; money as text, so that it stays exact."""
-    if isinstance(value, Decimal):
-        value = plain(value)
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, default=plain)
     try:
         return text.encode()
     except UnicodeEncodeError:  # an unpaired surrogate
-        return json.dumps(value).encode()
+        return json.dumps(value, default=plain).encode()
 
 
 def _line(record: bytes) -> bytes:

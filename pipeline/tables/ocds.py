@@ -352,8 +352,4 @@ def _member(name: str, value: Any, empty: bool) -> str:
 
 
 def _json(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_json(key)}: {_json(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_json, value))}]"
     return json_bytes(value).decode()

@@ -81,9 +81,10 @@ class ParquetReader(FileReader):
             self.codec = _codec(file.metadata)
             self._batch_rows = _batch_rows(file.metadata)
             self.schema: pa.Schema = _schema(file)
-            old_timestamps = int96_columns(file.schema)
-        if old_timestamps:
-            _check_int96(path, old_timestamps, self._batch_rows)
+            leaf_columns = map(file.schema.column, range(len(file.schema)))
+            old = [each.path for each in leaf_columns if each.physical_type == "INT96"]
+        if old:
+            _check_int96(path, old, self._batch_rows)
         self._text_columns = find_text_columns(self.schema, text_columns, path)
 
     def batches(self) -> Iterator[ArrowBatch]:
@@ -109,12 +110,6 @@ def _open_parquet(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
     except UNREADABLE as error:
         refuse_other_contents(path, "Parquet")
         raise _damage_error(path, error) from error
-
-
-def int96_columns(schema: pq.ParquetSchema) -> list[str]:
-    """Return the paths of the leaf columns of type INT96."""
-    columns = (schema.column(place) for place in range(len(schema)))
-    return [column.path for column in columns if column.physical_type == "INT96"]
 
 
 def _check_int96(path: Path, columns: Sequence[str], batch_rows: int) -> None:

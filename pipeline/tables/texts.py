@@ -66,23 +66,6 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def check_names(names: Iterable[str], table: Path) -> None:
-    """Refuse column names that Arrow cannot hold.
-
-    Raises:
-        InputError: a name has an unpaired surrogate.
-    """
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{table}: the column name {quoted(name)} has an unpaired surrogate, "
-                f"U+{ord(name[error.start]):04X}.",
-                "Rename the column.",
-            ) from error
-
-
 def find_columns(
     names: Sequence[str],
     wanted: Sequence[str],
