@@ -200,6 +200,10 @@ def contents_of(first: bytes) -> Contents | None:
     return _by_magic(first) or _json_contents(first)
 
 
+FITTING = (("UTF-16", "CSV"), ("Excel", "ZIP"))
+"""Other kinds of files that fit a wanted one."""
+
+
 def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
@@ -210,7 +214,7 @@ def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -
         InputError: the file is of another kind.
     """
     found = contents_of(first_bytes(path) if first is None else first)
-    if found is None or found.kind == wanted or (found.kind, wanted) == ("UTF-16", "CSV"):
+    if found is None or found.kind == wanted or (found.kind, wanted) in FITTING:
         return
     if found.magic or wanted != "OCDS":
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)

@@ -27,6 +27,7 @@ from pipeline.tables.formats import (
     contents_of,
     first_bytes,
     is_table_name,
+    refuse_other_contents,
 )
 
 ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
@@ -52,6 +53,8 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
         ):
             yield stream
     except OSError as error:
+        if wanted := compression_of(path):
+            refuse_other_contents(path, wanted)
         raise _unreadable(path, error) from error
 
 
@@ -236,6 +239,7 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
         with open_regular(path) as file, ZipFile(file) as archive:
             yield archive
     except DAMAGED as error:
+        refuse_other_contents(path, "ZIP")
         raise InputError(
             f"{path} cannot be unpacked: {error}.",
             "Unpack it yourself, and give the path of the table.",
