@@ -113,9 +113,10 @@ class Journal:
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flushed_at = 0.0
-        # The event loop's own threads look up host names, which may take minutes in an outage.
+        # It starts now: later, the system may allow no more threads. An executor that cannot start
+        # one raises an error, and nevertheless does the work when another thread is free.
         self._thread = ThreadPoolExecutor(1)
-        self._thread.submit(int)  # it starts now: later, the system may allow no more threads
+        self._thread.submit(int)
         self._kept: list[AttemptEnd] = []
         self._lost: list[AttemptEnd] = []
         self._error: LedgerError | None = None

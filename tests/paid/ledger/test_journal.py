@@ -5,8 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -86,22 +84,6 @@ def test_sent_returns_after_the_commit_and_not_before(
 
     asyncio.run(main())
     assert len(ledger.attempts_since(FINGERPRINT, 0)) == 1
-
-
-def test_no_commit_waits_for_a_host_name_to_be_looked_up(journal: Journal) -> None:
-    async def main() -> int:
-        loop, found = asyncio.get_running_loop(), threading.Event()
-        with ThreadPoolExecutor(1) as threads:
-            loop.set_default_executor(threads)
-            lookup = loop.run_in_executor(None, found.wait)  # as `getaddrinfo` in an outage
-            try:
-                async with asyncio.timeout(10):
-                    return await journal.record_attempt(ROAD, RESERVED)
-            finally:
-                found.set()
-                await lookup
-
-    assert asyncio.run(main()) == 1
 
 
 def test_answers_are_kept_although_the_main_thread_has_ended(
