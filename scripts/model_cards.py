@@ -15,6 +15,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import shipped_model
+from workshop.examples import descriptions
 
 __all__: list[str] = []
 
@@ -94,7 +95,9 @@ shared by the four systems), with weights in {bits} bits each.
 
 - {learned:,} labelled texts with {codes_from_examples:,} codes;
 - {phrases:,} titles, descriptions and phrases, which word the codes as a buyer would; the phrases
-  were written for this project{languages}.
+  were written for this project{languages};
+- {described:,} descriptions of purchases, which were written for this project and taught the
+  directions of the codes last.
 
 It can answer with {codes:,} codes.
 
@@ -111,7 +114,8 @@ A source with many texts weighs no more than the recipe says.
 ## How far it agrees with buyers
 
 On {rows:,} labelled texts of the "held back" files, which the networks have not learned.
-They are agreement with what buyers wrote, by the networks alone, before the codes are judged.
+They are agreement with what buyers wrote, by the networks alone, before the descriptions were
+learned and the codes are judged.
 
 | | first code right | among 5 | among 10 |
 |---|---|---|---|
@@ -168,6 +172,7 @@ def _card(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
+        described=sum(each.system == system for each in descriptions()),
         codes=about["codes"],
         languages=LANGUAGES if recipe["systems"][system].get("learns_from_cpv") else "",
         data=DATA[system],

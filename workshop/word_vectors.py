@@ -31,6 +31,7 @@ from pipeline.engine.text.cleaning import readable
 from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
 from workshop.acceptance import Judgement, source_folds
+from workshop.examples import Example
 
 EMBEDDED = 70_000
 """The most words that get a first vector, the most usual; the others begin at zero."""
@@ -84,15 +85,6 @@ FROM_VERDICTS = Stage(2, 256, 8, 0.05, _FINE)
 log = logging.getLogger("pipeline")
 
 Step = TypeVar("Step")
-
-
-class Example(NamedTuple):
-    """A labelled text, and how much it counts."""
-
-    text: str
-    system: System
-    code: str
-    weight: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

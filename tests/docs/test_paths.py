@@ -11,7 +11,9 @@ import pytest
 from generated.commands import all_commands
 from tests.docs.pages import DOCUMENTS, ROOT, inline, names, page
 
-FOLDERS = ("pipeline", "tests", "scripts", "docs", "benchmarks", "sample_inputs", ".ci")
+FOLDERS = (
+    *("pipeline", "workshop/", "tests", "scripts", "docs", "benchmarks", "sample_inputs", ".ci"),
+)
 
 OF_OTHERS = {"--depth", "--quiet", "--keep-going"}
 """Options of pip and Sphinx."""

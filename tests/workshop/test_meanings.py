@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,14 +13,15 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.codes import shipped
-from pipeline.engine.model import load_model, model_folder
+from pipeline.engine.model import load_model, model_folder, shipped_model
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.model.word_vectors import COLUMNS
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting
 from workshop.acceptance import Judgement, Verdict
-from workshop.meanings import KEPT_TOGETHER, completed, count_words, encoder
+from workshop.examples import count_words
+from workshop.meanings import KEPT_TOGETHER, complete, encoder
 from workshop.word_vectors import Meanings, in_four_bits
 
 VERDICTS = {
@@ -78,8 +80,12 @@ def test_a_completed_model_judges_by_its_own_vectors(
         for system in SYSTEMS
     }
     cosines = {system: random.random((60, 15)).astype(np.float32) for system in SYSTEMS}
-    completed(Meanings(words, titles, cosines), judged, tmp_path / "model")
+    models = {system: load_model(shipped_model(), system) for system in SYSTEMS}
+    taught = replace(own(models["psc"]), prior=own(models["psc"]).prior[::-1].copy())
+    models["psc"] = replace(models["psc"], scores=taught)
+    complete(models, Meanings(words, titles, cosines), judged, tmp_path / "model")
     folder = model_folder(tmp_path / "model")
+    assert own(load_model(folder, "psc")).prior.tolist() == taught.prior.tolist()
     for system in SYSTEMS:
         model = load_model(folder, system)
         scorer = own(model)

@@ -16,8 +16,8 @@ from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history
 from workshop import word_vectors
 from workshop.acceptance import Judgement, Lessons, Verdict
-from workshop.meanings import count_words
-from workshop.word_vectors import FROM_LABELS, FROM_VERDICTS, Candidates, Example, Meanings, train
+from workshop.examples import Example, count_words
+from workshop.word_vectors import FROM_LABELS, FROM_VERDICTS, Candidates, Meanings, train
 
 TITLES = {"03111000": "Seeds", "45233140": "Roadworks", "90910000": "Cleaning services"}
 CODES = np.array(list(TITLES))

@@ -1,13 +1,14 @@
-"""The words and patterns of notices that say how to bid, not what is bought.
+"""The words and numbers of notices that say how to bid, not what is bought.
 
-They are in ``words.toml``, without case and accents, as `cleaning.readable` returns texts.
+They are in ``words.toml`` and ``bidding.toml``, without case and accents, as `cleaning.readable`
+returns texts.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,14 +16,12 @@ from pipeline.files.regular import read_toml
 
 _DATA = read_toml(Path(__file__).with_name("words.toml"))
 
-PROCEDURE, SUPPORT, _MORE, BUYING_WORDS = (
+STOP_WORDS, BUYING_WORDS = (
     # The names of languages end in a colon or a comma.
     frozenset(word for word in lines.split() if not word.endswith((":", ",")))
     for lines in _DATA["words"].values()
 )
-"""Bidding words, function words, more of these, and words about buying."""
-
-STOP_WORDS = SUPPORT - {"it"} | _MORE
+"""Function words, and words about buying."""
 
 EXCLUDING = _DATA["excluding"]
 """What begins an exclusion; see `pipeline.engine.text.cleaning.clauses`."""
@@ -43,11 +42,6 @@ def factored(alternatives: Iterable[str]) -> str:
         some[0] if len(some) == 1 else f"{letter}(?:{factored(one[1:] for one in some)})"
         for letter, some in by_letter.items()
     )
-
-
-def _any_of(lines: str) -> str:
-    """Return the alternation of patterns, one a line; a line with `#` is a comment."""
-    return factored(line for line in lines.splitlines() if not line.startswith("#"))
 
 
 REFERENCE = re.compile(
@@ -76,34 +70,32 @@ REFERENCE = re.compile(
 Every part is bounded, so that the search is linear in the text.
 """
 
-OPENING = re.compile(
-    r"""
-    \s (?=
-        this\ (?: (?:is|is\ not)\ an?\ (?:combined|solicitation|request|sources|pre|notice|synopsis)
-          | (?:notice|announcement|solicitation|synopsis|acquisition|procurement)\ (?:is|constitutes
-              |does|will|incorporates|document|of\ intent) )
-      | the\ (?:government\ (?:intends|reserves|will|does)|solicitation\ (?:number|document)
-          |associated\ naics|naics|small\ business\ size|proposed\ contract|anticipated\ award)
-      | (?:all\ )?(?:responsible|interested)\ (?:sources|parties|persons|vendors|offerors)
-      | (?:point\ of\ contact|primary\ contact|contracting\ officer\ ?:|naics\ (?:code|is|\d))
-    )
-    """,
-    re.VERBOSE,
-)
-"""Phrases that begin boilerplate even without a full stop before them."""
-
-
-@cache
-def formula() -> re.Pattern[str]:
-    """Return the pattern of what says how to bid, in a sentence after a space.
-
-    It takes a twentieth of a second to compile, and short texts do not need it.
-    """
-    return re.compile(rf"\W(?:{_any_of(_DATA['patterns']['formula'])})")
-
-
 POSTAL = re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z")
 """A line that is only a postal address of the United States."""
 
-SUBJECT = re.compile(_any_of(_DATA["patterns"]["subject"]))
-"""A sentence with one of these also says what is bought, whatever else it says."""
+
+BEGINNING = 7
+"""Letters of a word that count: most that follow them are an ending."""
+
+
+@cache
+def _bidding() -> tuple[int, Mapping[str, int]]:
+    """Return where a sentence starts and what each word adds; long texts alone need them."""
+    data = read_toml(Path(__file__).with_name("bidding.toml"))
+    levels = ((int(level), words.split()) for level, words in data["weights"].items())
+    return data["start"], {word: level for level, words in levels for word in words}
+
+
+def beginnings(words: Iterable[str]) -> set[str]:
+    """Return the beginnings of the words of a sentence that are no function words."""
+    return {word[:BEGINNING] for word in words if word not in STOP_WORDS}
+
+
+def says_how_to_bid(words: Iterable[str]) -> bool:
+    """Return whether a sentence of these words says how to bid rather than what is bought.
+
+    The weights are those of a logistic regression over the words of sentences; see
+    ``workshop/sentences.py``.
+    """
+    start, weights = _bidding()
+    return start + sum(weights.get(word, 0) for word in beginnings(words)) > 0

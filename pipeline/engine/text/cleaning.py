@@ -11,13 +11,9 @@ from itertools import islice, pairwise
 
 from pipeline.engine.text.boilerplate import (
     EXCLUDING,
-    OPENING,
     POSTAL,
-    PROCEDURE,
     REFERENCE,
-    SUBJECT,
-    SUPPORT,
-    formula,
+    says_how_to_bid,
 )
 from pipeline.engine.text.ngrams import Words
 
@@ -36,15 +32,8 @@ ENOUGH = 4_000
 LONGEST = 250
 """Characters of a sentence; longer ones are lists, tables or lack full stops, and are cut."""
 
-BRIEF = 120
-"""Characters up to which a sentence with a formula is boilerplate, whatever else it says."""
-
-FEW = 3
-"""The fewest words of bidding that make a sentence boilerplate."""
-
-HINTED = 0.2
-HOLLOW = 0.5
-"""The share of bidding words that makes a sentence boilerplate: with a formula, and without."""
+FEW = 2
+"""Words that a reference number or the like may have."""
 
 LONGEST_HEADED, LONGEST_ITEM = 300, 8
 """Characters of a text that may be a heading and one item; words of the item."""
@@ -138,7 +127,7 @@ def written_sentences(text: str) -> list[tuple[str, bool]]:
     ends = [*(match.end() for match in STOP.finditer(text)), len(text)]
     written = [text[start:end] for start, end in pairwise([0, *ends])]
     read = (readable(sentence).strip() for sentence in written)
-    dull = [not each or all(map(_is_boilerplate, _sentences(each))) for each in read]
+    dull = [not each or all(map(_is_boilerplate, sentences(each))) for each in read]
     is_title = len(text) <= TITLE and "\n" not in text
     return [(text, False)] if is_title or all(dull) else list(zip(written, dull, strict=True))
 
@@ -156,7 +145,7 @@ def item_of(text: str) -> str:
 
 def _without_boilerplate(text: str) -> str:
     wanted, others, length = [], [], 0
-    for sentence in _sentences(text):
+    for sentence in sentences(text):
         if _is_boilerplate(sentence):
             others.append(sentence)
         else:
@@ -172,26 +161,21 @@ def _has_words(text: str, count: int) -> bool:
     return len([*islice(WORD.finditer(text), count)]) == count
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for line in STOP.split(text):
-        for sentence in OPENING.split(line):
-            if len(sentence) <= LONGEST:
-                yield sentence
-            else:
-                yield from PIECE.findall(sentence)
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text that `readable` returned, long ones in pieces."""
+    for sentence in STOP.split(text):
+        if len(sentence) <= LONGEST:
+            yield sentence
+        else:
+            yield from PIECE.findall(sentence)
 
 
 def _is_boilerplate(sentence: str) -> bool:
-    is_formula = formula().search(f" {sentence}") is not None
-    if is_formula and len(sentence) <= BRIEF:
-        return not SUBJECT.search(sentence)
     found = WORD.findall(sentence)
-    bidding = sum(map(PROCEDURE.__contains__, found))
-    if bidding >= FEW:
-        own = len(found) - sum(map(SUPPORT.__contains__, found))
-        if bidding >= (HINTED if is_formula else HOLLOW) * own:
-            return not SUBJECT.search(sentence)
-    return POSTAL.match(sentence) is not None
+    if says_how_to_bid(found) or POSTAL.match(sentence):
+        return True
+    # A word or two may be all of a telephone number, as in "Phone: (478) 555-0134".
+    return 0 < len(found) <= FEW and not _has_words(REFERENCE.sub(" ", sentence), 1)
 
 
 def words(text: str) -> list[str]:

@@ -218,8 +218,9 @@ def code(ranker: LearnedRanker, text: str) -> str:
 def test_boilerplate_contacts_and_markup_round_a_text_do_not_change_its_code() -> None:
     """The clauses are full of words of another code's examples, which a clean text lacks."""
     formulas = (
-        "This is a combined synopsis/solicitation; the office of the contracting officer is on the "
-        "north road. Offers for the annual school phase are due no later than noon. "
+        "This is a combined synopsis/solicitation; offers to the contracting officer of the north "
+        "office are due no later than noon. "
+        "Offers for the annual phase are due no later than noon. "
         "Interested parties of the district must be registered in SAM, see office windows."
     )
     contacts = "Point of contact: Ann Office, phone: (478) 555-0134\nEmail: office.road@x.example"

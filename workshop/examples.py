@@ -1,0 +1,119 @@
+"""What the package's model learns from after its networks: labels, titles, texts written for it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.codes import find_code, phrases, shipped, titles_by_language
+from pipeline.engine.text.ngrams import Words
+from workshop.recipe import batches, read_settings
+
+MOST: Mapping[System, int] = {"cpv": 45_000, "psc": 25_000, "unspsc": 22_000, "naics": 22_000}
+MOST_OF_A_SOURCE, MOST_OF_A_CODE = 6_000, 400
+"""Labelled rows to learn from: those of a few sources and codes would drown the others."""
+
+TITLE_WEIGHT = TITLE_SHARE = 0.3
+"""The weight of a CPV title, and how many of them are used: they come in 23 languages."""
+
+WRITTEN_WEIGHT = 4.0
+"""What a description that was written for a code counts: its code is right."""
+
+START_OF_TEXT, TITLE_TIMES = 2_000, 5
+"""Characters of a text whose words are counted, as the rest is mostly terms and addresses; and how
+often a word of a title counts."""
+
+RECIPE = Path(__file__).parents[1] / "pipeline" / "engine" / "shipped" / "recipe.toml"
+TEXTS = Path(__file__).parent / "texts"
+
+
+class Example(NamedTuple):
+    """A labelled text, and how much it counts."""
+
+    text: str
+    system: System
+    code: str
+    weight: float
+
+
+class Description(NamedTuple):
+    """A purchase in the words of a buyer, the code that it was written for, and who wrote it."""
+
+    system: System
+    code: str
+    language: str
+    writer: str
+    text: str
+
+
+def descriptions() -> list[Description]:
+    """Return the descriptions that were written for training, of two writers for most codes."""
+    return [Description(**row) for row in _rows("descriptions.csv")]
+
+
+def sentences() -> list[tuple[str, bool]]:
+    """Return sentences of notices in many languages, each with whether it says how to bid."""
+    return [(row["sentence"], row["says"] == "how to bid") for row in _rows("sentences.csv")]
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    with (TEXTS / name).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def count_words(texts: Iterable[str], times: int = 1) -> Counter[str]:
+    """Return how often words are written in texts, in lower case and with their accents."""
+    pattern, found = Words(r"[^\W\d_]{2,40}"), Counter[str]()
+    for text in texts:
+        for word in pattern.findall(text[:START_OF_TEXT].lower()):
+            found[word] += times
+    return found
+
+
+def labelled(data: Path, written: Counter[str]) -> list[Example]:
+    """Return what heads and vectors learn from: labelled rows, titles, phrases, descriptions.
+
+    Args:
+        data: the folder of the files.
+        written: counts their words.
+    """
+    random, found = np.random.default_rng(0), list[Example]()
+    for system, settings in read_settings(RECIPE).systems.items():
+        table, rows = shipped(system), list[tuple[str, str, str]]()
+        for name in settings.taught:
+            for texts, batch in batches(data / name, ["text"], ["code", "source"]):
+                written.update(count_words(texts))
+                for text, row in zip(texts, batch.to_pylist(), strict=True):
+                    code = find_code(table, row["code"] or "")
+                    if text and code is not None:
+                        rows.append((text, code, row["source"]))
+        total, of_each = 0, Counter[tuple[str, str]]()
+        for at in random.permutation(len(rows)).tolist():
+            text, code, source = rows[at]
+            if (
+                of_each["source", source] < MOST_OF_A_SOURCE
+                and of_each["code", code] < MOST_OF_A_CODE
+                and total < MOST[system]
+            ):
+                of_each["source", source] += 1
+                of_each["code", code] += 1
+                total += 1
+                found.append(Example(text, system, code, 1.0))
+        languages = titles_by_language(table)
+        share, weight = (TITLE_SHARE, TITLE_WEIGHT) if len(languages) > 1 else (1.0, 1.0)
+        for language in languages:
+            written.update(count_words(language, TITLE_TIMES))
+            kept = random.random(len(language)) < share
+            pairs = compress(zip(table.titles, language, strict=True), kept)
+            found += [Example(title, system, code, weight) for code, title in pairs if title]
+        found += [Example(text, system, code, 1.0) for code, text in phrases(system)]
+    return found + [
+        Example(each.text, each.system, each.code, WRITTEN_WEIGHT) for each in descriptions()
+    ]
