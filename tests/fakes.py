@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -49,3 +50,13 @@ def keep_out_of(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return stat(path, **how)
 
     monkeypatch.setattr(Path, "stat", as_a_stranger)
+
+
+def read_terminal(ours: int) -> str:
+    """Read all that programs wrote to a terminal that none of them has open, and close it."""
+    shown = b""
+    with suppress(OSError):  # nobody is at its other end
+        while part := os.read(ours, 65_536):
+            shown += part
+    os.close(ours)
+    return shown.decode()

@@ -14,6 +14,7 @@ import pytest
 from pipeline.answers import Answer, Match, Matched, System
 from pipeline.cli.output.examples import MOST, Examples
 from pipeline.tables import ArrowBatch
+from tests.fakes import read_terminal
 from tests.forking import ran
 
 SURE, LIKELY, DOUBTFUL = 0.97, 0.7, 0.01
@@ -91,7 +92,6 @@ def test_only_a_terminal_shows_them(tmp_path: Path, table: Path) -> None:
     command = [sys.executable, "-m", "pipeline", "run", str(table), "--overwrite"]
     subprocess.run(command, cwd=tmp_path, stdout=theirs, stderr=subprocess.DEVNULL, check=True)
     os.close(theirs)
-    said = os.read(ours, 65_536).decode()
-    os.close(ours)
+    said = read_terminal(ours)
     assert said.lstrip().startswith("text")
     assert said.index("code") < said.index("system")

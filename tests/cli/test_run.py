@@ -18,6 +18,7 @@ import pytest
 
 from pipeline.answers import BANDS
 from tests.cli.conftest import Capture, Command
+from tests.fakes import read_terminal
 from tests.forking import ran
 
 
@@ -205,8 +206,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
     termios.tcsetwinsize(theirs, (24, 100))
     done = ran(["run", table, "--systems", "psc"], cwd=tmp_path, stderr=theirs)
     os.close(theirs)
-    shown = os.read(ours, 65536).decode()
-    os.close(ours)
+    shown = read_terminal(ours)
     assert done.returncode == 0, shown
     assert "3/3" in shown
     assert "psc" in done.stdout

@@ -13,6 +13,7 @@ import pytest
 from pipeline import PaidService, classify
 from pipeline.errors import InputError
 from pipeline.paid.ledger.database import Database
+from tests.fakes import read_terminal
 from tests.forking import ran
 from tests.paid.command_line import CommandLine, folder_of
 from tests.paid.serving import Instead, Service
@@ -97,8 +98,7 @@ def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
         os.write(ours, b"n\n")
         done = ran(line.arguments("run"), stdin=theirs, stderr=theirs)
         os.close(theirs)
-    shown = os.read(ours, 65536).decode()
-    os.close(ours)
+    shown = read_terminal(ours)
     assert "1 to buy" in shown and "Buy?" in shown
     assert "Nothing was bought: you answered no." in done.stdout
     assert "Run the same command to be asked again" in done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from tests.fakes import read_terminal
 from tests.forking import ran
 from tests.paid.serving import Service, serving
 
@@ -156,8 +157,7 @@ def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
         os.write(ours, answer)
         done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
         os.close(theirs)
-    shown = os.read(ours, 65536).decode()
-    os.close(ours)
+    shown = read_terminal(ours)
     assert f"{FOUND} names the paid service {address}." in shown
     assert "Send the texts and your API key there? [y/N]" in shown
     assert done.returncode == code
