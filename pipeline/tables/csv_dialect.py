@@ -170,9 +170,14 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
 
 
 def _encoding_without_mark(sample: bytes) -> str:
-    """Return UTF-16 if most of every second bytes are NULs, as in ASCII; else UTF-8."""
-    even, odd = (sample[first::2].count(0) for first in (0, 1))
-    if 4 * abs(even - odd) <= len(sample):
+    """Return UTF-16 if most of every second bytes are NULs, as in ASCII; else UTF-8.
+
+    Only the first line counts, which is mostly ASCII: texts may be Cyrillic in UTF-16, or UTF-16 in
+    cells of UTF-8.
+    """
+    line = sample[:2] + sample[2:].partition(b"\n")[0]
+    even, odd = (line[first::2].count(0) for first in (0, 1))
+    if 4 * abs(even - odd) <= len(line):
         return "utf-8"
     return "utf-16-be" if even > odd else "utf-16-le"
 
