@@ -77,6 +77,17 @@ def count_words(texts: Iterable[str], times: int = 1) -> Counter[str]:
     return found
 
 
+def labelled_rows(
+    data: Path, system: System, files: Iterable[str]
+) -> Iterator[tuple[str, str | None, str]]:
+    """Yield (text, code or None for one that does not exist, source) of each row with a text."""
+    for name in files:
+        for texts, batch in batches(data / name, ["text"], ["code", "source"]):
+            for text, row in zip(texts, batch.to_pylist(), strict=True):
+                if text:
+                    yield text, find_code(shipped(system), row["code"] or ""), row["source"]
+
+
 def labelled(data: Path, written: Counter[str]) -> list[Example]:
     """Return what heads and vectors learn from: labelled rows, titles, phrases, descriptions.
 
@@ -86,14 +97,9 @@ def labelled(data: Path, written: Counter[str]) -> list[Example]:
     """
     random, found = np.random.default_rng(0), list[Example]()
     for system, settings in read_settings(RECIPE).systems.items():
-        table, rows = shipped(system), list[tuple[str, str, str]]()
-        for name in settings.taught:
-            for texts, batch in batches(data / name, ["text"], ["code", "source"]):
-                written.update(count_words(texts))
-                for text, row in zip(texts, batch.to_pylist(), strict=True):
-                    code = find_code(table, row["code"] or "")
-                    if text and code is not None:
-                        rows.append((text, code, row["source"]))
+        table, read = shipped(system), [*labelled_rows(data, system, settings.taught)]
+        written.update(count_words(text for text, _, _ in read))
+        rows = [(text, code, source) for text, code, source in read if code is not None]
         total, of_each = 0, Counter[tuple[str, str]]()
         for at in random.permutation(len(rows)).tolist():
             text, code, source = rows[at]

@@ -25,7 +25,6 @@ from scipy.optimize import minimize
 
 from pipeline.answers import System
 from pipeline.cli.output.console import log_to_stderr
-from pipeline.codes import find_code, shipped
 from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.calibration import probability
 from pipeline.engine.model.encoder import portions, reading
@@ -33,9 +32,9 @@ from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.text.boilerplate import beginnings
 from pipeline.engine.text.cleaning import TITLE, WORD, readable, sentences
-from workshop import examples as written
-from workshop.examples import RECIPE, descriptions
-from workshop.recipe import batches, read_settings
+from workshop.examples import RECIPE, descriptions, labelled_rows
+from workshop.examples import sentences as written
+from workshop.recipe import read_settings
 
 LEARNED = Path(__file__).parents[1] / "pipeline" / "engine" / "text" / "bidding.toml"
 
@@ -83,10 +82,14 @@ def examples(data: Path) -> list[Sentence]:
     found = [Sentence(readable(each.text), False, TITLE_WEIGHT) for each in descriptions()]
     found += [
         Sentence(readable(text), is_bidding, HOW_WEIGHT if is_bidding else WHAT_WEIGHT)
-        for text, is_bidding in written.sentences()
+        for text, is_bidding in written()
     ]
     for system, settings in read_settings(RECIPE).systems.items():
-        texts = [*_labelled(data, system, settings.taught)]
+        by_text = dict[str, tuple[str, str, str]]()
+        for text, code, source in labelled_rows(data, system, settings.taught):
+            if code is not None:
+                by_text.setdefault(text, (text, code, source))
+        texts = [*by_text.values()]
         titles = [text for text, _, _ in texts if 20 < len(text) <= TITLE]  # shorter ones say less
         random = np.random.default_rng(0)
         some = random.permutation(len(titles))[:MOST_TITLES].tolist()
@@ -94,18 +97,6 @@ def examples(data: Path) -> list[Sentence]:
         found += _told_by_model(system, texts, random)
         log.info("%s sentences with those of %s", f"{len(found):,}", system)
     return found
-
-
-def _labelled(data: Path, system: System, files: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield (text, code, source), each text once."""
-    seen = set[str]()
-    for name in files:
-        for texts, batch in batches(data / name, ["text"], ["code", "source"]):
-            for text, row in zip(texts, batch.to_pylist(), strict=True):
-                code = find_code(shipped(system), row["code"] or "")
-                if text and code is not None and text not in seen:
-                    seen.add(text)
-                    yield text, code, row["source"]
 
 
 def _told_by_model(

@@ -344,9 +344,8 @@ def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int,
     words = sorted(spelt, key=lambda word: (spelt[word].total(), word))
     features = hashed_features(word_hashes(words), 0)
     known, places = find(vocabulary.features, features)
-    found = dict(
-        zip(places[known].tolist(), compress(words, known), strict=True)
-    )  # the last: most usual
+    pairs = zip(places[known].tolist(), compress(words, known), strict=True)
+    found = dict(pairs)  # of words with one feature, the last: the most usual
     most = sorted(found.items(), key=lambda item: -spelt[item[1]].total())[:EMBEDDED]
     return {place: spelt[word].most_common(1)[0][0] for place, word in most}
 

@@ -20,7 +20,7 @@ from pipeline.engine.model.word_vectors import COLUMNS
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting
 from workshop.acceptance import Judgement, Verdict
-from workshop.examples import count_words
+from workshop.examples import count_words, labelled_rows
 from workshop.meanings import KEPT_TOGETHER, complete, encoder
 from workshop.word_vectors import Meanings, in_four_bits
 
@@ -63,6 +63,18 @@ def test_the_words_of_the_history_are_counted() -> None:
     counted = count_words(["Ökostrom für Zürich 2024", "für"], 2)
     assert counted == {"ökostrom": 2, "für": 4, "zürich": 2}
     assert count_words([" ".join(WORDS["90910000"])]).total() == 4
+
+
+def test_rows_without_a_text_are_left_out_and_codes_that_do_not_exist_are_none(
+    tmp_path: Path,
+) -> None:
+    rows = "text,code,source\nroad salt,34927100,a\n,34927100,a\nsalt,00000000,b\nice,,b\n"
+    (tmp_path / "rows.csv").write_text(rows)
+    assert [*labelled_rows(tmp_path, "cpv", ["rows.csv"])] == [
+        ("road salt", "34927100", "a"),
+        ("salt", None, "b"),
+        ("ice", None, "b"),
+    ]
 
 
 def test_a_completed_model_judges_by_its_own_vectors(
