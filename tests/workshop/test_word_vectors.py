@@ -12,6 +12,7 @@ import pytest
 from pipeline.answers import System
 from pipeline.engine.model.features import BITS, Vocabulary, learn
 from pipeline.engine.model.matrices import Floats
+from pipeline.engine.model.word_vectors import COLUMNS
 from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history
 from workshop import word_vectors
@@ -27,7 +28,9 @@ SWAPPED = {"03111000": "45233140", "45233140": "03111000", "90910000": "90910000
 
 def fake_embedding(texts: Sequence[str]) -> Floats:
     """Return a random vector for each text, which says nothing of its meaning."""
-    rows = [np.random.default_rng(crc32(text.encode())).standard_normal(40) for text in texts]
+    rows = [
+        np.random.default_rng(crc32(text.encode())).standard_normal(COLUMNS + 4) for text in texts
+    ]
     return np.array(rows, np.float32)
 
 
