@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -99,9 +100,12 @@ def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
 def test_a_run_says_that_it_waits_for_another_program(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    released = Event()
+
     class Releasing(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             holder.execute("ROLLBACK")
+            released.set()
 
     ledger = Ledger(path, BASE_URL)
     holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -115,6 +119,7 @@ def test_a_run_says_that_it_waits_for_another_program(
     finally:
         root.removeHandler(handler)
         ledger.close()
+        released.wait(60)  # the lock is free before the statement ends: closing then would crash
         holder.close()
     assert f"has locked the ledger {path}. Waiting" in caplog.text
 
