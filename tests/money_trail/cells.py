@@ -11,9 +11,16 @@ from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.engine import Engine
 from pipeline.money import ZERO, total
 from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.pool import FAILURES_IN_A_ROW
 from tests.money_trail.books import Attempt, Output
 
 __all__ = ["cells_are_right"]
+
+MOST_LOST = 2
+"""So many lost answers hold a call: it is not sent again."""
+
+OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
+"""Errors of an attempt that say nothing of its text, and are not told in its cells."""
 
 
 def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> list[str]:
@@ -31,12 +38,7 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
         if attempt.digest in by_digest:  # else its text left the table
             calls[attempt.system, by_digest[attempt.digest]].append(attempt)
     best = _best_matches(sorted({*texts} - {""}))
-    left_out = {
-        system
-        for row, text in zip(output.rows, texts, strict=True)
-        for system in SYSTEMS
-        if text and not calls[system, text] and row[f"{system}_status"] == DOWN[0]
-    }
+    errors_of = _errors_of_systems_down(attempts, job)
     told: set[tuple[System, str]] = set()
     complaints = []
     for number, (row, text) in enumerate(zip(output.rows, texts, strict=True)):
@@ -45,8 +47,10 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
             paid = [one.cost_usd for one in calls[call] if one.job == job and one.state != "free"]
             expected = _expected(text, calls[call], best.get(call, ("", "")), job)
             found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
-            if found == DOWN and system in left_out and not _is_answered(calls[call]):
-                expected = DOWN  # whatever happened to it before
+            if expected is None:
+                left_out_with = errors_of.get(system, set())
+                expected = (found[0] if found[0] in left_out_with else "not left out", "", "")
+                errors_of[system] = {expected[0]}  # one for all calls
             cell = row[f"{system}_cost_usd"]
             cost = Decimal(cell) if cell else None
             if (found, cost) != (expected, ZERO if call in told else _known(paid)):
@@ -55,12 +59,13 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
     return complaints
 
 
-DOWN = ("HTTP_503", "", "")
-"""The cells of a call that a run did not make, because its system was down."""
-
-
-def _is_answered(attempts: Sequence[Attempt]) -> bool:
-    return bool(attempts) and attempts[-1].state == "answered"
+def _errors_of_systems_down(attempts: Sequence[Attempt], job: int) -> dict[System, set[str]]:
+    """Return the errors of each system that failed often enough in a job to be left out."""
+    errors: defaultdict[System, list[str]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt.job == job and attempt.state not in ("answered", "refused"):
+            errors[attempt.system].append(str(attempt.error))
+    return {system: {*some} for system, some in errors.items() if len(some) >= FAILURES_IN_A_ROW}
 
 
 def _known(paid: Sequence[Decimal | None]) -> Decimal | None:
@@ -82,12 +87,18 @@ def _best_matches(texts: list[str]) -> dict[tuple[System, str], tuple[str, str]]
 
 def _expected(
     text: str, attempts: Sequence[Attempt], best: tuple[str, str], job: int
-) -> tuple[str, str, str]:
-    """Return the status, code and title, in the output of a job, of a call attempted so."""
-    if not attempts:
-        return DOWN if text else ("empty", "", "")  # its system was left out
-    last = attempts[-1]
-    if _is_answered(attempts):
+) -> tuple[str, str, str] | None:
+    """Return the status, code and title, in the output of a job, of a call attempted so.
+
+    None: it was not made, because its system was left out of the run.
+    """
+    if not text:
+        return "empty", "", ""
+    last = attempts[-1] if attempts else None
+    if last and last.state == "answered":
         return ("ok" if best[0] else "no_match", *best)
-    held = last.state == "unconfirmed" and last.job != job
-    return ("UNCONFIRMED" if held or last.error == INTERRUPTED else str(last.error), "", "")
+    is_held = sum(one.unconfirmed or one.state == "billed" for one in attempts) >= MOST_LOST
+    is_told = last and (last.ended or last.job == job) and (is_held or last.error not in OF_THE_RUN)
+    if last and is_told and last.error != INTERRUPTED:
+        return str(last.error), "", ""
+    return ("UNCONFIRMED", "", "") if is_held or is_told else None
