@@ -96,7 +96,8 @@ def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
         stop_request.set(_reason(INTERRUPTED))  # if it is not done yet
         work.forestall()  # if a signal came before its thread had started
         while not work.ended:
-            work.wait(LONGEST_WAIT)
+            with suppress(BaseException):  # one more signal: the other thread still uses the ledger
+                work.wait(LONGEST_WAIT)
     return stopped or work.result()
 
 

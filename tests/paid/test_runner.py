@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,6 +50,33 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
     assert parked is not None
     assert parked.exit_code == (143 if isinstance(stop, SystemExit) else 130)
     assert {*ended} <= {parked.message}
+
+
+def test_no_number_of_signals_leaves_a_purchase_that_still_uses_the_ledger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    signals = [SystemExit(143) for _ in range(4)]
+    is_begun, is_written = threading.Event(), threading.Event()
+    ended: list[str] = []
+    wait = Work.wait
+
+    async def buying(_: StopRequest) -> Parked | None:
+        is_begun.set()
+        is_written.wait()  # as while another program has locked the ledger
+        ended.append("written")
+        return None
+
+    def interrupted(work: Work[Any], seconds: float) -> None:
+        is_begun.wait()
+        if signals:
+            raise signals.pop(0)
+        is_written.set()
+        wait(work, seconds)
+
+    monkeypatch.setattr(Work, "wait", interrupted)
+    with pytest.raises(SystemExit):
+        buy_in_thread(buying, Interruption())
+    assert (ended, signals) == (["written"], [])
 
 
 def loop_of_a_purchase() -> str:
