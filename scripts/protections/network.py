@@ -54,6 +54,13 @@ PROTECTIONS = (
         "return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content)",
         "tests/paid/client/test_large_answers.py::test_what_is_compressed_is_unpacked_in_little_memory",
     ),
+    Protection(
+        "nothing counts as sent over a tunnel in which TLS never began",
+        "        if secured is None or secured.is_closing():",
+        "        if secured is None:",
+        "tests/paid/client/test_transport.py"
+        "::test_a_proxy_that_hangs_up_before_tls_began_sent_nothing",
+    ),
     # The key.
     Protection(
         "the key is blotted out of responses",

@@ -155,9 +155,13 @@ class _Connection(asyncio.Protocol):
             raise ConnectionError(f"the proxy refuses to connect, HTTP {response.status_code}")
         if self._got or self._parser.trailing_data[0]:
             raise BrokenResponseError
-        secured = await asyncio.get_running_loop().start_tls(
-            self._transport, self, tls, server_hostname=host.rstrip(".")
-        )
+        secured = None
+        with suppress(ConnectionError, TypeError):  # this is asyncio's, at a proxy asked over TLS
+            secured = await asyncio.get_running_loop().start_tls(
+                self._transport, self, tls, server_hostname=host.rstrip(".")
+            )
+        if secured is None or secured.is_closing():  # this is uvloop's, at such a proxy
+            raise ConnectionResetError("the connection was closed before TLS began")
         self._transport = cast("asyncio.Transport", secured)
 
     async def _ask(self, kind: h11.Request, request: bytes) -> h11.Response:

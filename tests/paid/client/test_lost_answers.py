@@ -7,7 +7,6 @@ import gzip
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -288,7 +287,7 @@ async def test_a_certificate_that_nobody_vouches_for_gets_nothing(tls: ssl.SSLCo
 
 @pytest.mark.parametrize("fault", ["another host", "expired"])
 async def test_a_certificate_that_is_not_the_hosts_or_no_longer_valid_gets_nothing(
-    fault: str, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fault: str, authority: trustme.CA, trusted: None
 ) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ended = datetime.now(UTC) - timedelta(days=1)
@@ -298,8 +297,6 @@ async def test_a_certificate_that_is_not_the_hosts_or_no_longer_valid_gets_nothi
         else authority.issue_cert("localhost", not_after=ended)
     )
     certificate.configure_cert(context)
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     async with serving(answers, context) as server:
         reply = await attempt(server.base)
     assert isinstance(reply, NotSent)
@@ -307,14 +304,7 @@ async def test_a_certificate_that_is_not_the_hosts_or_no_longer_valid_gets_nothi
     assert server.requests == []
 
 
-async def test_an_authority_of_the_users_own_is_trusted(
-    tls: ssl.SSLContext,
-    authority: trustme.CA,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+async def test_an_authority_of_the_users_own_is_trusted(tls: ssl.SSLContext, trusted: None) -> None:
     async with serving(answers, tls) as server:
         reply = await attempt(server.base)
     assert isinstance(reply, Received)

@@ -7,16 +7,14 @@ import ssl
 import threading
 from base64 import b64encode
 from contextlib import aclosing
-from pathlib import Path
 
 import httpx
 import pytest
-import trustme
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client import transport as transports
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.outcomes import NotSent, Received
+from pipeline.paid.client.outcomes import NotSent, Received, Reply
 from pipeline.paid.client.transport import Transport, proxy_of, transport_to
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
@@ -304,9 +302,8 @@ async def test_a_host_of_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPa
 async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
     to_proxy: str,
     tls: ssl.SSLContext,
-    authority: trustme.CA,
+    trusted: None,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
 ) -> None:
     passed = b""
 
@@ -330,8 +327,6 @@ async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
         finally:
             farther.close()
 
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     async with (
         serving(answers, tls) as server,
         serving(tunnels, tls if to_proxy == "https" else None) as proxy,
@@ -381,7 +376,6 @@ async def test_a_proxy_that_is_not_there_sent_nothing(
         ),
         (b"HTTP/1.1 200 OK\r\n\r\nand more", "BrokenResponseError"),
         (b"SSH-2.0-OpenSSH_9.6\r\n", "RemoteProtocolError"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "ConnectionResetError"),
         (b"", "RemoteProtocolError"),
     ],
 )
@@ -401,3 +395,37 @@ async def test_a_proxy_that_lets_nothing_through_sent_nothing(
     assert reply == NotSent("CONNECTION_ERROR", detail)
     assert seen.startswith(b"CONNECT [2001:db8::1]:443 ")
     assert KEY.encode() not in seen
+
+
+@pytest.mark.parametrize("new_loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("to_proxy", ["http", "https"])
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize("resets", [False, True])
+def test_a_proxy_that_hangs_up_before_tls_began_sent_nothing(
+    new_loop: str,
+    to_proxy: str,
+    reads: bool,
+    resets: bool,
+    tls: ssl.SSLContext,
+    trusted: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loops = pytest.importorskip(new_loop)
+
+    async def hangs_up(exchange: Exchange) -> None:
+        await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.raw(b"HTTP/1.1 200 OK\r\n\r\n")
+        if reads:
+            await exchange.reader.read(100)
+        if resets:
+            exchange.writer.transport.abort()
+
+    async def asked() -> Reply:
+        async with serving(hangs_up, tls if to_proxy == "https" else None) as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", proxy.base)
+            return await attempt(BaseUrl("https://service.example"))
+
+    with asyncio.Runner(loop_factory=loops.new_event_loop) as runner:
+        reply = runner.run(asked())
+    detail = "ConnectionResetError: the connection was closed before TLS began"
+    assert reply == NotSent("CONNECTION_ERROR", detail)
