@@ -162,7 +162,7 @@ class _Connection(asyncio.Protocol):
             )
         if secured is None or secured.is_closing():  # this is uvloop's, at such a proxy
             raise ConnectionResetError("the connection was closed before TLS began")
-        self._transport = cast("asyncio.Transport", secured)
+        self._transport = secured
 
     async def _ask(self, kind: h11.Request, request: bytes) -> h11.Response:
         """Send a request, and return the head of its response."""
