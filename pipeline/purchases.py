@@ -342,7 +342,7 @@ class Purchase(Protocol):
         """Return what the output's manifest says of the ledger, by which a later run misses it."""
 
     def parked_entry(self) -> Mapping[str, Any] | None:
-        """Return the same for a run that ends before it writes the output, if it paid anything."""
+        """Return the same for a run that ends before its output is written, if it bought any."""
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""

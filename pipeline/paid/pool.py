@@ -7,7 +7,7 @@ import logging
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -200,15 +200,18 @@ class Pool:
             return None
         return max(0.0, min(self._back_off_ends) - asyncio.get_running_loop().time())
 
-    async def run(self, orders: Iterator[CallToBuy], workers: int) -> None:
+    async def run(
+        self, orders: Iterator[CallToBuy], workers: int, begun: Callable[[], object] = lambda: None
+    ) -> None:
         """Buy the calls in their order.
 
         Until a valid answer arrives, calls are sent one at a time, so that a wrong address or key
-        does not cost many attempts.
+        does not cost many attempts; then ``begun`` is called.
         """
         orders = await self._first_of_each_system(orders)
         while not (self.progress.understood or self.parked) and (order := next(orders, None)):
             await self._buy(order)
+        begun()
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
                 group.create_task(self._work(orders))

@@ -137,7 +137,7 @@ class PaidPurchase:
         Args:
             batches: the table.
             estimate: what is to be bought; see `estimate`.
-            begun: called once the first call has ended, before the next one is sent.
+            begun: called once a call is answered, before several are sent at a time.
 
         Returns:
             Why it stopped before its end, if it did.
@@ -172,9 +172,8 @@ class PaidPurchase:
                 orders = _with_candidates(orders, self._systems, service.name)
             if not self._buyer.confirm(estimate):
                 return DECLINED
-            orders = _after_first(orders, begun)
             with self._buyer.progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._buy_calls, orders, estimate.to_buy, advance, spare)
+                buying = partial(self._buy_calls, orders, estimate.to_buy, begun, advance, spare)
                 try:
                     return buy_in_thread(buying, self._buyer.interruption or Interruption())
                 finally:
@@ -204,10 +203,10 @@ class PaidPurchase:
         return asdict(mark) if mark else None
 
     def parked_entry(self) -> Mapping[str, Any] | None:
-        """Return the mark for an output that is not written yet; None if nothing was paid."""
+        """Return the mark for an output that is not written yet; None if nothing was bought."""
         money = self._job.money()
-        was_paid = money.confirmed or money.at_risk
-        mark = LedgerMark.of(self._ledger.database) if was_paid else None
+        was_bought = money.confirmed or money.at_risk or self._job.was_answered()
+        mark = LedgerMark.of(self._ledger.database) if was_bought else None
         return mark.while_parked(self.base_url) if mark else None
 
     def close_job(self) -> None:
@@ -218,6 +217,7 @@ class PaidPurchase:
         self,
         orders: Iterator[CallToBuy],
         to_buy: int,
+        begun: Callable[[], object],
         advance: Count,
         spare: FileIO,
         stop_request: StopRequest,
@@ -250,18 +250,10 @@ class PaidPurchase:
             )
             with stop_request.watching(pool, service.max_duration):
                 async with show_progress(pool, self._calls.rows, advance):
-                    await pool.run(orders, service.workers)
+                    await pool.run(orders, service.workers, begun)
         if not pool.parked:
             self.matcher.down = pool.down
         return pool.parked
-
-
-def _after_first(orders: Iterator[CallToBuy], begun: Callable[[], object]) -> Iterator[CallToBuy]:
-    """Yield orders, and make a call between the first and the second: nothing is under way then."""
-    for order in islice(orders, 1):
-        yield order
-        begun()
-    yield from orders
 
 
 TEXTS_AT_ONCE = 32

@@ -198,8 +198,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no new ledger is begun if a run was killed before it wrote its output",
-        "        yield order\n        begun()\n",
-        "        yield order\n",
+        "        begun()\n        async with",
+        "        async with",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_a_run_names_its_ledger_before_it_has_bought_much",
     ),

@@ -15,7 +15,8 @@ import pipeline
 from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
-from tests.paid.serving import Meanwhile, Service, serving
+from tests.paid.command_line import NO_SUCH_TEXT
+from tests.paid.serving import Instead, Meanwhile, Service, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
 
@@ -129,12 +130,16 @@ def test_runs_that_parked_at_two_services_name_the_ledger_of_each(
     assert len(service.asked) == bought
 
 
-def test_a_run_names_its_ledger_before_it_has_bought_much(tmp_path: Path, service: Service) -> None:
+@pytest.mark.parametrize("refused", [[], [0]], ids=["at once", "after a refusal"])
+def test_a_run_names_its_ledger_before_it_has_bought_much(
+    tmp_path: Path, service: Service, refused: list[int]
+) -> None:
     """A run that is killed leaves what it has written so far; here the test keeps that."""
     ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
     manifest, left = tmp_path / "out.csv.manifest.json", list[str]()
     table.write_text("\n".join(["description", *TEXTS]))
-    app = Meanwhile(service.app(), 1, lambda: left.append(manifest.read_text()))
+    scripted = Instead(service.app(), dict.fromkeys(refused, (400, {}, NO_SUCH_TEXT)))
+    app = Meanwhile(scripted, 1 + len(refused), lambda: left.append(manifest.read_text()))
     with serving(app) as address:
         terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
         buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
@@ -144,7 +149,7 @@ def test_a_run_names_its_ledger_before_it_has_bought_much(tmp_path: Path, servic
         rename_folder(ledger)
         with pytest.raises(LedgerError, match=f"answers for {output} were bought with the ledger"):
             buy()
-    assert len(service.asked) == len(TEXTS)
+    assert len(service.asked) == len(TEXTS) - len(refused)
 
 
 def test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output(
