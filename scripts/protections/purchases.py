@@ -243,6 +243,13 @@ PROTECTIONS = (
         "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
     ),
     Protection(
+        "what was kept beside the ledger is taken in before its calls count as held",
+        "            take_in(self.database, self.spare)  # without it",
+        "            pass  # without it",
+        "tests/paid/test_ledger_trouble.py"
+        "::test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger",
+    ),
+    Protection(
         "what is kept beside a ledger answers no other attempt",
         " AND sent_at = :sent_at\n",
         "\n",

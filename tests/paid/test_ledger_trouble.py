@@ -66,14 +66,16 @@ def finish(user: Buyer, service: Service) -> None:
     summary = user.run()
     assert summary.parked is None
     check_books(some(summary.paid), service)
-    assert [row["cpv_status"] for row in user.rows()] == ["ok"] * len(TEXTS)
+    statuses = {(row["cpv_status"], row["psc_status"]) for row in user.rows()}
+    assert (len(user.rows()), statuses) == (len(TEXTS), {("ok", "ok")})
     assert user.row_costs() == summary.cost_usd
     asked = Counter(service.asked)
     assert sum(asked.values()) - len(asked) <= some(summary.paid).unconfirmed
 
 
+@pytest.mark.parametrize("sent", [6, 2 * len(TEXTS)], ids=["in the middle", "at the end"])
 def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
-    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch, sent: int
 ) -> None:
     opened: list[Database] = []
     init = Database.__init__
@@ -88,13 +90,14 @@ def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
         with opened[-1].transaction() as connection:
             connection.execute("PRAGMA query_only = ON")
 
-    with serving(Meanwhile(service.app(), 5, no_more_writing)) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
+    with serving(Meanwhile(service.app(), sent - 1, no_more_writing)) as address:
+        terms: dict[str, Any] = {"workers": 1, "on_unconfirmed": "hold"}
+        user = buyer(tmp_path, address, service.account.key, **terms)
         user.write(TEXTS)
         said, paid = fails(user)
         assert "readonly" in said
         assert "Make the file and its folder writable" in said
-        assert (len(service.asked), paid.unconfirmed) == (6, 1)
+        assert (len(service.asked), paid.unconfirmed) == (sent, 1)
         assert re.search(r"Kept in \S+ledger.db.answers-\w+: 1 answer\.", said)
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
         finish(user, service)

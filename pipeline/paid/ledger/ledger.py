@@ -90,6 +90,11 @@ class Ledger:
         self.now = now
         self.database = Database(path)
         self.spare = place_of_spare(path, base_url)
+        try:
+            take_in(self.database, self.spare)  # without it, a held call would not be bought at all
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
