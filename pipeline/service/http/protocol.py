@@ -122,11 +122,16 @@ class BoundedHttp(H11Protocol):
         self._watch()
 
     def handle_events(self) -> None:
-        """Handle what was read."""
+        """Handle what was read, without empty lines before a request (RFC 9112, 2.2)."""
         if self._is_extra:
             self._refuse(503, BUSY)
-        else:
-            super().handle_events()
+            return
+        unread = self.conn.trailing_data[0]
+        if self.conn.their_state is h11.IDLE and unread[:1] in (b"\r", b"\n"):  # h11 refuses them
+            self.conn = StrictRequests()
+            if request := unread.lstrip(b"\r\n"):  # without one, h11 would see the end of input
+                self.conn.receive_data(request)
+        super().handle_events()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
@@ -176,8 +181,9 @@ class BoundedHttp(H11Protocol):
         return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
 
     def _watch(self) -> None:
-        """Limit the time for the rest of a request, if there is one."""
-        if self.transport.is_closing() or not self._has_part():
+        """Limit the time for the rest of a request or, after empty lines, for a request."""
+        waits = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
+        if self.transport.is_closing() or not (waits or self._has_part()):
             self._cancel_deadline()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(SLOWEST, self._end_late)

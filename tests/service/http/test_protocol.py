@@ -14,20 +14,22 @@ from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http.outcomes import ServiceLines
 from pipeline.service.http.protocol import MAX_HEAD
+from pipeline.service.server import IDLE
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
-from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving
+from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving, timed
 
 CANARY = "canary7f3a"
 
 USUAL = CALL + b"\r\n" + BODY
+
+HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 
 
 @pytest.mark.parametrize(
     "sent",
     [
         b"BAD\r\n\r\n",
-        b"\r\n" + USUAL,
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
         b"GET / HTTP/9.9.9\r\nHost: service\r\n\r\n",
         b"GET  HTTP/1.1\r\nHost: service\r\n\r\n",
@@ -141,6 +143,33 @@ def test_an_offer_to_upgrade_is_not_taken(accounts: Accounts, upgrade: str) -> N
         for _ in range(2):
             connection.sendall(CALL + offer + BODY)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b"\r\n", USUAL],
+        [b"\n\r\n" + USUAL],
+        [USUAL + b"\r\n" + USUAL + b"\r\n\r\n"],
+        [USUAL, b"\r", b"\n", CALL, b"\r\n" + BODY + b"\r\n", b"\r\n", USUAL],
+    ],
+    ids=["before", "two before", "between and after", "in pieces"],
+)
+def test_empty_lines_before_a_request_are_ignored_and_keep_no_connection(
+    accounts: Accounts, parts: list[bytes]
+) -> None:
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
+        sent, received = b"", b""
+        for part in [*parts, HEALTH]:
+            connection.sendall(part)
+            sent += part
+            running.wait_for(len(sent))
+        while received.count(b"HTTP/1.1 200 ") < sent.count(b"Host: ") or received[-1:] != b"}":
+            received += connection.recv(65_536)
+        connection.sendall(b"\r\n")
+        running.wait_for(len(sent) + 2)
+        running.pass_time(IDLE + 1)
+        assert rest(connection) == b""
 
 
 @pytest.mark.parametrize(
