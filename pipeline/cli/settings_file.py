@@ -92,11 +92,20 @@ def _find_option(
 def _value(value: Any, option: click.Option, where: str) -> str | list[str]:
     """Return a value of TOML as click takes it for an option: as text, which it then checks."""
     several = option.multiple or isinstance(option.type, Names)
-    if isinstance(value, dict) or (isinstance(value, list) and not several):
-        raise SettingsError(f"{where} has several values.", "Give it one.")
-    values = value if isinstance(value, list) else [value]
-    texts = [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
+    values = value if several and isinstance(value, list) else [value]
+    texts = [_text(each, where, option.is_flag) for each in values]
     return texts if option.multiple else ",".join(texts)
+
+
+def _text(value: Any, where: str, is_flag: bool = False) -> str:
+    """Return a value of TOML as text; "false" would be a file to an option that takes a path."""
+    if isinstance(value, dict | list):
+        raise SettingsError(f"{where} has several values.", "Give it one.")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool) and not is_flag:
+        hint = "It takes no true or false: give it a value, or delete the line."
+        raise SettingsError(f"{where} is {text}.", hint)
+    return text
 
 
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
@@ -203,12 +212,13 @@ def _in_settings_file() -> Path | None:
     if not DEFAULT_FILE.is_file():
         return None
     try:
-        named = read_toml(DEFAULT_FILE).get("ledger")
+        named = read_toml(DEFAULT_FILE, parse_float=str).get("ledger", "")
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."
         ) from error
-    return Path(named) if named and isinstance(named, str) else None
+    text = _text(named, f"{DEFAULT_FILE}: ledger")
+    return Path(text) if text else None
 
 
 on_ledger = click.option(

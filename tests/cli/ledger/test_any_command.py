@@ -123,10 +123,11 @@ def test_the_ledger_is_the_one_that_run_would_use(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.delenv("TENDER_PIPELINE_LEDGER")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     for name in ("option.db", "variable.db", "file.db"):
         Ledger(tmp_path / name, BASE_URL).close()
     assert command("show") == 8
-    assert str(Path(os.environ["XDG_DATA_HOME"]) / "tender-pipeline") in capsys.readouterr().err
+    assert str(tmp_path / "data" / "tender-pipeline") in capsys.readouterr().err
     (tmp_path / "tender-pipeline.toml").write_text('systems = "cpv"\nledger = "file.db"\n')
     assert command("show") == 0
     assert lines(capsys)[0].startswith("file.db")
@@ -135,6 +136,10 @@ def test_the_ledger_is_the_one_that_run_would_use(
     assert lines(capsys)[0].startswith("variable.db")
     assert command("show", "--ledger", "option.db") == 0
     assert lines(capsys)[0].startswith("option.db")
-    (tmp_path / "tender-pipeline.toml").write_text("ledger = ")
     monkeypatch.delenv("TENDER_PIPELINE_LEDGER")
-    assert command("show") == 2
+    (tmp_path / "tender-pipeline.toml").write_text("ledger = 2026")
+    assert command("show") == 8
+    assert "There is no ledger 2026." in capsys.readouterr().err
+    for wrong in ("ledger = ", "ledger = false"):
+        (tmp_path / "tender-pipeline.toml").write_text(wrong)
+        assert command("show") == 2
