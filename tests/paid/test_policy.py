@@ -87,6 +87,7 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(404, success(**PRICED)), "failed", "billed", CENT),
     (got(500, error("INTERNAL_ERROR", metadata=WRONG)), "lost", "unconfirmed", None),
     (got(500, error("X", metadata={"costBreakdown": EUROS})), "lost", "unconfirmed", None),
+    (got(503, {"metadata": {"cost": {"currency": "EUR"}}}), "again", "free", ZERO),
     (got(503, error("DATABASE", metadata={"cost": {"apiCost": 0}})), "again", "free", ZERO),
     (got(402, error("INSUFFICIENT_BALANCE", metadata=PRICED)), "money", "free", ZERO),
     (got(401, error("UNAUTHORIZED", metadata=PRICED)), "credentials", "free", ZERO),

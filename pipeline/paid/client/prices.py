@@ -94,7 +94,8 @@ class Price:
     """What a response states as its price.
 
     Attributes:
-        cost: the price; None if none is stated, or one that is not an amount.
+        cost: the price; None if none is stated in US dollars, or one that is not an amount; 0 if
+            another currency is stated without a price.
         wrong: why a stated price cannot be used; "" if it can.
     """
 
@@ -118,7 +119,8 @@ def read_price(content: Mapping[str, Any]) -> Price:
         for currency in currencies:
             if currency.upper() != "USD":
                 wrong = wrong or f"it is in {currency}, not in USD"
-        return Price(_cost(detailed, compact), wrong)
+        cost = _cost(detailed, compact)
+        return Price(ZERO if wrong and cost is None else cost, wrong)
     except _WrongError as error:
         return Price(None, wrong or str(error))
 
