@@ -170,14 +170,15 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
 
 
 def _encoding_without_mark(sample: bytes) -> str:
-    """Return UTF-16 if most of every second bytes are NULs, as in ASCII; else UTF-8.
+    """Return UTF-16 if there are NULs in nearly only every second place, as in ASCII; else UTF-8.
 
-    Only the first line counts, which is mostly ASCII: texts may be Cyrillic in UTF-16, or UTF-16 in
-    cells of UTF-8.
+    Only the first line counts, whose delimiters and end are ASCII: texts may be UTF-16 in cells of
+    UTF-8.
     """
-    line = sample[:2] + sample[2:].partition(b"\n")[0]
+    end = sample.find(b"\n", 2)
+    line = sample if end < 0 else sample[: end + 2]
     even, odd = (line[first::2].count(0) for first in (0, 1))
-    if 4 * abs(even - odd) <= len(line):
+    if max(even, odd) < max(2, 4 * min(even, odd)):
         return "utf-8"
     return "utf-16-be" if even > odd else "utf-16-le"
 

@@ -20,10 +20,12 @@ RECORD_CHARS = 1 << 28
 """The longest line or record; without a limit, one could fill the memory."""
 
 HINT_DAMAGED = (
-    f"The characters before it are UTF-8, so another {csv_option('encoding')} would change them: "
+    f"The characters before it are {{}}, so another {csv_option('encoding')} would change them: "
     "correct this line, or export the table again."
 )
 
+WIDE = ("utf-16", "utf-32")
+"""Encodings of files with NULs: one that has NULs is damaged or cut off, and has no other."""
 
 FIX_THE_RECORD = (
     f"Fix the record, or state what separates the fields: {csv_option('delimiter')}. If quotes are "
@@ -129,8 +131,10 @@ def _undecodable(
     byte = error.object[error.start]
     encoding, readable = described_encodings(path, byte)
     hint = f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
-    if dialect.encoding == "utf-8" and not (is_ascii and before.isascii()):
-        hint = f"{HINT_DAMAGED} {readable}"  # other encodings hardly ever look like it
+    if dialect.encoding.startswith(WIDE) and b"\0" in error.object:
+        hint = HINT_DAMAGED.format(dialect.encoding)
+    elif dialect.encoding == "utf-8" and not (is_ascii and before.isascii()):
+        hint = f"{HINT_DAMAGED.format('UTF-8')} {readable}"  # others hardly ever look like it
     return InputError(f"{path}, line {line}: byte 0x{byte:02X} is not {dialect.encoding}.", hint)
 
 

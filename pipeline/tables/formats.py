@@ -323,6 +323,9 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
         return found
     use = both("use such a suffix, or --input-format csv", "use such a suffix")
     hint = f"If it has another, such as .xls or .xml, save it as .xlsx or .csv first; else {use}."
+    contents = contents_of(first_bytes(path))
+    if contents and contents.kind != "Excel":  # ZIP archives are of many programs
+        hint = contents.hint
     raise InputError(UNKNOWN.format(path.name), hint)
 
 

@@ -231,14 +231,26 @@ def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool)
     [
         "id,title\n1,für\0Städte\n".encode("cp1252"),
         b"SQLite format 3\0\x10\0\xff" + b"\0" * 4000,
-        codecs.BOM_UTF16_LE + "id,title\n1,\ud800\n".encode("utf-16-le", "surrogatepass"),
     ],
-    ids=["a NUL", "binary", "UTF-16 with a mark"],
+    ids=["a NUL", "binary"],
 )
 def test_no_other_file_with_nuls_is_taken_for_utf_16_without_a_mark(
     path: Path, data: bytes
 ) -> None:
     assert "cp1252" in error_of(path, data).hint
+
+
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, b""])
+@pytest.mark.parametrize("end", [b"\x00\xd8\n\x00", b"\n"], ids=["half a pair", "cut off"])
+def test_no_other_encoding_is_suggested_for_damaged_utf_16(
+    path: Path, mark: bytes, end: bytes
+) -> None:
+    error = error_of(path, mark + "id,title\n1,a".encode("utf-16-le") + end)
+    assert error.message.startswith(f"{path}, line 2: byte 0x")
+    assert error.hint == (
+        "The characters before it are utf-16-le, so another --encoding would change them: correct "
+        "this line, or export the table again."
+    )
 
 
 def test_after_other_characters_in_utf_8_no_other_encoding_is_suggested(path: Path) -> None:

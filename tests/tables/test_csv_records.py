@@ -64,7 +64,7 @@ MADE = "Encodings that read the whole file, and the byte in them:"
             "é,b\né,".encode() + b"\xff\n",
             2,
             "FF",
-            Words(HINT_DAMAGED),
+            Words(HINT_DAMAGED.format("UTF-8")),
             "cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
         ),
         (
@@ -90,6 +90,7 @@ def test_an_encoding_that_was_stated_for_utf_8_is_wrong(path: Path) -> None:
     hint = "State the encoding of the file: --encoding 'utf-8'. All of the file is UTF-8."
     for encoding in ("ascii", "cp1252"):
         assert error_of(path, "“a”\n".encode(), Dialect(encoding=encoding)).hint == hint
+    assert error_of(path, b"a,b\n1,2\n.", Dialect(encoding="utf-16-le")).hint == hint
 
 
 def test_the_line_is_right_in_other_encodings(path: Path) -> None:

@@ -54,6 +54,24 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
     assert "--output-format csv" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "hint"),
+    [
+        ("t.csv.bz2", b"BZh91AY&SY", "Decompress it first, or compress it with gzip or zstd."),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Save it as .xlsx, without a password."),
+        ("t", b"PAR1\x15", "Use --input-format parquet, or rename it to end in .parquet."),
+        ("t.ods", b"PK\x03\x04", "If it has another, such as .xls or .xml, save it as .xlsx"),
+    ],
+)
+def test_the_first_bytes_say_what_to_do_about_an_unknown_suffix(
+    tmp_path: Path, name: str, first: bytes, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(first)
+    with pytest.raises(InputError, match="does not show which") as caught:
+        format_of(tmp_path / name)
+    assert caught.value.hint.startswith(hint)
+
+
 def test_a_stated_format_outweighs_the_suffix(tmp_path: Path) -> None:
     (tmp_path / "t.dat").write_bytes(b"a\n1\n")
     pq.write_table(pa.table({"a": ["2"]}), tmp_path / "t.csv")
