@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.classification.corrections import decision_file
-from pipeline.classification.provenance import read_manifest
 from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
-from pipeline.cli.output.report import rerun_command
 from pipeline.cli.service_extra import service_extra
 from pipeline.cli.settings_file import check_apart
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated
-from pipeline.quoting import how_many
+from pipeline.quoting import how_many, in_shell
 
 if TYPE_CHECKING:  # needs the packages of an extra
     from pipeline.review.session import Review
@@ -169,9 +167,8 @@ def _closing(sitting: Review) -> Iterator[str]:
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
         return
-    output = sitting.table.path
-    again = rerun_command(read_manifest(output), output, sitting.log.path)
-    yield f"next, to write them into the table: {again}"
+    named = in_shell(sitting.log.path)
+    yield f"next, to write them into the table, repeat the run with --decisions {named}"
 
 
 @contextmanager
