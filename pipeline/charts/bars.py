@@ -113,30 +113,8 @@ def reliability(style: str, bins: Sequence[Bin], *, title: str, axes: tuple[str,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where the parts of a drawing are, in its units.
-
-    Attributes:
-        name: begins the identifiers of its elements.
-        width: its width.
-        left: where the scale begins.
-        length: the length of the scale.
-        right: where the columns of figures end.
-        above: the height of a group's label above its bars; 0 for one beside them.
-    """
-
-    name: str
-    width: float
-    left: float
-    length: float
-    right: tuple[float, float, float]
-    above: float = 0.0
-
-
-WIDE = _Layout("bars", 880, 132, 508, (716, 796, 878))
-NARROW = _Layout("bars-narrow", 324, 0, 122, (187, 252, 323), above=20)
-"""As wide as a phone, so that its letters can be read there."""
+LEFT, LENGTH, RIGHT = 132, 508, (716, 796, 878)
+"""Where the scale of a drawing of bars begins, its length, and where its columns of figures end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,23 +136,17 @@ class Bar:
 
 
 def bars(
-    groups: Mapping[str, Sequence[Bar]],
-    columns: Sequence[str],
-    *,
-    title: str,
-    description: str,
-    narrow: bool = False,
+    groups: Mapping[str, Sequence[Bar]], columns: Sequence[str], *, title: str, description: str
 ) -> Markup:
     """Draw groups of horizontal bars on a scale from 0 to 100 %.
 
     All groups have the same number of bars. There is a column of figures for each share of a bar.
     Title and description are for screen readers.
     """
-    layout = NARROW if narrow else WIDE
     each = max(map(len, groups.values()))
     thick, gap = (20, 20) if each == 1 else (14, 18)
     used = each * (thick + 4) - 4
-    step = layout.above + used + gap
+    step = used + gap
     return draw(
         "bars.svg.j2",
         groups=groups,
@@ -183,8 +155,10 @@ def bars(
         used=used,
         step=step,
         bottom=36 + len(groups) * step - gap,
-        layout=layout,
-        ticks=percent_ticks(layout.length),
+        left=LEFT,
+        length=LENGTH,
+        right=RIGHT,
+        ticks=percent_ticks(LENGTH),
         title=title,
         description=description,
     )

@@ -106,9 +106,8 @@ def _y(count: int, most: int) -> float:
     return round(GROUND - (GROUND - TOP) * count / most, 2)
 
 
-WIDE = (820.0, 270.0)
-NARROW = (276.0, 190.0)
-"""As wide as a phone with the labels, so that its letters can be read there."""
+SIZE = (820.0, 270.0)
+"""The width and the height of the plot of curves, in the drawing's units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +136,13 @@ class Curve:
 
 
 def curves(
-    drawn: Sequence[Curve],
-    *,
-    title: str,
-    description: str,
-    axes: tuple[str, str],
-    narrow: bool = False,
+    drawn: Sequence[Curve], *, title: str, description: str, axes: tuple[str, str]
 ) -> Markup:
     """Draw one or two curves; the upward scale ends at the next 25 % above their bands.
 
     Title and description are for screen readers.
     """
-    width, height = NARROW if narrow else WIDE
+    width, height = SIZE
     highest = max(point.interval[1] for curve in drawn for point in curve.points)
     quarters = max(1, ceil(4 * highest))
     scale = height / quarters * 4
@@ -157,10 +151,9 @@ def curves(
         "curves.svg.j2",
         curves=[
             # The labels of the lower curve are below it, so that they do not meet the other's.
-            _scale(curve, (width, height), scale, place == ends.index(min(ends)) and len(drawn) > 1)
+            _scale(curve, scale, place == ends.index(min(ends)) and len(drawn) > 1)
             for place, curve in enumerate(drawn)
         ],
-        name="curves-narrow" if narrow else "curves",
         across=percent_ticks(width),
         upward=[Tick(height - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
         width=width,
@@ -171,8 +164,8 @@ def curves(
     )
 
 
-def _scale(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> dict[str, Any]:
-    width, height = size
+def _scale(curve: Curve, scale: float, below: bool) -> dict[str, Any]:
+    width, height = SIZE
 
     def place(part: float, share: float) -> tuple[float, float]:
         return round(width * part, 1), round(height - scale * share, 1)

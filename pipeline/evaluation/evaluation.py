@@ -43,18 +43,15 @@ QUARTERS = (25, 50, 75, 100)
 Named = Sequence[tuple[str, Evaluated]]
 
 
-def _accuracy_by_level(named: Named, section: Section, narrow: bool = False) -> Markup:
-    """Draw how often the right code is found, by level, for subjects with their CSS classes.
-
-    A narrow drawing is for a phone.
-    """
+def _accuracy_by_level(named: Named, section: Section) -> Markup:
+    """Draw how often the right code is found, by level, for subjects with their CSS classes."""
     depths = {depth: None for _, each in named for depth in shown_depths(each.figures)}
     groups = {
         depth.name: [_bar(style, each.figures.depths[depth]) for style, each in named]
         for depth in depths
     }
     columns = ("first", "among 5", "among 10")
-    return bars(groups, columns, title=section.title, description=section.words, narrow=narrow)
+    return bars(groups, columns, title=section.title, description=section.words)
 
 
 def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
@@ -79,14 +76,13 @@ def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
     )
 
 
-def _surest_rows(named: Named, section: Section, narrow: bool = False) -> Markup:
-    """Draw the accuracy of the most confident rows; for a phone, if it should be narrow."""
+def _surest_rows(named: Named, section: Section) -> Markup:
+    """Draw the accuracy of the most confident rows."""
     return curves(
         [Curve(style, _points(each.figures)) for style, each in named],
         title=section.title,
         description=section.words,
         axes=("share of the rows taken, the most confident first, %", "right first, %"),
-        narrow=narrow,
     )
 
 
@@ -136,17 +132,12 @@ def page(found: Findings) -> str:
     )
 
 
-def _charts(named: Named, shown: Mapping[str, Section]) -> dict[str, tuple[Markup, Markup | None]]:
-    """Return the chart of each section that has one, and how it is drawn for a phone."""
-    levels, curve = shown["levels"], shown["curve"]
-    confidence = Markup("").join(_confidence_and_accuracy(*each) for each in named)
+def _charts(named: Named, shown: Mapping[str, Section]) -> dict[str, Markup]:
+    """Return the chart of each section that has one."""
     return {
-        "levels": (
-            _accuracy_by_level(named, levels),
-            _accuracy_by_level(named, levels, narrow=True),
-        ),
-        "confidence": (confidence, None),
-        "curve": (_surest_rows(named, curve), _surest_rows(named, curve, narrow=True)),
+        "levels": _accuracy_by_level(named, shown["levels"]),
+        "confidence": Markup("").join(_confidence_and_accuracy(*each) for each in named),
+        "curve": _surest_rows(named, shown["curve"]),
     }
 
 

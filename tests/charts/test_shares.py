@@ -58,7 +58,7 @@ def test_a_curve_goes_through_its_points_and_the_lower_has_its_labels_below() ->
 
 def test_the_label_of_a_point_at_the_top_is_clear_of_the_name_of_the_axis() -> None:
     top = Curve("a", [CurvePoint(0.25, 1.0, (1.0, 1.0), "100 %")])
-    svg = drawing(curves([top], title="Curve", description="Figures.", axes=AXES, narrow=True))
+    svg = drawing(curves([top], title="Curve", description="Figures.", axes=AXES))
     high = {each.text: floats(each, "y")[0] for each in svg.iter("text")}
     assert high["100 %"] - high[AXES[1]] >= 15, "a line of letters"
 
