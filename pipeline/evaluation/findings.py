@@ -287,10 +287,8 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
 
 def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """Return what two subjects, "a" and "b", differ in."""
-    flips = comparison.flips
     return {
         "better": comparison.better,
-        "flips": {**_encoded(flips), "neither": flips.neither, "rate": _encoded(flips.rate)},
         "differences": [
             {
                 "depth": each.depth.name,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import BANDS, Band, System
-from pipeline.codes import CodeTable, normalized
-from pipeline.codes.table import LEVELS, cut, full_code, level
+from pipeline.codes import CodeTable
+from pipeline.codes.table import cut, full_code
 from pipeline.decisions import Verdict
 from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.metrics import (
@@ -56,7 +56,6 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         headline=headline(scores.system, scores.labels, scores.best),
         unanswered=Share(scores.best.count(""), len(judged)),
         statuses=dict(scores.statuses.most_common()),
-        answer_levels=_answer_levels(scores),
         depths={depth: _top(found) for depth, found in ranks.items()},
         bands=_bands(scores, ranks, judged),
         calibration_error=calibration_error(confidence, right),
@@ -100,16 +99,6 @@ def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Head
     stated = [STATED.rank(system, label, [code]) == 1 for label, code in rows]
     bare = [is_bare(system, code) for code in best if code]
     return Headline(level, *(Share(sum(each), len(each)) for each in (specific, stated, bare)))
-
-
-def _answer_levels(scores: Scores) -> dict[str, int]:
-    """Count the best codes of each level, from the top; malformed ones are left out."""
-    counts: Counter[str] = Counter()
-    for code, rows in Counter(scores.best).items():
-        if normalized(scores.system, code) is not None:
-            counts[level(scores.system, code)] += rows
-    order = {name: digits for digits, name in LEVELS[scores.system].items()}
-    return dict(sorted(counts.items(), key=lambda found: order.get(found[0], 9)))
 
 
 def _top(ranks: _Ranks) -> dict[int, Share]:

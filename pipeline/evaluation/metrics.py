@@ -166,9 +166,6 @@ FEW = 20
 SOURCE_ROWS = 200
 """The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
 
-FEWEST_SHOWN = 3
-"""Pairs that are shown even if each occurs once."""
-
 Z = 1.959963984540054
 """Standard deviations within which 95 % of a normal distribution lie."""
 
@@ -310,7 +307,6 @@ class Figures:
         headline: the figures that come first; None for PSC and NAICS.
         unanswered: the rows without a code.
         statuses: how many rows have each status, as in the output of ``run``.
-        answer_levels: how many of the best codes are of each level, from the top.
         depths: how often the right code, as deep as this, is among the first 1, 5 and 10 answers;
             from the full code up to the first level.
         bands: how many best codes in each band are right as far as the label states.
@@ -331,7 +327,6 @@ class Figures:
     headline: Headline | None
     unanswered: Share
     statuses: Mapping[str, int]
-    answer_levels: Mapping[str, int]
     depths: Mapping[Depth, Mapping[int, Share]]
     bands: Mapping[Band, Share]
     calibration_error: float
@@ -376,9 +371,3 @@ def shown_depths(figures: Figures) -> list[Depth]:
         return [depth for depth in figures.depths if depth.digits in ("stated", 1, 2)]
     others = [top for depth, top in figures.depths.items() if depth in (ACCEPTED, EXACT)]
     return [depth for depth, top in figures.depths.items() if depth != STATED or top not in others]
-
-
-def shown_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
-    """Return the pairs to show: those that occur more than once, or a few of the others."""
-    habits = [pair for pair in pairs[:most] if pair.rows > 1]
-    return habits if len(habits) >= FEWEST_SHOWN else pairs[: min(most, FEWEST_SHOWN)]

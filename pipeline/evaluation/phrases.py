@@ -8,7 +8,7 @@ from decimal import Decimal
 from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import FEW, Figures, Headline, Share
-from pipeline.evaluation.significance import Comparison, Difference, Flips
+from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.quoting import how_many, readable
 
@@ -122,15 +122,6 @@ def no_answers(figures: Figures) -> str:
 def group_name(name: str | None) -> str:
     """Return the name of a language or source."""
     return "others" if name is None else readable(name) or "not named"
-
-
-def flips_sentence(flips: Flips) -> str:
-    """Return how many best codes change from A to B, and what that buys, as a sentence."""
-    return (
-        f"Flip rate: {part_of(flips.rate, 'best code')} change from A to B: "
-        f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
-        "neither."
-    )
 
 
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:

@@ -19,10 +19,8 @@ from pipeline.evaluation.metrics import (
     Share,
     broad,
     shown_depths,
-    shown_pairs,
 )
 from pipeline.evaluation.phrases import (
-    flips_sentence,
     group_name,
     headline_shares,
     p_value,
@@ -112,8 +110,7 @@ def _sections(found: Findings) -> Iterator[Section]:
     if found.comparison is not None:
         head = [*LETTERS, "B minus A, points", "95 % interval", "McNemar"]
         columns = [("right code first", ""), *((name, "n") for name in head)]
-        flips = flips_sentence(found.comparison.flips)
-        yield Section("difference", "Side by side", columns, [*_differences(found)], [flips])
+        yield Section("difference", "Side by side", columns, [*_differences(found)])
     if found.review is not None:
         lines = [[name, *_cells(share)] for name, share in found.review.shares.items()]
         yield Section("review", "What people did with the codes", [("codes", ""), *COUNTED], lines)
@@ -125,7 +122,7 @@ def _sections(found: Findings) -> Iterator[Section]:
     head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
     columns = [("right code", ""), KEY, *((name, "n") for name in head)]
     cells = _rows(named, depths, lambda one, depth: _level(one.depths[depth]))
-    yield Section("levels", title, columns, cells, [*_levels_of_answers(named)])
+    yield Section("levels", title, columns, cells)
     columns = [("confidence", ""), KEY, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
     cells = [
         [each.name, key, *_bin(each)] for key, one in named for each in one.bins if each.right.rows
@@ -150,11 +147,7 @@ def _sections(found: Findings) -> Iterator[Section]:
     yield Section("curve", title, columns, cells, for_page=True)
     for level in figures.confused:
         columns = [KEY, ("right", "code"), ("answered first", "code"), ("rows", "n")]
-        cells = [
-            [key, *_pair(pair)]
-            for key, one in named
-            for pair in shown_pairs(one.confused[level], PAIRS)
-        ]
+        cells = [[key, *_pair(pair)] for key, one in named for pair in one.confused[level][:PAIRS]]
         title = f"Most frequent confusions: {level}"
         if cells:
             yield Section(f"confused-{level.split()[0]}", title, columns, cells)
@@ -211,14 +204,6 @@ def _pair(pair: Pair) -> list[str]:
     none = "not in the code table"
     titled = [f"{readable(code)} {readable(title, 90) or none}" for code, title in both]
     return [*titled, f"{pair.rows:,}"]
-
-
-def _levels_of_answers(named: _Named) -> Iterator[str]:
-    for key, figures in named:
-        whose, answered = f" of {key}" * (len(named) > 1), sum(figures.answer_levels.values())
-        levels = [f"{name} {part(Share(n, answered))}" for name, n in figures.answer_levels.items()]
-        if levels:
-            yield f"Levels of the best codes{whose}: {', '.join(levels)}."
 
 
 def _calibration(named: _Named) -> Iterator[str]:

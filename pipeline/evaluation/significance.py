@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.metrics import ACCEPTED, STATED, TOPS, Depth, Scores, Share, Z
+from pipeline.evaluation.metrics import TOPS, Depth, Scores, Z
 
 SURE = 0.05
 """The significance level: a difference with a smaller p counts."""
@@ -64,49 +64,17 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Flips:
-    """How many best codes differ between two subjects, and what that buys.
-
-    A row is better if the second subject alone is right as far as the label states, and worse
-    if the first alone is.
-
-    Attributes:
-        rows: the rows.
-        changed: those whose best codes differ.
-        better: the changed rows that are better.
-        worse: the changed rows that are worse.
-    """
-
-    rows: int
-    changed: int
-    better: int
-    worse: int
-
-    @property
-    def neither(self) -> int:
-        """The changed rows that are neither better nor worse."""
-        return self.changed - self.better - self.worse
-
-    @property
-    def rate(self) -> Share:
-        """The flip rate: the share of the rows that changed."""
-        return Share(self.changed, self.rows)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """How two subjects differ.
 
     Attributes:
         differences: at every depth, among the first 1, 5 and 10; first that of what is right.
-        flips: how many best codes change from the first subject to the second.
         usd: what the answers of the paid subject cost, US dollars; None if neither is paid, or a
             price is unknown.
         paid: which of the two is paid.
     """
 
     differences: Sequence[Difference]
-    flips: Flips
     usd: Decimal | None = None
     paid: Literal["a", "b"] | None = None
 
@@ -144,15 +112,7 @@ def compare(
         for depth in sorted(a.ranks, key=lambda depth: depth != a.measured)
         for top in TOPS
     ]
-    return Comparison(differences, _flips(a, b), usd, paid)
-
-
-def _flips(a: Scores, b: Scores) -> Flips:
-    depth = ACCEPTED if a.verdicts else STATED
-    changed = np.array([old != new for old, new in zip(a.best, b.best, strict=True)])
-    was, is_now = (np.array(scores.ranks[depth], np.uint8) == 1 for scores in (a, b))
-    better, worse = (is_now & ~was)[changed].sum(), (was & ~is_now)[changed].sum()
-    return Flips(len(changed), int(changed.sum()), int(better), int(worse))
+    return Comparison(differences, usd, paid)
 
 
 def _difference(a: Scores, b: Scores, depth: Depth, top: int) -> Difference:

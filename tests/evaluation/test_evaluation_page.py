@@ -155,7 +155,6 @@ def test_two_subjects_are_side_by_side_with_the_verdict() -> None:
     assert "Side by side" in text
     assert len(drawings(text)) == 4  # with a plot of reliability each
     assert text.count("Most frequent confusions") == 2
-    assert "Flip rate: 8 of 10 best codes change from A to B" in text
 
 
 def test_what_a_table_or_a_service_says_cannot_become_markup() -> None:

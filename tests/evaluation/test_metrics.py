@@ -17,7 +17,6 @@ from pipeline.evaluation.metrics import (
     depths,
     measured_depth,
     shown_depths,
-    shown_pairs,
 )
 from tests.evaluation.labels import answer, scored
 from tests.evaluation.samples import ANSWERS, TRUTHS
@@ -90,15 +89,6 @@ def test_a_code_that_no_table_has_is_called_as_the_subject_calls_it() -> None:
     assert found.confused["full code"][0].answer_title == "Title of 98999999"
 
 
-def test_pairs_that_occur_once_are_shown_only_where_there_are_no_others() -> None:
-    answers = [answer("45000000")] * 7 + [answer("39000000")]
-    truths = ["03111000"] * 2 + ["90910000"] * 2 + ["39112000"] * 2 + ["79000000", "90910000"]
-    pairs = figures(scored(answers, truths), load("cpv")).confused["full code"]
-    assert len(pairs) == 5
-    assert [pair.rows for pair in shown_pairs(pairs, 10)] == [2, 2, 2]
-    assert len(shown_pairs(FOUND.confused["full code"], 10)) == 3
-
-
 def test_languages_are_listed_apart_those_with_most_rows_first() -> None:
     told = [(each.name, each.unanswered.rows) for each in FOUND.languages]
     assert told == [("a", 4), ("b", 4), ("c", 2)]
@@ -118,8 +108,6 @@ def test_the_rarest_of_very_many_languages_are_counted_together() -> None:
 
 def test_three_figures_come_first_for_systems_with_general_codes() -> None:
     assert FOUND.headline == Headline("division", Share(2, 8), Share(4, 10), Share(3, 8))
-    assert FOUND.answer_levels == {"division": 3, "class": 2, "category": 1, "subcategory": 2}
-    assert figures(scored([answer("Q-1")], ["45000000"]), load("cpv")).answer_levels == {}
     labels, best = ["72000000", "72101500"], ["72101500", "72000000"]
     assert headline("unspsc", labels, best) == Headline(
         "segment", Share(0, 1), Share(1, 2), Share(1, 2)
