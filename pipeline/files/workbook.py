@@ -40,7 +40,7 @@ MOST_CELLS = 2**26
 
 CHUNK = 2**16
 
-NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx or .csv"
+NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx without a password, or as .csv"
 
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 """The errors that python-calamine knows; it refuses a sheet with another one."""
