@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import Literal
 
@@ -24,9 +24,6 @@ PORTION = 0.1
 
 FIRST_PAUSE = 1.0
 """Seconds of the first pause if nothing says how long to wait; each further refusal doubles it."""
-
-MOST_SIMULATED = 1000
-"""A simulation holds up all attempts, so of more slots each stands for several."""
 
 SMOOTHING = 1 / 16
 """The weight of the newest attempt in the average duration of an attempt."""
@@ -144,10 +141,7 @@ class Throttle:
         return max(0.0, self._paused_until - self._loop.time())
 
     def eta(self, calls: int) -> float:
-        """Estimate how many seconds the attempts under way and some further calls will take.
-
-        It simulates two windows, which is too slow to do for each attempt.
-        """
+        """Estimate how many seconds the attempts under way and some further calls will take."""
         if calls <= 0:
             return self._mean_time if self.under_way else 0.0
         by_workers = (calls + self.under_way) * self._mean_time / self._most_in_flight
@@ -159,24 +153,20 @@ class Throttle:
         return slot
 
     def _last_sent(self, calls: int) -> float:
-        now, sent = self._loop.time(), self.pause_left
-        if self._rate is None or calls <= self.free:
-            return sent
-        size = ceil(self._slots / MOST_SIMULATED)
-        slots, calls = ceil(self._slots / size), ceil(calls / size)
-        held = [until - now for until in self._busy_until[::size]]
-        held = sorted(held + [self._rate.hold] * (self.under_way // size))[-slots:]
-        ready = [0.0] * (slots - len(held)) + held
-        at_once = self._burst or calls <= sum(wait <= sent for wait in ready)
-        gap = 0.0 if at_once else self._rate.hold / slots
-        turn = self._rate.hold + self._mean_time
-        # From the second turn of the slots on, each is like the one before.
-        skipped = max(0, (calls - 1) // slots - 1)
-        sent -= gap
-        for _ in range(calls - skipped * slots):
-            sent = max(sent + gap, ready[0])
-            heapreplace(ready, sent + turn)
-        return sent + skipped * turn
+        """Estimate in how many seconds the last of some calls is sent: each slot takes turns."""
+        pause = self.pause_left
+        if self._rate is None:
+            return pause
+        now, slots = self._loop.time(), self.slots
+        held = [until - now for until in self._busy_until] + [self._rate.hold] * self.under_way
+        ready = sorted(max(pause, wait) for wait in held)[-slots:]
+        ready = [pause] * (slots - len(ready)) + ready
+        turns, place = divmod(calls - 1, slots)
+        by_slots = ready[place] + turns * (self._rate.hold + self._mean_time)
+        if self._burst or calls <= ready.count(pause):
+            return by_slots
+        spread = [max(ready[0], self._paced_until - now), *ready[1:calls]]
+        return max(by_slots, *(at + (calls - 1 - n) * self._gap for n, at in enumerate(spread)))
 
     async def _clear(self) -> int:
         """Wait until a slot is free and any pause is over; return the number of free slots."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from heapq import heapreplace
 
 import pytest
 
-from pipeline.paid.client import throttle as module
 from pipeline.paid.client.throttle import Throttle
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from tests.paid.client.simulated_job import refuse, take
@@ -94,26 +92,3 @@ def test_nothing_more_takes_no_time() -> None:
         return limiter.eta(0)
 
     assert run(main()) == 0.0
-
-
-@pytest.mark.parametrize("burst", [True, False])
-@pytest.mark.parametrize("calls", [3_000, 5_000, 70_000])
-def test_an_estimate_at_a_high_limit_takes_little_work_and_is_nearly_as_good(
-    calls: int, burst: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = 0
-
-    def counted(ready: list[float], end: float) -> float:
-        nonlocal steps
-        steps += 1
-        return heapreplace(ready, end)
-
-    async def main() -> float:
-        busy = [1000.0 + turn * 0.5 for turn in range(1, 5_000)]
-        return Throttle(Rate(7_000, 3600), burst=burst, busy_until=busy).eta(calls)
-
-    monkeypatch.setattr(module, "heapreplace", counted)
-    estimate = run(main())
-    assert steps <= 2_000
-    monkeypatch.setattr(module, "MOST_SIMULATED", 7_000)
-    assert estimate == pytest.approx(run(main()), rel=0.01, abs=8)
