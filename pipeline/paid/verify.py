@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
-from typing import TypeAlias
 
 from pipeline.errors import LedgerError
 from pipeline.money import plain
@@ -23,14 +21,11 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.totals import amount
 from pipeline.paid.policy import judge
-from pipeline.processes import in_processes
 
 COUNTS = f"""
     SELECT count(*), total(state IN {LASTING}),
         total(state = 'pruned'), total(state = 'sent') FROM attempts
 """  # noqa: S608 - a constant
-
-RESPONSES_AT_ONCE = 2_000
 
 KEPT = f"""
     SELECT attempt_id, state, attempts.status, cost_usd, body
@@ -38,8 +33,6 @@ KEPT = f"""
     WHERE state IN {LASTING} AND typeof(attempts.status) = 'integer'
     ORDER BY attempt_id
 """  # noqa: S608 - a constant
-
-_Kept: TypeAlias = tuple[int, str, int, str | None, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,7 @@ def extent(snapshot: Snapshot) -> Extent:
 
 
 def problems(
-    snapshot: Snapshot, jobs: int = 1, advance: Callable[[int], object] = lambda _: None
+    snapshot: Snapshot, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[str]:
     """Yield every problem, in words; nothing for a consistent ledger.
 
@@ -74,12 +67,10 @@ def problems(
 
     Args:
         snapshot: the ledger.
-        jobs: how many processes read the responses; with 1, this process does.
         advance: called with the number of further responses that were read.
 
     Raises:
         LedgerError: the ledger cannot be read.
-        EngineError: a process died.
     """
     for check in (damage, wrong_amounts):
         is_wrong = False
@@ -94,32 +85,18 @@ def problems(
         yield f"{older.message} {older.hint}"
     yield from wrong_values(snapshot)
     yield from contradictions(snapshot)
-    yield from _misread_responses(snapshot, jobs, advance)
+    for number, *kept in snapshot.rows(KEPT):
+        if wrong := _misread(*kept):
+            yield f"attempt {number} {wrong}"
+        advance(1)
 
 
-def _misread_responses(
-    snapshot: Snapshot, jobs: int, advance: Callable[[int], object]
-) -> Iterator[str]:
-    """Yield the attempts whose kept response is lost, or says something else than the ledger.
+def _misread(state: str, status: int, cost: str | None, packed: object) -> str | None:
+    """Return what is wrong with a kept response, if it is lost or contradicts the ledger.
 
     An answer must still be an answer, and must have cost what its body states. A failure may read
     better today than it did when it was bought.
     """
-    rows = snapshot.rows(KEPT)
-    portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
-    results = in_processes(_read, portions, jobs, "A process that reads responses")
-    for read, problems in results:
-        yield from problems
-        advance(read)
-
-
-def _read(portion: list[_Kept]) -> tuple[int, list[str]]:
-    checked = ((kept[0], _problem(kept)) for kept in portion)
-    return len(portion), [f"attempt {number} {problem}" for number, problem in checked if problem]
-
-
-def _problem(kept: _Kept) -> str | None:
-    _, state, status, cost, packed = kept
     if not isinstance(packed, bytes):
         return "has lost the body of its response"
     try:

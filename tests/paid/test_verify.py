@@ -15,7 +15,6 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.checks import odd_times
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
@@ -70,18 +69,17 @@ def change(path: Path) -> Change:
     return execute
 
 
-def found(path: Path, jobs: int = 1) -> list[str]:
+def found(path: Path) -> list[str]:
     with Snapshot(path) as snapshot:
-        return list(problems(snapshot, jobs))
+        return list(problems(snapshot))
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_what_a_run_leaves_is_consistent(path: Path, jobs: int) -> None:
+def test_what_a_run_leaves_is_consistent(path: Path) -> None:
     with Snapshot(path) as snapshot:
         states = [state for (state,) in snapshot.rows("SELECT state FROM attempts")]
         assert set(states) == {"answered", "refused", "unreadable", "unconfirmed", "free"}
         read: list[int] = []
-        assert list(problems(snapshot, jobs, read.append)) == []
+        assert list(problems(snapshot, read.append)) == []
         kept = len(states) - states.count("unconfirmed") - states.count("free")
         assert sum(read) == kept
         assert extent(snapshot) == Extent(len(states), kept, 0, 0)
@@ -161,34 +159,6 @@ def test_a_lost_page_is_an_error(path: Path) -> None:
         file.write(bytes(size))
     with pytest.raises(LedgerError, match="malformed"):
         found(path)
-
-
-@pytest.mark.parametrize(
-    ("statement", "warned"),
-    [
-        ("UPDATE attempts SET settled_at = sent_at - 60 WHERE attempt_id = 1", []),
-        (
-            "UPDATE attempts SET settled_at = sent_at - 7200 WHERE attempt_id = 2",
-            ["1 attempt, fir"],
-        ),
-        (
-            "UPDATE attempts SET sent_at = sent_at + 1e6 WHERE attempt_id = 5",
-            ["1 attempt, first at"],
-        ),
-        (
-            "UPDATE attempts SET sent_at = sent_at + 1e6, settled_at = settled_at + 1e6",
-            ["13 attempts, first attempt 1,"],
-        ),
-    ],
-)
-def test_a_clock_that_was_set_is_at_most_a_warning(
-    path: Path, change: Change, statement: str, warned: list[str]
-) -> None:
-    change(statement)
-    assert found(path) == []
-    with Snapshot(path) as snapshot:
-        said = list(odd_times(snapshot, time.time()))
-    assert [each[: len(start)] for each, start in zip(said, warned, strict=True)] == warned
 
 
 def test_a_failure_that_a_later_parser_understands_is_not_a_contradiction(path: Path) -> None:

@@ -16,7 +16,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import on_terminal, progress_display, say, warn, wrap
+from pipeline.cli.output.console import on_terminal, progress_display, say, wrap
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -32,7 +32,7 @@ from pipeline.cli.output.ledger import (
 from pipeline.cli.settings_file import check_apart, on_ledger
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
-from pipeline.paid.ledger.checks import odd_times, open_usable
+from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
@@ -285,15 +285,9 @@ def prune_answers(
 
 
 @ledger.command(short_help="Check that the ledger is consistent.")
-@click.option(
-    "--jobs",
-    default=1,
-    type=click.IntRange(1),
-    help="Processes to read responses.",
-)
 @in_json
 @on_ledger
-def verify(jobs: int, as_json: bool, path: Path) -> int:
+def verify(as_json: bool, path: Path) -> int:
     """Check that the ledger is consistent; exit with 8 if it is not.
 
     It checks the file and each attempt, and reads every kept response again, whose price must be
@@ -303,10 +297,7 @@ def verify(jobs: int, as_json: bool, path: Path) -> int:
         found = extent(snapshot)
         shown = progress_display(silent)  # on a terminal, how many responses were read
         with shown(found.responses, "responses") as advance:
-            first, count = count_problems(problems(snapshot, jobs, advance))
-        if not count:
-            for each in odd_times(snapshot, time.time()):
-                warn(each)
+            first, count = count_problems(problems(snapshot, advance))
     attempts = how_many(found.attempts, "attempt")
     responses = how_many(found.responses, "response")
     totals = f"{attempts}, {responses}, {found.pruned:,} pruned"

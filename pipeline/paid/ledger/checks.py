@@ -12,16 +12,11 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.totals import amount
-from pipeline.quoting import command, how_many, readable
+from pipeline.quoting import command, readable
 from pipeline.wording import LEDGER
 
 END_OF_TIME = 253_402_300_799
 """The last second of the year 9999, the last year of Python's dates."""
-
-CLOCK_SET_BACK = 3600.0
-"""How long an attempt may end before its start, without a warning: clocks are set back."""
-
-DAY = 86400.0
 
 # Faster than typeof(): SQLite sorts numbers before texts before blobs.
 A_TIME = f"BETWEEN 1 AND {END_OF_TIME}"
@@ -66,12 +61,6 @@ CONTRADICTIONS = """
     END AS problem FROM attempts WHERE problem IS NOT NULL
 """
 
-ODD_TIMES = f"""
-    SELECT count(*), min(attempt_id) FROM attempts
-    WHERE max(sent_at, ifnull(settled_at, 0)) > ? + {DAY}
-    OR settled_at < sent_at - {CLOCK_SET_BACK}
-"""  # noqa: S608 - constants
-
 UNEXPECTED_BODIES = f"""
     SELECT attempt_id, state FROM bodies JOIN attempts USING (attempt_id)
     WHERE state NOT IN {LASTING}
@@ -112,21 +101,6 @@ def damage(snapshot: Snapshot) -> Iterator[str]:
     for table, row, parent, _ in snapshot.rows("PRAGMA foreign_key_check"):
         which = "a row" if row is None else f"row {row}"
         yield f"{which} of {table} refers to a row of {parent} that does not exist"
-
-
-def odd_times(snapshot: Snapshot, now: float) -> Iterator[str]:
-    """Yield a warning if the clock was wrong at attempts: their answers and prices are right.
-
-    Args:
-        snapshot: the ledger.
-        now: the time, seconds since 1970.
-    """
-    count, first = snapshot.one(ODD_TIMES, now)
-    if count:
-        yield (
-            f"{how_many(count, 'attempt')}, first attempt {first}, ended more than an hour before "
-            "the start or in the future: this machine's clock was wrong, or is."
-        )
 
 
 def contradictions(snapshot: Snapshot) -> Iterator[str]:
