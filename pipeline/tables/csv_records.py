@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
+from pipeline.tables.formats import compression_of, first_bytes
 from pipeline.tables.streams import described_encodings, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.wording import csv_option
@@ -131,7 +132,8 @@ def _undecodable(
     byte = error.object[error.start]
     encoding, readable = described_encodings(path, byte)
     hint = f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
-    if dialect.encoding.startswith(WIDE) and b"\0" in error.object:
+    has_nuls = b"\0" in first_bytes(path, compression_of(path))
+    if has_nuls and dialect.encoding.startswith(WIDE):
         hint = HINT_DAMAGED.format(dialect.encoding)
     elif dialect.encoding == "utf-8" and not (is_ascii and before.isascii()):
         hint = f"{HINT_DAMAGED.format('UTF-8')} {readable}"  # others hardly ever look like it
