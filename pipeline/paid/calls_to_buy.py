@@ -43,15 +43,11 @@ class CallsToBuy:
         job: the job.
         systems: the systems to ask for.
         decisions: what people decided; it needs no answer.
-
-    Attributes:
-        rows: how many rows the table has, once all of it is noted.
     """
 
     def __init__(
         self, job: Job, systems: Sequence[System], decisions: Decisions = NO_DECISIONS
     ) -> None:
-        self.rows = 0
         self._job = job
         self._systems = systems
         self._decisions = decisions
@@ -62,13 +58,13 @@ class CallsToBuy:
         self._job.forget_rows()  # the table may have changed since an earlier run
         digests = Cache(text_digests)
         first_rows: dict[bytes, int] = {}
-        self.rows = 0
+        first = 0
         for batch in batches:
             both = zip(batch.texts, digests(batch.texts), strict=True)
-            for row, (text, digest) in enumerate(both, start=self.rows):
+            for row, (text, digest) in enumerate(both, start=first):
                 if text:
                     first_rows.setdefault(digest, row)
-            self.rows += len(batch.texts)
+            first += len(batch.texts)
             if len(first_rows) > MOST_WAITING:
                 self._note(first_rows)
             yield batch

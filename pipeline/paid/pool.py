@@ -56,26 +56,6 @@ class RunProgress:
     failures: int = 0
     failures_of: Counter[System] = field(default_factory=Counter)
     detail: str = ""
-    _reached: float = 0
-    _open: list[int] = field(default_factory=list)
-
-    @property
-    def rows(self) -> float:
-        """How many rows, from the first, have no call left to buy; infinite if none has one.
-
-        Calls that are bought last because they failed before do not count until then.
-        """
-        return min(self._reached, *self._open) if self._open else self._reached
-
-    def begin(self, order: CallToBuy) -> None:
-        """Note that a call is begun."""
-        self._reached = order.row
-        self._open.append(order.row)
-
-    def end(self, order: CallToBuy) -> None:
-        """Note that a call has ended."""
-        self._open.remove(order.row)
-        self.calls += 1
 
     def count(self, system: System, judgement: Judgement) -> None:
         """Count an attempt that has ended; that one text is too long says nothing about others."""
@@ -92,10 +72,6 @@ class RunProgress:
         self.detail = judgement.detail.rstrip(".") if self.failures else ""
         if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
             self.understood = self.is_address_right = True
-
-    def all_begun(self) -> None:
-        """Note that there are no more calls to begin."""
-        self._reached = math.inf
 
 
 TRIES = 5
@@ -247,7 +223,6 @@ class Pool:
             while not self.parked:
                 order = next(orders, None)
                 if order is None:
-                    self.progress.all_begun()
                     return
                 await self._buy(order)
         except Exception as error:  # whichever it is, it must not cancel calls that are billed
@@ -255,7 +230,6 @@ class Pool:
             self.park(parking.failed(error))
 
     async def _buy(self, order: CallToBuy) -> None:
-        self.progress.begin(order)
         stopping = self._stopping[order.call.system]
         again = lost = refused = 0
         since: datetime | None = None
@@ -284,7 +258,7 @@ class Pool:
                 return
             await asyncio.sleep(0)  # thousands of calls to a system that is down may follow
         self._remaining -= 1
-        self.progress.end(order)
+        self.progress.calls += 1
 
     async def _wait_after_refusals(
         self, stopping: asyncio.Event, refused: int, since: datetime

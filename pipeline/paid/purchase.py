@@ -249,7 +249,7 @@ class PaidPurchase:
                 answered_before=self._job.was_answered(),
             )
             with stop_request.watching(pool, service.max_duration):
-                async with show_progress(pool, self._calls.rows, advance):
+                async with show_progress(pool, advance):
                     await pool.run(orders, service.workers, begun)
         if not pool.parked:
             self.matcher.down = pool.down

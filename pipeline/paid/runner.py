@@ -164,14 +164,11 @@ SHOWN_WAIT_S = 2.0
 
 
 @asynccontextmanager
-async def show_progress(
-    pool: Pool, rows: int, advance: Callable[[int, str], None]
-) -> AsyncIterator[None]:
+async def show_progress(pool: Pool, advance: Callable[[int, str], None]) -> AsyncIterator[None]:
     """Report the progress of a pool while a block runs.
 
     Args:
         pool: buys the calls.
-        rows: how many rows the table has.
         advance: receives how many more calls have ended, and a note.
     """
     shown = 0
@@ -186,8 +183,7 @@ async def show_progress(
             _log(pool, down)
         ended = pool.progress.calls
         per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
-        whole = f"{min(rows, pool.progress.rows):,} of {rows:,} rows"
-        advance(ended - shown, f"{whole}, {_note(pool, per_minute)}")
+        advance(ended - shown, _note(pool, per_minute))
         shown = ended
 
     async def keep_showing() -> None:

@@ -8,22 +8,19 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import accumulate
 from typing import Any, cast
 
 import pytest
 
 from pipeline.answers import System
 from pipeline.paid import pool as pool_module
-from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger.calls import Call
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.limits import Budget
-from pipeline.paid.pool import Pool, RunProgress
+from pipeline.paid.pool import Pool
 from pipeline.paid.runner import show_progress
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
@@ -74,7 +71,7 @@ def buy(
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time, stop_after)
-        async with show_progress(pool, calls, display.advance):
+        async with show_progress(pool, display.advance):
             await pool.run(iter(numbered(calls)), 8)
         return display, asyncio.get_running_loop().time()
 
@@ -111,32 +108,6 @@ def test_all_calls_are_counted_and_the_last_note_has_no_time_left(job: Job) -> N
     assert "left" in display.notes[-3]
 
 
-def test_the_rows_without_a_call_left_are_counted(job: Job) -> None:
-    display, _ = buy(ModelServer([]), job, 30)
-    rows = [int(note.split(" of 30 rows, ")[0]) for note in display.notes]
-    assert rows == sorted(rows)
-    assert rows[-1] == 30
-    calls = [*accumulate(calls for _, calls, _ in display.told)]
-    assert all(row <= ended for row, ended in zip(rows, calls, strict=True))
-
-
-def test_a_row_counts_when_it_and_all_rows_before_it_have_no_call_left() -> None:
-    bought = RunProgress()
-    first, second, third = (CallToBuy(Call("cpv", str(row)), 1, row) for row in (2, 2, 7))
-    assert bought.rows == 0
-    bought.begin(first)
-    assert bought.rows == 2  # the rows before it have no call to buy
-    bought.begin(second)
-    bought.begin(third)
-    bought.end(third)
-    bought.end(first)
-    assert (bought.rows, bought.calls) == (2, 2)
-    bought.end(second)
-    assert bought.rows == 7  # of row 7, another call may come
-    bought.all_begun()
-    assert min(bought.rows, 9) == 9
-
-
 def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
     display, _ = buy(ModelServer(["detailed", "wait 9999"]), job, 5, stop_after=100)
     waiting = [note for note in display.notes if "asked to wait" in note]
@@ -153,7 +124,7 @@ class Down(ModelServer):
 
 
 DOWN = re.compile(
-    r"\d of 5 rows, 0 USD, \d+ failures in a row, next try in (\d+) s: "
+    r"0 USD, \d+ failures in a row, next try in (\d+) s: "
     r"ConnectionRefusedError: Connection refused"
 )
 
@@ -179,7 +150,7 @@ def test_the_first_failures_show_the_next_try_too(
 ) -> None:
     monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
     display, _ = buy(Down([]), job, 5, stop_after=10)
-    shown = r"0 of 5 rows, 0 USD, next try in \d s: Connect.*Connection refused"
+    shown = r"0 USD, next try in \d s: Connect.*Connection refused"
     assert re.fullmatch(shown, display.notes[0])
 
 
@@ -230,7 +201,7 @@ def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
 
     display, _ = buy(Slow([]), job, 5, stop_after=20)
     assert "waiting for an answer for 15 s" in " ".join(display.notes)
-    assert display.notes[30] == "0 of 5 rows, 0 USD, stopping, waiting for 1 answer"
+    assert display.notes[30] == "0 USD, stopping, waiting for 1 answer"
     assert "0 s left" not in " ".join(display.notes)
 
 
