@@ -62,9 +62,8 @@ class Browser:
             if kind == "checkbox" and "checked" not in field.attributes:
                 continue
             if field.tag == "input":
-                fields.setdefault(field.attributes["name"], []).append(
-                    field.attributes["value"] if kind != "password" else ""
-                )
+                value = field.attributes.get("value", "")
+                fields.setdefault(field.attributes["name"], []).append(value)
             elif field.tag == "textarea":
                 (text,) = field.parts
                 assert isinstance(text, str)
