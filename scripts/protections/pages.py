@@ -56,14 +56,14 @@ PROTECTIONS = (
     ),
     Protection(
         "an address guesses a password only so often",
-        '((self._pair, f"{name} {network}"), (self._address, network))',
-        "((self._address, network),)",
+        """            (self._pair, f"{name} {network}"),\n""",
+        "",
         "tests/service/web/test_authentication.py::test_a_guesser_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an address guesses the passwords of all accounts only so often",
-        '((self._pair, f"{name} {network}"), (self._address, network))',
-        '((self._pair, f"{name} {network}"),)',
+        "            (self._address, network),\n",
+        "",
         "tests/service/web/test_site_guessing.py::test_an_address_is_bounded_over_all_accounts",
     ),
     Protection(
@@ -74,8 +74,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an account is guessed at only so often, whoever does it",
-        "if self._account.wait(name):",
-        "if False:",
+        "            (self._account, name),\n",
+        "",
         "tests/service/web/test_site_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
     ),
     Protection(

@@ -69,11 +69,10 @@ PROTECTIONS = (
         "tests/cli/accounts/test_any_command.py::test_no_command_but_open_makes_a_folder",
     ),
     Protection(
-        "a text in a statement is no formula however its line is split",
-        """return INNER_FORMULA.sub(r"\\1'", cell(""",
-        """return str(cell(""",
-        "tests/service/accounts/test_statement.py::"
-        "test_names_and_notes_are_texts_however_a_line_is_split",
+        "a text in a statement is no formula",
+        "cell(entry.note)",
+        "entry.note",
+        "tests/service/accounts/test_statement.py::test_names_and_notes_are_texts",
     ),
     # The service among people.
     Protection(

@@ -78,7 +78,7 @@ class Accounts:
         """Check that the database can be read and, if the last change failed, written.
 
         Raises:
-            sqlite3.Error: it cannot, or was moved.
+            sqlite3.Error: it cannot.
         """
         self._database.check()
 

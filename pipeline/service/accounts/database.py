@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -51,8 +50,6 @@ class Database:
         self._writing, self._reading = Lock(), Lock()
         self._connected = partial(connect, folder, FILE, SCHEMA, VERSION)
         self._writer = self._connected()
-        self._path = folder / FILE
-        self._opened = self._path.stat()
         self._reader = self._connected()
         self._reader.execute("PRAGMA query_only = ON")
         self._has_failed = False  # the last transaction
@@ -67,7 +64,6 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection in a transaction, durable when the block ends, or undone."""
         with self._writing:
-            self._check_place()
             try:
                 with sqlite_files.transaction(self._writer):
                     yield self._writer
@@ -80,28 +76,13 @@ class Database:
         """Check that the file can be read and, if the last transaction failed, written.
 
         Raises:
-            sqlite3.Error: it cannot, or was moved, deleted or replaced.
+            sqlite3.Error: it cannot.
         """
-        self._check_place()
         self.read("SELECT version FROM about")
         if self._has_failed:
             with self.writing() as connection:
                 connection.execute("CREATE TABLE trial (anything)")  # a change that takes space
                 connection.execute("DROP TABLE trial")
-
-    def _check_place(self) -> None:
-        """Check that the file is still where it was opened.
-
-        Raises:
-            sqlite3.OperationalError: it was moved, deleted or replaced. SQLite would go on writing
-                to the old file.
-        """
-        try:
-            in_place = os.path.samestat(self._path.stat(), self._opened)
-        except OSError:
-            in_place = False
-        if not in_place:
-            raise sqlite3.OperationalError("the file was moved, deleted or replaced")
 
     def read(self, query: str, *values: object) -> list[Any]:
         """Return the rows of a query."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -270,14 +269,10 @@ COLUMNS = (
 )
 """The columns; times are UTC in ISO 8601, charges are negative."""
 
-INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
-"""Where a formula would begin if a spreadsheet split the line at another separator, as it does at
-semicolons where a comma is the decimal point."""
-
 
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
     """Yield a CSV file with a header, in pieces of many lines, with the names of the keys."""
-    names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
+    names: dict[int | None, str] = {key.key_id: cell(key.name) for key in keys}
     rows = chain([COLUMNS], (_cells(entry, names) for entry in entries))
     while piece := list(islice(rows, ENTRIES_AT_ONCE)):
         written = StringIO(newline="")
@@ -286,7 +281,7 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
 
 
 def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
-    """Return the cells of an entry; texts that people typed go through `_text`."""
+    """Return the cells of an entry."""
     return (
         entry.entry_id,
         iso(entry.at),
@@ -296,10 +291,5 @@ def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
         names.get(entry.key_id),
         plain(entry.amount_usd),
         plain(entry.balance_usd),
-        _text(entry.note),
+        cell(entry.note),
     )
-
-
-def _text(text: str) -> str:
-    """Put apostrophes before formulas, and drop control characters."""
-    return INNER_FORMULA.sub(r"\1'", cell(text))

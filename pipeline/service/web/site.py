@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from math import ceil
-from typing import TypeAlias, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 from urllib.parse import urlencode
 
 import anyio.to_thread
@@ -27,16 +26,9 @@ from pipeline.service.spec import Terms
 PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
 """Wrong passwords allowed: per account and address, per address, and per account."""
 
-PAUSE, LINE = 2.0, 30.0
-"""Seconds between two attempts on an account under attack, and the longest wait for a turn."""
-
-TOO_MANY = "Too many wrong passwords."
-
-Counted: TypeAlias = list[tuple[SlidingWindow, str]]
-
 
 class PasswordTries:
-    """Decides which passwords are checked, and when.
+    """Decides which passwords are checked.
 
     The policy, in windows of 15 minutes:
 
@@ -44,10 +36,7 @@ class PasswordTries:
        many at once are not taken for one.
     2. From one address, an account allows 10 wrong passwords.
     3. From one address, all accounts together allow 100.
-    4. From all addresses together, an account allows 100. After that its passwords are checked
-       one at a time, 2 seconds apart, wherever they come from; an attempt that would wait more
-       than 30 seconds is refused. So guessing stays slow from any number of addresses, and the
-       owner can still log in.
+    4. From all addresses together, an account allows 100.
     5. Open sessions and API keys are not affected. The current password in the form to change it
        follows the same rules.
     6. E-mail addresses without an account count like those with one, so they look the same.
@@ -59,7 +48,6 @@ class PasswordTries:
     def __init__(self) -> None:
         self._pair, self._address = SlidingWindow(PAIR), SlidingWindow(ADDRESS)
         self._account = SlidingWindow(ACCOUNT)
-        self._next: dict[str, float] = {}
 
     async def account(
         self, email: str, address: str, look: Callable[[], Awaitable[int | None]]
@@ -70,10 +58,19 @@ class PasswordTries:
             RateLimitError: the password is not checked.
         """
         name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
-        counted: Counted = []
+        network = network_of(address)
+        limits = (
+            (self._pair, f"{name} {network}"),
+            (self._address, network),
+            (self._account, name),
+        )
+        counted: list[tuple[SlidingWindow, str]] = []
         wrong = False
         try:
-            await anyio.sleep(self._count(name, network_of(address), counted))
+            for window, caller in limits:
+                if wait := window.wait(caller):
+                    raise RateLimitError("Too many wrong passwords.", wait)
+                counted.append((window, caller))
             account = await look()
             wrong = account is None
         finally:
@@ -81,27 +78,6 @@ class PasswordTries:
                 for window, caller in counted:
                     window.give_back(caller)
         return account
-
-    def _count(self, name: str, network: str, counted: Counted) -> float:
-        """Count an attempt; return the seconds to wait before it."""
-        for window, caller in ((self._pair, f"{name} {network}"), (self._address, network)):
-            if wait := window.wait(caller):
-                raise RateLimitError(TOO_MANY, wait)
-            counted.append((window, caller))
-        if self._account.wait(name):
-            return self._turn(name)
-        counted.append((self._account, name))
-        return 0.0
-
-    def _turn(self, name: str) -> float:
-        """Join the queue of an account; return the seconds until its turn."""
-        now = time.monotonic()
-        self._next = {other: at for other, at in self._next.items() if at > now}
-        turn = self._next.get(name, now)
-        if turn - now > LINE:
-            raise RateLimitError(TOO_MANY, turn - now - LINE)
-        self._next[name] = turn + PAUSE
-        return turn - now
 
 
 SESSION = "tender_session"

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 from pipeline.service.accounts import Accounts, Due, Passwords
 from pipeline.service.accounts.database import unusable
-from tests.service.accounts.conftest import QUICK
 
 EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
 
@@ -143,28 +140,6 @@ def test_accounts_are_found_by_number_and_by_address(accounts: Accounts) -> None
         assert accounts.find(name) is None
     with pytest.raises(LookupError):
         accounts.account(99)
-
-
-@pytest.mark.parametrize("then", ["nothing is there", "another is there"])
-def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, then: str) -> None:
-    with closing(Accounts(tmp_path / "data", passwords=QUICK)) as accounts:
-        opened = accounts.open()
-        accounts.check()
-        (tmp_path / "data").rename(tmp_path / "elsewhere")
-        if then == "another is there":
-            Accounts(tmp_path / "data").close()
-        with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
-            accounts.check()
-        with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
-            accounts.statement.charge([[Due(opened.account_id, None, "cpv", Decimal("0.0001"))]])
-        assert accounts.balance(opened.account_id) == Decimal("5.00")
-        if then == "another is there":
-            shutil.rmtree(tmp_path / "data")
-        (tmp_path / "elsewhere").rename(tmp_path / "data")
-        accounts.check()
-        assert accounts.statement.charge(
-            [[Due(opened.account_id, None, "cpv", Decimal("0.0001"))]]
-        ) == [True]
 
 
 def test_a_full_disk_takes_nothing_from_a_balance(accounts: Accounts) -> None:
