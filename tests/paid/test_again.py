@@ -31,23 +31,6 @@ def grow_old(user: Buyer, days: float) -> None:
         ledger.execute("UPDATE attempts SET settled_at = settled_at - ?", (days * DAY,))
 
 
-def test_a_failure_is_bought_again_when_asked_and_nothing_else(
-    tmp_path: Path, service: Service
-) -> None:
-    app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text", "two text"])
-        assert user.run().failed == 1
-        assert user.run().failed == 1
-        assert (app.requests, statuses(user)) == (4, ["ok", "VALIDATION_ERROR"])
-        again = user.but(retry_failed=True)
-        assert again.plan().to_buy == 1
-        assert again.run().failed == 0
-    assert (app.requests, statuses(user)) == (5, ["ok", "ok"])
-    assert user.rows()[0]["cost_usd"] == "0"
-
-
 def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: Service) -> None:
     """The first answer of the second job makes no sense, so it parks; the same command goes on."""
     app = Instead(service.app(), {1: (200, {}, UNREADABLE), 2: (200, {}, UNREADABLE)})

@@ -82,34 +82,6 @@ def test_what_a_sample_bought_the_full_table_need_not_buy(
     assert costs[3] == line.summary["cost_usd"]
 
 
-def test_answers_that_are_too_old_are_bought_again(line: CommandLine, service: Service) -> None:
-    line.write("one text", "two text")
-    with line.at(service.app()):
-        assert line("run") == 0
-        assert line("run", max_age="1h") == 0
-        assert len(service.asked) == 2
-        assert line("plan", "--json", max_age="0s") == 0
-        assert line.summary["calls_to_buy"] == 2
-        assert line("run", "--json", max_age="0s") == 0
-    assert len(service.asked) == 4
-    assert line.summary["paid"]["attempts"] == 2
-
-
-def test_another_currency_parks(line: CommandLine, service: Service) -> None:
-    app = Instead(service.app(), {1: success("0.0001", "EUR")})
-    line.write("one text", "two text", "three text")
-    with line.at(app):
-        assert line("run", "--json") == 5
-    assert line.summary["parked"]["message"] == (
-        "The service states a price that cannot be used: it is in EUR, not in USD."
-    )
-    hint = line.summary["parked"]["hint"]
-    assert "right prices in USD" in hint and "what it cost is unknown" in hint
-    assert line.summary["paid"]["unknown"] == 1
-    assert app.requests == 2
-    assert not line.output.exists()
-
-
 def test_a_price_over_the_bound_parks_and_a_higher_bound_goes_on(
     line: CommandLine, service: Service
 ) -> None:

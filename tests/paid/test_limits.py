@@ -64,21 +64,6 @@ def test_without_room_and_nothing_under_way_there_is_none() -> None:
     run(main())
 
 
-def test_what_is_under_way_may_still_make_room() -> None:
-    async def main() -> None:
-        budget = Budget(ZERO, TYPICAL_HIGH, None)
-        first = await budget.reserve()
-        assert first is not None
-        assert not budget.exhausted
-        second = asyncio.create_task(budget.reserve())
-        await asyncio.sleep(0)
-        assert not second.done()
-        budget.charge(first, ZERO)
-        assert await second == first
-
-    run(main())
-
-
 def test_an_unknown_price_keeps_its_reservation() -> None:
     async def main() -> None:
         budget = Budget(ZERO, TYPICAL_HIGH * 3 / 2, None)

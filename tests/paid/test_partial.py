@@ -137,17 +137,6 @@ def test_a_table_so_far_that_was_changed_is_kept(
     assert partial.read_text() == "mine now"
 
 
-def test_a_run_that_parks_without_it_says_how_to_go_on_and_what_there_is(
-    folder: Path, service: Service
-) -> None:
-    with serving(service.app()) as address:
-        code, out, _ = run(folder, address, service.account.key, "--max-cost", "0.002")
-    assert code == 5
-    assert "run the same command: it continues" in out
-    assert "--partial" in out
-    assert not (folder / "out" / "all.csv").exists()
-
-
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],

@@ -253,18 +253,6 @@ def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_
         ledger.close()
 
 
-def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job) -> None:
-    jump = Decimal("0.005")
-    server = ModelServer(["detailed"] * 20 + [f"price {jump}"] * 40)
-    max_cost = Decimal("0.01")
-    pool = buy(server, job, numbered(60), workers=16, max_cost=max_cost)
-    assert some(pool.parked).exit_code == 5
-    over = job.money().confirmed - max_cost
-    assert over > 0
-    assert f"{plain(over)} USD over --max-cost" in some(pool.parked).message
-    assert len(server.asked) <= 20 + 16
-
-
 def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
     server = ModelServer(["detailed", "wait 9999"])
     pool = buy(server, job, numbered(5), stop_after=30)

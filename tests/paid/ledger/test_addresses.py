@@ -79,6 +79,7 @@ def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
         with closing(Ledger(path, f"{PLAIN}/x#small-1", clock)) as stranger:
             assert stranger.recover(FINGERPRINT) == 0
         with closing(Ledger(path, LARGE, clock)) as other:
+            assert other.recover("another key") == 0
             assert other.recover(FINGERPRINT) == 1
         assert ledger.spent_since(FINGERPRINT, 0).at_risk == RESERVED
 

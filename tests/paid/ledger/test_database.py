@@ -66,19 +66,6 @@ def test_a_database_of_another_kind_is_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, job: Job) -> None:
-    note(job, *map(str, range(2_000)))
-    ledger.close()
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * (path.stat().st_size - 4096))
-    damaged = Ledger(path, BASE_URL)
-    with pytest.raises(LedgerError) as caught:
-        damaged.open_job("tenders")
-    assert caught.value.hint.startswith("Restore it from a copy")
-    damaged.close()
-
-
 def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,15 +138,6 @@ def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
     assert note(job, "road", "bridge") == 1
 
 
-def test_a_ledger_that_became_read_only_says_so(job: Job) -> None:
-    with job.database.transaction() as connection:
-        connection.execute("PRAGMA query_only = ON")
-    with pytest.raises(LedgerError) as caught:
-        note(job, "road")
-    assert "readonly" in caught.value.message
-    assert caught.value.hint.startswith("Make the file and its folder writable")
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder_is_named(path: Path) -> None:
     path.parent.mkdir()
@@ -186,10 +164,6 @@ def test_a_read_only_file_is_named(path: Path, ledger: Ledger) -> None:
         reading.open_job("tenders")
     assert caught.value.hint.startswith("Make the file and its folder writable")
     reading.close()
-
-
-def test_a_folder_in_the_ledgers_place_is_named(tmp_path: Path) -> None:
-    assert refusal(tmp_path).hint.startswith("Make the file and its folder writable")
 
 
 def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:

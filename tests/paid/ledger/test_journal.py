@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,6 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import (
     ANSWERED,
-    BASE_URL,
     FINGERPRINT,
     PRICE,
     RESERVED,
@@ -28,45 +24,9 @@ from tests.paid.ledger.buying import (
     send,
 )
 
-SEND_AND_HANG = f"""
-import asyncio, pathlib, sys
-from pipeline.paid.ledger.calls import Call
-from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
-from tests.paid.ledger.buying import RESERVED
-
-async def main():
-    job = Ledger(pathlib.Path(sys.argv[1]), {BASE_URL!r}).open_job("tenders")
-    journal = Journal(job, {FINGERPRINT!r})
-    print(await journal.record_attempt(Call("cpv", "road"), RESERVED), flush=True)
-    await asyncio.sleep(3600)
-
-asyncio.run(main())
-"""
-
 
 def calls(count: int) -> list[Call]:
     return [Call("cpv", f"text {number}") for number in range(count)]
-
-
-def test_what_sent_returned_survives_kill_9(path: Path) -> None:
-    command = [sys.executable, "-c", SEND_AND_HANG, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        attempt = int(process.stdout.readline())
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    ledger = Ledger(path, BASE_URL)
-    assert attempt == 1
-    assert [past.state for past in ledger.attempts_since(FINGERPRINT, 0)] == ["sent"]
-    assert ledger.recover(FINGERPRINT) == 1
-    ledger.close()
-
-
-def test_every_commit_is_synced(job: Job) -> None:
-    with job.database.transaction() as connection:
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_sent_returns_after_the_commit_and_not_before(

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paid.ledger.calls import Call, CallEnded, Owned, PastAttempt, RateRefusal, text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded, PastAttempt, RateRefusal, text_digest
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import (
-    ANSWERED,
     BASE_URL,
     FINGERPRINT,
     FREE,
@@ -24,28 +23,6 @@ from tests.paid.ledger.buying import (
     note,
     send,
 )
-
-
-def test_an_answer_is_owned_by_every_job_and_after_reopening(
-    path: Path, ledger: Ledger, journal: Journal
-) -> None:
-    buy(journal)
-    other = Ledger(path, BASE_URL)
-    owned = other.open_job("others").responses("cpv", [ROAD_DIGEST])
-    assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body, ANSWERED.cost_usd)}
-    other.close()
-
-
-def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
-    path: Path, job: Job, journal: Journal
-) -> None:
-    buy(journal)
-    assert job.responses("psc", [ROAD_DIGEST]) == {}
-    rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.open_job("others").responses("cpv", [ROAD_DIGEST]) == {}
-    assert rehearsal.prices() is None
-    assert rehearsal.attempts_since(FINGERPRINT, 0) == []
-    rehearsal.close()
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
@@ -119,17 +96,6 @@ def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
     assert ledger.attempts_since(FINGERPRINT, 4_000.0) == [recovered, recovered]
 
 
-def test_recovery_leaves_other_accounts_and_endpoints_alone(
-    path: Path, ledger: Ledger, journal: Journal, job: Job
-) -> None:
-    send(journal)
-    rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.recover(FINGERPRINT) == 0
-    rehearsal.close()
-    assert ledger.recover("key-2") == 0
-    assert ledger.recover(FINGERPRINT) == 1
-
-
 def test_the_limiter_counts_attempts_that_ended_late_or_not_yet(
     ledger: Ledger, journal: Journal, job: Job, clock: Clock
 ) -> None:
@@ -143,20 +109,6 @@ def test_the_limiter_counts_attempts_that_ended_late_or_not_yet(
         PastAttempt(1_060.0, "unconfirmed"),
     ]
     assert len(ledger.attempts_since(FINGERPRINT, 1_000.0)) == 3
-
-
-def test_the_same_identity_is_the_same_job_until_it_is_closed(
-    path: Path, ledger: Ledger, job: Job
-) -> None:
-    again = Ledger(path, BASE_URL)
-    assert again.open_job("tenders").number == job.number
-    assert again.open_job("others").number != job.number
-    rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.open_job("tenders").number != job.number
-    job.close()
-    assert again.open_job("tenders").number != job.number
-    again.close()
-    rehearsal.close()
 
 
 def test_what_a_refusal_taught_is_kept_with_the_refusal(

@@ -56,11 +56,6 @@ def settle_billed(path: Path, *attempts: int) -> None:
     settle_by_hand(path, dict.fromkeys(attempts, BILLED), now=3_000.0, wait=False)
 
 
-def test_several_attempts_are_settled(path: Path, job: Job, journal: Journal) -> None:
-    settle_billed(path, buy(journal, LOST), buy(journal, LOST))
-    assert (job.money().confirmed, job.money().at_risk) == (2 * BILLED, Decimal(0))
-
-
 def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
     path: Path, job: Job, journal: Journal
 ) -> None:
@@ -105,12 +100,6 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
     job.close()
     with another("job", path, BASE_URL, "tenders"):  # its successor
         settle_billed(path, attempt)
-
-
-def test_an_attempt_that_is_not_there_is_named(path: Path, journal: Journal) -> None:
-    buy(journal, LOST)
-    with pytest.raises(SettingsError, match="no attempt 7"):
-        settle_billed(path, 1, 7)
 
 
 @pytest.mark.parametrize("kind", ["job", "ledger"])

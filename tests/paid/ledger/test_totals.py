@@ -43,7 +43,6 @@ from tests.paid.ledger.buying import (
     buy,
     note,
     send,
-    settle,
 )
 
 DAY = 86400.0
@@ -85,12 +84,6 @@ def test_money_of_two_endpoints_is_never_added_together(
     with Snapshot(path) as snapshot:
         totals = read_books(snapshot).totals(lambda spent: spent.base_url)
     assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
-
-
-def test_what_a_user_settled_is_certain(path: Path, journal: Journal) -> None:
-    settle(path, {buy(journal, LOST): Decimal("0.0002"), buy(journal, LOST): "free"})
-    with Snapshot(path) as snapshot:
-        assert [*read_books(snapshot).spent.values()] == [Tally(2, Decimal("0.0002"))]
 
 
 def test_the_price_history_has_the_days_on_which_prices_changed(
