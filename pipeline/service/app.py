@@ -122,7 +122,6 @@ ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
     ("/dashboard", True, dashboard.show, None),
     ("/keys", True, None, dashboard.make_key),
     ("/keys/{key_id}/revoke", True, dashboard.ask_key, dashboard.revoke_key),
-    ("/keys/{key_id}/rotate", True, dashboard.ask_key, dashboard.rotate_key),
     ("/logout", True, None, authentication.log_out),
     ("/statement", True, dashboard.show_statement, None),
     ("/statement.csv", True, dashboard.download_statement, None),

@@ -41,7 +41,7 @@ PROTECTIONS = (
         "nobody revokes the key of another",
         "WHERE key_id = ? AND account_id = ? AND revoked_at IS NULL",
         "WHERE key_id = ? AND ? AND revoked_at IS NULL",
-        "tests/service/accounts/test_keys.py::test_nobody_revokes_or_rotates_the_key_of_another",
+        "tests/service/accounts/test_keys.py::test_nobody_revokes_the_key_of_another",
     ),
     Protection(
         "a password is not shown while it is typed",

@@ -284,22 +284,6 @@ def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
     return 0
 
 
-@accounts.command("rotate-key", short_help="Replace an API key and print the new one.")
-@of_account
-@of_key
-@on_accounts
-def rotate_key(accounts: Accounts, name: str, key_id: str) -> int:
-    """Revoke a key of an ACCOUNT and print a new one of the same name, as the last line."""
-    account = find_account(accounts, name)
-    key = key_number(accounts, account, key_id)
-    new = accounts.keys.rotate(account.account_id, key)
-    if new is None:
-        raise SettingsError(f"Key {key} was revoked just now.", "Make one with add-key.")
-    _tell(f"account {account.account_id}: key {key} is revoked, replaced by {new.key_id}:")
-    say(new.key)
-    return 0
-
-
 @accounts.command("set-password", short_help="Change the password of an account.")
 @of_account
 @on_accounts

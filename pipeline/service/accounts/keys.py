@@ -201,18 +201,12 @@ class Keys:
     def revoke(self, account: int, key_id: int) -> bool:
         """Revoke a key; return whether the account had it in use."""
         with self._database.writing() as connection:
-            return _revoke(connection, account, key_id, self._clock())
-
-    def rotate(self, account: int, key_id: int) -> NewKey | None:
-        """Replace a key by a new one of the same name; None if it is not in use there."""
-        with self._database.writing() as connection:
-            now = self._clock()
-            if not _revoke(connection, account, key_id, now):
-                return None
-            (name,) = connection.execute(
-                "SELECT name FROM api_keys WHERE key_id = ?", (key_id,)
-            ).fetchone()
-            return insert_key(connection, account, name, now)
+            cursor = connection.execute(
+                "UPDATE api_keys SET revoked_at = ? "
+                "WHERE key_id = ? AND account_id = ? AND revoked_at IS NULL",
+                (self._clock(), key_id, account),
+            )
+            return cursor.rowcount == 1
 
 
 def one_line(what: str, text: str, most: int) -> str:
@@ -235,12 +229,3 @@ def insert_key(connection: sqlite3.Connection, account: int, name: str, now: flo
         (hash_secret(key), account, name, key[:HINT], now),
     )
     return NewKey(account, int(cursor.lastrowid or 0), key)
-
-
-def _revoke(connection: sqlite3.Connection, account: int, key_id: int, now: float) -> bool:
-    cursor = connection.execute(
-        "UPDATE api_keys SET revoked_at = ? "
-        "WHERE key_id = ? AND account_id = ? AND revoked_at IS NULL",
-        (now, key_id, account),
-    )
-    return cursor.rowcount == 1

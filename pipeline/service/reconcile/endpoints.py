@@ -43,16 +43,6 @@ def json_response(content: Any) -> Response:
     return Response(json.dumps(content), media_type=JSON)
 
 
-def refuse_jsonp(request: Request) -> None:
-    """Refuse to write a script, which would run in the page that asks.
-
-    Raises:
-        ValidationError: the request asks for one.
-    """
-    if "callback" in request.query_params:
-        raise ValidationError("There is no JSONP here. Leave callback out: CORS allows any origin.")
-
-
 class AnyOrigin:
     """Adds the CORS headers to the responses of the Reconciliation API, also to errors.
 
@@ -99,8 +89,6 @@ def _manifest(codes: Catalogue, base_url: str, most: int) -> dict[str, Any]:
         kind: {"service_url": base_url, "service_path": f"{path}/suggest/{kind}"}
         for kind in ("entity", "property", "type")
     }
-    suggest["entity"]["flyout_service_url"] = base_url
-    suggest["entity"]["flyout_service_path"] = f"{path}/flyout?id=${{id}}"
     properties = {"service_url": base_url, "service_path": f"{path}/properties"}
     return {
         "versions": ["0.2"],
@@ -196,7 +184,6 @@ def _lookups(system: System) -> Iterator[Route]:
     """Yield the routes of a system's look-ups, which need no key and have no limit."""
     by_name: dict[str, Callable[[Request, Catalogue], Response]] = {
         "preview": _preview,
-        "flyout": _flyout,
         "properties": _propose_properties,
         "suggest/entity": _suggest_codes,
         "suggest/type": lambda request, codes: _suggest(request, codes.types),
@@ -204,7 +191,6 @@ def _lookups(system: System) -> Iterator[Route]:
     }
 
     def endpoint(look_up: Callable[[Request, Catalogue], Response], request: Request) -> Response:
-        refuse_jsonp(request)
         return look_up(request, catalogue(system))
 
     for name, look_up in by_name.items():
@@ -232,15 +218,6 @@ def _preview(request: Request, codes: Catalogue) -> Response:
     )
     headers = {"Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
     return HTMLResponse(text, headers=headers)
-
-
-def _flyout(request: Request, codes: Catalogue) -> Response:
-    """Return the short description of a code, as HTML in JSON."""
-    code = _code(request, codes)
-    entity = codes.entity(code)
-    html = Markup("<p><strong>{} {}</strong></p><p>{}</p>")
-    shown = html.format(code, entity["name"], codes.description(code))
-    return json_response({"id": code, "html": shown})
 
 
 @cache
@@ -332,7 +309,6 @@ def reconcile_routes(calls: Calls, terms: Terms) -> Iterator[Route]:
 def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awaitable[Response]]:
     async def main(request: Request) -> Response:
         request.state.system = system
-        refuse_jsonp(request)
         holder = calls.holder(request.path_params.get("key") or key_of(request))
         if holder is not None:
             request.state.account_id = holder.account_id

@@ -13,7 +13,7 @@ from pipeline.charts import Day, daily
 from pipeline.errors import SettingsError
 from pipeline.money import total
 from pipeline.quoting import how_many
-from pipeline.service.accounts import ApiKey, DailyUse, NewKey, row_number, statement_csv
+from pipeline.service.accounts import ApiKey, DailyUse, row_number, statement_csv
 from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.rendering import NO_FORM, render, usd
 from pipeline.service.web.site import HOME, Site, Visitor, redirect
@@ -111,14 +111,13 @@ def make_key(site: Site, visitor: Visitor, form: Form) -> Response:
         new = site.accounts.keys.make(visitor.member, form.value("name"))
     except SettingsError as error:
         return show(site, visitor, form.wrong({"name": str(error)}))
-    return _show_new(site, visitor, new)
+    key = _find(site, visitor, new.key_id)
+    return render(visitor, "key_made.html", key=key, secret=new.key)
 
 
 def ask_key(site: Site, visitor: Visitor) -> Response:
-    """Ask to confirm that a key is revoked or replaced."""
-    key = _find(site, visitor, _number(visitor))
-    action = visitor.request.url.path.rpartition("/")[2]
-    return render(visitor, "key_asked.html", key=key, action=action)
+    """Ask to confirm that a key is revoked."""
+    return render(visitor, "key_asked.html", key=_find(site, visitor, _number(visitor)))
 
 
 def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
@@ -126,19 +125,6 @@ def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
     if not site.accounts.keys.revoke(visitor.member, _number(visitor)):
         raise PageError(404, NOT_YOURS)
     return redirect(f"{HOME}?done=revoked", visitor)
-
-
-def rotate_key(site: Site, visitor: Visitor, _: Form) -> Response:
-    """Replace a key by a new one and show that."""
-    new = site.accounts.keys.rotate(visitor.member, _number(visitor))
-    if new is None:
-        raise PageError(404, NOT_YOURS)
-    return _show_new(site, visitor, new)
-
-
-def _show_new(site: Site, visitor: Visitor, new: NewKey) -> Response:
-    key = _find(site, visitor, new.key_id)
-    return render(visitor, "key_made.html", key=key, secret=new.key)
 
 
 def _find(site: Site, visitor: Visitor, key_id: int) -> ApiKey:

@@ -25,9 +25,7 @@ def test_top_up_adds_exactly_and_prints_the_new_balance(
     assert "Shorten it to 200." in capsys.readouterr().err
 
 
-def test_keys_are_made_revoked_and_rotated(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
+def test_keys_are_made_and_revoked(command: Command, tmp_path: Path, capsys: Capture) -> None:
     def holders() -> list[bool]:
         with opened(tmp_path) as accounts:
             return [accounts.keys.holder(key) is not None for key in keys]
@@ -42,11 +40,6 @@ def test_keys_are_made_revoked_and_rotated(
     assert command("revoke-key", 1, 1) == 0
     assert lines(capsys) == ["account 1: key 1 is revoked"]
     assert holders() == [False, True]
-    assert command("rotate-key", 1, 2) == 0
-    said = capsys.readouterr()
-    keys += said.out.splitlines()
-    assert said.err == "account 1: key 2 is revoked, replaced by 3:\n"
-    assert holders() == [False, False, True]
     with opened(tmp_path) as accounts:
         assert accounts.keys.of(1)[0].name == "nightly"
 
@@ -63,13 +56,12 @@ def test_a_key_is_named_by_its_number_and_must_be_in_use(command: Command, capsy
         ((1, key), "not the key itself"),
         ((1, "9" * 30), "not the key itself"),
     ]:
-        for name in ("revoke-key", "rotate-key"):
-            capsys.readouterr()
-            assert command(name, *arguments) == 2
-            heard = capsys.readouterr()
-            assert said in heard.err
-            assert f"accounts show {arguments[0]} --data " in heard.err
-            assert key not in heard.err + heard.out
+        capsys.readouterr()
+        assert command("revoke-key", *arguments) == 2
+        heard = capsys.readouterr()
+        assert said in heard.err
+        assert f"accounts show {arguments[0]} --data " in heard.err
+        assert key not in heard.err + heard.out
 
 
 def test_an_account_without_a_login_gets_no_password(command: Command, capsys: Capture) -> None:

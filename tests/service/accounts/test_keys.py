@@ -47,11 +47,10 @@ def test_a_revoked_key_has_no_holder_from_then_on(
     assert accounts.keys.of(account)[0].revoked_at == 1_000_005.0
 
 
-def test_nobody_revokes_or_rotates_the_key_of_another(accounts: Accounts, account: int) -> None:
+def test_nobody_revokes_the_key_of_another(accounts: Accounts, account: int) -> None:
     key = accounts.keys.make(account, "nightly")
     other = accounts.open().account_id
     assert not accounts.keys.revoke(other, key.key_id)
-    assert accounts.keys.rotate(other, key.key_id) is None
     assert accounts.keys.holder(key.key) is not None
 
 
@@ -76,6 +75,5 @@ def test_keys_in_use_are_bounded(accounts: Accounts, account: int) -> None:
     made = [accounts.keys.make(account, str(number)) for number in range(100)]
     with pytest.raises(SettingsError, match="Revoke one"):
         accounts.keys.make(account, "one more")
-    assert accounts.keys.rotate(account, made[0].key_id) is not None
     accounts.keys.revoke(account, made[1].key_id)
     accounts.keys.make(account, "one more")

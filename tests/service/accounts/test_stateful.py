@@ -41,7 +41,6 @@ THREADS = 4
 Owned: TypeAlias = tuple[int, NewKey]
 """A key, and the account that it is of."""
 
-NewOrNot: TypeAlias = Owned | MultipleResults[Owned]
 SessionOrNot: TypeAlias = tuple[int, str] | MultipleResults[tuple[int, str]]
 
 
@@ -117,18 +116,6 @@ class Service(RuleBasedStateMachine):
     @rule(target=keys, account=st.one_of(accounts, people), name=st.text("ab =\n\x00", max_size=5))
     def make_key(self, account: int, name: str) -> Owned:
         return self._made(account, self.one.keys.make(account, name))
-
-    @rule(target=keys, key=keys, whose=st.one_of(st.none(), accounts))
-    def rotate(self, key: Owned, whose: int | None) -> NewOrNot:
-        account, old = key
-        new = self.one.keys.rotate(whose or account, old.key_id)
-        if old.key in self.revoked or (whose or account) != account:
-            assert new is None
-            return multiple()
-        assert new is not None
-        self.revoked.add(old.key)
-        del self.in_use[old.key]
-        return self._made(account, new)
 
     @rule(key=keys, whose=st.one_of(st.none(), accounts))
     def revoke(self, key: Owned, whose: int | None) -> None:

@@ -35,11 +35,7 @@ def by_name(value: Any) -> dict[str, Any]:
 
 ENTITY = made_of({"id": STRING, "name": STRING}, description=STRING)
 KIND = made_of({"id": STRING, "name": STRING})
-SUGGEST_SERVICE = made_of(
-    {"service_url": URL, "service_path": STRING},
-    flyout_service_url=URL,
-    flyout_service_path={"type": "string", "pattern": r"\$\{id\}"},
-)
+SUGGEST_SERVICE = made_of({"service_url": URL, "service_path": STRING})
 
 MANIFEST = made_of(
     {
@@ -85,8 +81,6 @@ EXTENSION = made_of(
 )
 
 PROPOSALS = made_of({"type": STRING, "limit": {"type": "integer"}, "properties": each(KIND)})
-
-FLYOUT = made_of({"id": STRING, "html": STRING})
 
 
 def check(schema: dict[str, Any], content: Any) -> None:

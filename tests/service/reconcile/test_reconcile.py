@@ -20,7 +20,6 @@ from tests.service.conftest import SCRIPTED, VirtualClock, envelope
 from tests.service.reconcile.conftest import Refine
 from tests.service.reconcile.specification import (
     EXTENSION,
-    FLYOUT,
     MANIFEST,
     PROPOSALS,
     RESULTS,
@@ -209,9 +208,6 @@ async def test_every_system_is_a_service_that_a_client_finds_its_way_in(
         suggested = (await refine.client.get(url, params={"prefix": typed})).json()
         check(SUGGESTIONS, suggested)
         assert suggested["result"], kind
-    entity = manifest["suggest"]["entity"]
-    path = f"{entity['flyout_service_url']}{entity['flyout_service_path']}"
-    check(FLYOUT, (await refine.client.get(path.replace("${id}", CODES[system]))).json())
     proposing = manifest["extend"]["propose_properties"]
     url = f"{proposing['service_url']}{proposing['service_path']}"
     proposals = (await refine.client.get(url, params={"type": system, "limit": "3"})).json()
@@ -371,7 +367,7 @@ async def test_the_log_says_what_it_says_of_calls_and_never_the_key(
     refine = keyed(app, opened.key)
     await refine.reconcile(batch(2))
     await refine.get()
-    await refine.get(callback="alert")
+    await refine.get(queries="7")
     lines = [getattr(each, FIELDS) for each in caplog.records if each.name == "pipeline.service"]
     assert [line["route"] for line in lines] == ["/reconcile/{key}/cpv"] * 3
     assert {line["account"] for line in lines[:2]} == {opened.account_id}

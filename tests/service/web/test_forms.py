@@ -92,7 +92,6 @@ FILLED_IN: dict[str, Fields] = {
     "/account": {"current": PASSWORD, "new": "another long password"},
     "/keys": {"name": "planted"},
     "/keys/1/revoke": {},
-    "/keys/1/rotate": {},
     "/login": {"email": EMAIL, "password": PASSWORD},
     "/logout": {},
     "/signup": {"email": "new@example.org", "password": PASSWORD},

@@ -50,7 +50,7 @@ async def test_every_response_says_what_browsers_may_do_with_it(
 
 async def test_pages_of_an_account_are_kept_by_nobody(member: Browser) -> None:
     await member.make_key()
-    for path in ("/account", "/dashboard", "/keys/1/rotate", "/statement", "/statement.csv"):
+    for path in ("/account", "/dashboard", "/keys/1/revoke", "/statement", "/statement.csv"):
         response = await member.go(path)
         assert member.place == path
         _check(response, "http")
