@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import GONE, DeclaredOption, origin_of
+from pipeline.cli.options import DeclaredOption, origin_of
 from pipeline.cli.signals import ENDED
 from pipeline.errors import InputError, OutputError, SettingsError
 
@@ -160,7 +160,7 @@ class OptionGroups(JsonErrors):
                 formatter.write_dl(lines)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an error about an option that is gone says what to write."""
+        """Parse the arguments; an error about what is no option says what to write."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -176,7 +176,9 @@ class OptionGroups(JsonErrors):
                     f"{name} is a setting, and no option: set the variable {each.envvar}, or "
                     f"{name.removeprefix('--')} in a settings file."
                 )
-        return f"No such option: {name}. {GONE[name]}" if name in GONE else ""
+        if name == "--dry-run":  # which people expect
+            return f"No such option: {name}. See what a run would do and cost: tender-pipeline plan"
+        return ""
 
     def _rows(self, ctx: click.Context) -> dict[str, tuple[str, str]]:
         """Return the lines of the options' help by name."""

@@ -26,15 +26,6 @@ TABLE, BUYING = "Table", "Paid service"
 """Groups of options that several commands have."""
 
 
-GONE = {
-    "--dry-run": "To see what a run would do and cost: tender-pipeline plan",
-    "--back-off": "It is called --roll-up.",
-    "--preset": "Name the columns: --text-column Title --text-column Description",
-    "--endpoint-url": "Set the variable AWS_ENDPOINT_URL to the address.",
-}
-"""What to write in place of options that people expect; see `SETTINGS` for others."""
-
-
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """One or more names: separated by commas in an environment variable, a list in TOML.
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import GONE, SETTINGS_FILE, LocalPath, Names
+from pipeline.cli.options import SETTINGS_FILE, LocalPath, Names
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
@@ -85,7 +85,6 @@ def _find_option(
 
     close = get_close_matches(wanted, options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(options)}."
-    hint = GONE.get(f"--{wanted}", hint)
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 
 
@@ -123,8 +122,6 @@ def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
 def _suggest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    if gone := next((words for flag, words in GONE.items() if variable_name(flag) == name), ""):
-        return f" {gone}"
     short = [each.removeprefix(PREFIX) for each in known]
     close = get_close_matches(name.removeprefix(PREFIX), short, 1)
     return f" Did you mean {PREFIX}{close[0]}?" if close else ""

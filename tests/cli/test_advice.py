@@ -13,7 +13,6 @@ import pytest
 
 from pipeline import wording
 from pipeline.cli.app import COMMANDS, app
-from pipeline.cli.options import GONE
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.wording import Words
 from tests.cli.conftest import Capture, Command
@@ -116,7 +115,7 @@ def test_a_command_or_an_option_that_is_not_there_is_found(
 
 
 def test_every_option_that_a_text_names_exists() -> None:
-    known = {*options(app), *GONE, "--help", "--version"}
+    known = {*options(app), "--dry-run", "--help", "--version"}
     named = {(option, text) for text in texts() for option in OPTION.findall(text)}
     assert len(named) > 250
     assert {(option, text) for option, text in named if option not in known} == set()

@@ -53,15 +53,6 @@ def test_codes_show_places_a_code_in_its_tree(command: Command, capsys: Capture)
     assert "  like naics 237310  Highway, Street, and Bridge Construction" in lines
 
 
-def test_codes_show_says_how_to_write_a_code_with_its_system(
-    command: Command, capsys: Capture
-) -> None:
-    assert command("codes", "show", "cpv", "45233140") == 2
-    error = capsys.readouterr().err
-    assert "codes show takes one code, without its system: 'cpv 45233140' is not one." in error
-    assert "Write: tender-pipeline codes show 45233140" in error
-
-
 def test_titles_are_in_the_language_that_is_asked_for(
     command: Command, table: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -151,7 +151,7 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
         (["codes", "road", "works"], "To look that up: tender-pipeline codes search road works"),
         (["codes", "serch", "road"], "Did you mean 'search'?"),
         (["codes", "search", "38421100-0"], "Show it: tender-pipeline codes show 38421100-0"),
-        (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
+        (["run", "tenders.csv", "--system", "cpv"], "Did you mean '--systems'?"),
         (["run", "tenders.csv", "--dry-run"], "would do and cost: tender-pipeline plan"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
     ],
@@ -210,20 +210,3 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
     assert done.returncode == 0, shown
     assert "3/3" in shown
     assert "psc" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("gone", "instead"),
-    [
-        ("--system", "Did you mean '--systems'?"),
-        ("--text-columns", "Did you mean '--text-column'?"),
-        ("--back-off", "It is called --roll-up."),
-        ("--preset", "Name the columns: --text-column Title --text-column Description"),
-        ("--endpoint-url", "Set the variable AWS_ENDPOINT_URL to the address."),
-    ],
-)
-def test_an_option_that_is_gone_says_what_to_write(
-    command: Command, capsys: Capture, gone: str, instead: str
-) -> None:
-    assert command("run", "t.csv", gone, "x") == 2
-    assert instead in capsys.readouterr().err

@@ -27,14 +27,6 @@ def test_a_variable_that_sets_nothing_is_warned_of(
     assert said.count("sets nothing") == 1
 
 
-def test_a_variable_that_is_gone_says_what_to_write(
-    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setenv("TENDER_PIPELINE_ENDPOINT_URL", "https://minio.example")
-    assert command("plan", table) == 0
-    assert "Set the variable AWS_ENDPOINT_URL to the address." in capsys.readouterr().err
-
-
 def test_the_error_about_a_wrong_value_says_where_it_was_set(
     command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -85,7 +77,6 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
         ('sistems = "cpv"', "Did you mean 'systems'?"),
         ("systems = cpv", "Write it as TOML."),
         ("config = 1", "a settings file cannot name another one"),
-        ('preset = "sam"', "Name the columns: --text-column Title"),
         ("qqqq = 1", "Choose from output, text-column, limit-rows"),
         ("[run]\ntop = 2", "Delete the line [run]"),
         ("top = inf", "'--top': 'inf' is not a valid integer. It comes from tender-pipeline.toml."),

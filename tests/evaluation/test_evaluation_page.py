@@ -214,7 +214,7 @@ FOUND = [
 
 
 def test_the_most_confident_rows_that_reach_an_accuracy_can_go_through() -> None:
-    found = evaluation(("engine", scored(FOUND, LABELS))).coverage(np.array([0.9, 0.8]))
+    found = evaluation(("engine", scored(FOUND, LABELS))).coverage([*np.array([0.9, 0.8])])
     assert found["rows"].tolist() == [75, 100]
     for line in found.to_dict("records"):
         least = line["min_confidence"]

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from functools import partial, wraps
@@ -34,7 +34,6 @@ from pipeline.cli.service_extra import (
     service_folder,
 )
 from pipeline.errors import SettingsError
-from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
 
 if TYPE_CHECKING:  # its packages are an extra
@@ -306,28 +305,14 @@ def set_password(accounts: Accounts, name: str) -> int:
 
 @accounts.command(short_help="Print every entry of an account as CSV.")
 @of_account
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @on_accounts
-def statement(accounts: Accounts, name: str, output: Path | None, overwrite: bool) -> int:
+def statement(accounts: Accounts, name: str) -> int:
     """Print every entry of an ACCOUNT as CSV, the oldest first; times are in UTC."""
-    from pipeline.cli.settings_file import check_apart
     from pipeline.service.accounts import statement_csv
-    from pipeline.service.accounts.database import FILE
 
-    books = [accounts.folder / f"{FILE}{end}" for end in ("", "-wal", "-shm")]
-    check_apart({"--output": output}, [("a file of the accounts", book) for book in books], None)
-    account = find_account(accounts, name)
-    number = account.account_id
-    pieces = statement_csv(accounts.statement.each(number), accounts.keys.of(number))
-    if output is None:
-        for piece in pieces:
-            say(piece.removesuffix("\n"))
-    else:
-        _write(output, pieces, overwrite)
-        _tell(f"the statement of account {number}: {output}")
+    number = find_account(accounts, name).account_id
+    for piece in statement_csv(accounts.statement.each(number), accounts.keys.of(number)):
+        say(piece.removesuffix("\n"))
     return 0
 
 
@@ -362,16 +347,6 @@ def _use(accounts: Accounts, account: Account) -> tuple[list[ApiKey], list[Daily
     """Return the keys of an account, the newest first, and its usage in the last `DAYS` days."""
     number = account.account_id
     return accounts.keys.of(number), accounts.statement.usage(number, DAYS)
-
-
-def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
-    """Write a file atomically."""
-    with (
-        translated(path),
-        new_file(path.resolve(), overwrite) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
-        file.writelines(pieces)
 
 
 def _tell(text: str) -> None:

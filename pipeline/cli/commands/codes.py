@@ -22,7 +22,7 @@ from pipeline.codes import (
     retired,
     titles,
 )
-from pipeline.errors import CodeTableError, SettingsError
+from pipeline.errors import CodeTableError
 from pipeline.quoting import quoted
 from pipeline.settings import checked_language, parse_systems
 
@@ -36,17 +36,6 @@ of_titles = click.option(
     callback=lambda _context, _option, value: checked_language(value),
     help="The language of the CPV titles, such as de; the others are in English.",
 )
-
-
-def _one_code(_context: click.Context, _argument: click.Parameter, words: Sequence[str]) -> str:
-    """Return the code; say how to write it if more was given, such as its system."""
-    first, *more = words
-    if more:
-        raise SettingsError(
-            f"codes show takes one code, without its system: {' '.join(words)!r} is not one.",
-            f"Write: tender-pipeline codes show {more[0] if first in SYSTEMS else first}",
-        )
-    return first
 
 
 class _Codes(SuggestingGroup):
@@ -68,7 +57,7 @@ def codes(context: click.Context) -> None:
 
 
 @codes.command(short_help="Show a CODE, the codes around it, or its replacement.")
-@click.argument("code", nargs=-1, required=True, metavar="CODE", callback=_one_code)
+@click.argument("code")
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
 def show(code: str, languages: bool, language: str) -> None:

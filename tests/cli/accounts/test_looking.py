@@ -116,9 +116,7 @@ def test_text_typed_on_a_page_does_nothing_to_a_terminal(
     assert all(character.isprintable() or character == "\n" for character in out)
 
 
-def test_a_statement_goes_to_standard_output_or_to_a_file_that_is_not_replaced(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_statement_has_every_entry(command: Command, tmp_path: Path, capsys: Capture) -> None:
     command("open")
     charge(tmp_path, 1, 2500, key=1)  # more than are read at once
     command("top-up", 1, "0.5", "--note", "=1+1")
@@ -130,17 +128,6 @@ def test_a_statement_goes_to_standard_output_or_to_a_file_that_is_not_replaced(
     assert [row["kind"] for row in rows[:2]] == ["opening", "charge"]
     assert total(Decimal(row["amount_usd"]) for row in rows) == Decimal(rows[-1]["balance_usd"])
     assert rows[-1]["note"] == "'=1+1"
-    assert command("statement", 1, "--output", "march.csv") == 0
-    assert capsys.readouterr().err == "the statement of account 1: march.csv\n"
-    assert (tmp_path / "march.csv").read_text("utf-8") == printed
-    (tmp_path / "march.csv").write_text("mine")
-    assert command("statement", 1, "--output", "march.csv") == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert (tmp_path / "march.csv").read_text() == "mine"
-    assert command("statement", 1, "--output", "march.csv", "--overwrite") == 0
-    assert (tmp_path / "march.csv").read_text("utf-8") == printed
-    assert command("statement", 1, "--output", "nowhere/march.csv") == 2
-    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_verify_says_what_does_not_agree_and_exits_with_1(
@@ -166,15 +153,3 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
     found = figures(capsys)
     assert (found["accounts"], found["entries"], found["problems"]) == (1, 4, 2)
     assert found["first_problems"] == out[:1]
-
-
-@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
-def test_a_statement_does_not_replace_the_accounts(
-    command: Command, tmp_path: Path, capsys: Capture, ending: str
-) -> None:
-    assert command("open") == 0
-    place = tmp_path / "accounts" / f"service.db{ending}"
-    assert command("statement", 1, "--output", place, "--overwrite") == 2
-    assert "--output and a file of the accounts are the same file" in capsys.readouterr().err
-    with opened(tmp_path) as accounts:
-        assert accounts.balance(1) == 5
