@@ -20,7 +20,7 @@ BEGIN, BETWEEN, END = "\ufff9", "\ufffa", "\ufffb"
 
 MARK = re.compile(f"{BEGIN}(.*?){BETWEEN}(.*?){END}", re.DOTALL)
 
-LISTS = ("models", "reference_columns", "text_columns")
+LISTS = ("models", "text_columns")
 """The arguments that hold what several options name."""
 
 PACKAGE = f"{Path(__file__).parent}{os.sep}"
@@ -28,7 +28,6 @@ PACKAGE = f"{Path(__file__).parent}{os.sep}"
 OPTIONS = {
     "api_key": "--api-key-file",
     "models": "--model",
-    "reference_columns": "--reference-column",
     "request_fields": "--request-field",
     "text_columns": "--text-column",
 }

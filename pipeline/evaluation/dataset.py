@@ -23,20 +23,12 @@ SOURCE = "source"
 UNNAMED = "a table in memory"
 """The name of a table that is in no file."""
 
-FIELDS = [
-    pa.field("code", pa.string()),
-    pa.field("language", pa.string()),
-    pa.field("source", pa.string()),
-    pa.field("row", pa.int64()),
-]
-"""The first columns of a `LabelledBatch`."""
+FIELDS = ("code", "language", "source")
+"""The columns of a `LabelledBatch`."""
 
 
 class LabelledBatch(ArrowBatch):
-    """Rows that are evaluated: the columns `FIELDS`, then the reference columns.
-
-    A reference column may have any name, so all columns are found by their positions.
-    """
+    """Rows that are evaluated, with the columns `FIELDS`."""
 
     __slots__ = ()
 
@@ -54,11 +46,6 @@ class LabelledBatch(ArrowBatch):
     def sources(self) -> list[str]:
         """The source of each row; "" where the table names none."""
         return self._values(2)
-
-    @property
-    def identifiers(self) -> pa.RecordBatch:
-        """The number of each row in the table, from 1, and the reference columns."""
-        return self.batch.select(range(3, self.batch.num_columns))
 
     def at(self, places: Sequence[int]) -> LabelledBatch:
         """Return the rows at some places."""
@@ -113,12 +100,6 @@ class Labelled:
         """How many rows are evaluated."""
         return self.left_out.usable if self.chosen is None else len(self.chosen)
 
-    @property
-    def references(self) -> pa.Schema:
-        """The reference columns, as the table has them."""
-        schema = self.reader.schema
-        return pa.schema([schema.field(column) for _, column in self.settings.references])
-
     def batches(self) -> Iterator[LabelledBatch]:
         """Read the rows."""
         if self.chosen is None:
@@ -171,11 +152,10 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
-    places = find_all(names, settings.needed_columns, name, settings.system)
-    own = [names[place] for place in places]
-    columns = dict(zip(settings.label_columns, own, strict=False))
-    references = tuple(own[len(columns) :])
-    return replace(settings, **columns, reference_columns=references)  # type: ignore[arg-type]
+    wanted = settings.label_columns
+    places = find_all(names, [*wanted.items()], name, settings.system)
+    own = dict(zip(wanted, [names[place] for place in places], strict=True))
+    return replace(settings, **own)  # type: ignore[arg-type]
 
 
 def _has_sources(schema: pa.Schema) -> bool:
@@ -188,9 +168,8 @@ def _usable(
 ) -> Iterator[LabelledBatch]:
     """Yield the rows that have a text and a code, and count the others."""
     names = reader.schema.names
-    references = [names.index(column) for _, column in settings.references]
     for batch in reader.batches():
-        original, first = batch.to_arrow(), left_out.rows + 1
+        original = batch.to_arrow()
         by_argument = {
             argument: labels(original, names.index(column), argument)
             for argument, column in settings.label_columns.items()
@@ -200,13 +179,9 @@ def _usable(
             for text, stated in zip(batch.texts, by_argument["code_column"], strict=True)
         ]
         nothing = [""] * len(codes)
-        languages = by_argument.get("language_column", nothing)
-        sources = by_argument.get("source_column", nothing)
-        own: list[Sequence[object]] = [codes, languages, sources, range(first, left_out.rows + 1)]
-        arrays = [pa.array(values, each.type) for each, values in zip(FIELDS, own, strict=True)]
-        more = original.select(references)
-        schema = pa.schema([*FIELDS, *more.schema])
-        rows = pa.RecordBatch.from_arrays([*arrays, *more.columns], schema=schema)
+        others = [by_argument.get(f"{name}_column", nothing) for name in FIELDS[1:]]
+        columns = [pa.array(values, pa.string()) for values in (codes, *others)]
+        rows = pa.RecordBatch.from_arrays(columns, FIELDS)
         if kept := [place for place, code in enumerate(codes) if code is not None]:
             yield LabelledBatch(batch.texts, rows).at(kept)
 

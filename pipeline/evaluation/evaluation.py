@@ -205,12 +205,6 @@ def _lines(found: Findings) -> Iterator[str]:
             yield from section.notes
     yield ""
     yield from found.counted()
-    if found.suspects is not None:
-        yield f"Suspicious labels: {rows(len(found.suspects))}."
-        yield (
-            "A model agrees too often with the labels that it was trained on: check those with a "
-            "model trained on other rows."
-        )
     yield from found.conclusions
 
 
@@ -252,8 +246,6 @@ class Evaluation(Findings):
         left_out: counts of the rows that were not evaluated.
         subjects: what was evaluated, one or two.
         comparison: how two subjects differ; None for one.
-        suspects: the rows whose code is most likely wrong, the most suspicious first; None unless
-            they were asked for.
         review: what people did with the codes that they were shown; None without decisions that
             say which code was shown.
     """

@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from pipeline.answers import System
 from pipeline.decisions import Decisions
 from pipeline.evaluation.dataset import LeftOut
@@ -145,7 +143,6 @@ class Findings:
     left_out: LeftOut
     subjects: Sequence[Evaluated]
     comparison: Comparison | None = None
-    suspects: pa.Table | None = None
     review: Review | None = None
 
     @property
@@ -226,7 +223,6 @@ class Findings:
             "review": self.review and _encoded(self.review),
             "subjects": [subject.to_dict() for subject in self.subjects],
             "comparison": self.comparison and _comparison_dict(self.comparison),
-            "suspects": None if self.suspects is None else len(self.suspects),
         }
 
     def to_json(self) -> str:

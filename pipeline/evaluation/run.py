@@ -11,7 +11,6 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from pipeline.answers import Matcher, System, answered
-from pipeline.checks import check_flag
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
@@ -33,7 +32,6 @@ from pipeline.evaluation.settings import (
     offline,
 )
 from pipeline.evaluation.significance import Comparison, compare
-from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
@@ -85,13 +83,12 @@ def evaluated(
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
     settings, codes = rows.settings, load(rows.settings.system)
-    suspects = Suspects(codes) if settings.suspects else None
-    score = partial(_scores, rows, progress, suspects)
+    score = partial(_scores, rows, progress)
     scored: dict[Subject, _Scored] = {}
     for subject in sorted(subjects, key=lambda subject: not isinstance(subject, Embedded)):
         match subject:
             case Embedded():
-                matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
+                matcher = subject.matcher(settings.system, settings.jobs)
                 texts = (batch.texts for batch in rows.batches())
                 learned = subject.learned(settings.system, texts)
                 scored[subject] = _Scored(score(matcher), learned=learned)
@@ -109,14 +106,11 @@ def evaluated(
         left_out=rows.left_out,
         subjects=[_evaluated(subject, scored[subject], codes) for subject in subjects],
         comparison=_comparison(*(scored[subject] for subject in subjects)),
-        suspects=None if suspects is None else suspects.table(rows.references),
         review=Review.of(settings.decisions, settings.system),
     )
 
 
-def _scores(
-    rows: Labelled, progress: Progress, suspects: Suspects | None, matcher: Matcher
-) -> Scores:
+def _scores(rows: Labelled, progress: Progress, matcher: Matcher) -> Scores:
     system, decisions = rows.settings.system, rows.settings.decisions
     scores = Scores(system)
     with progress(rows.rows) as advance:
@@ -124,8 +118,6 @@ def _scores(
             found = answers[system]
             decided = [decisions.of(system, text) for text in batch.texts] if decisions else ()
             scores.add(found, batch.codes, batch.languages, batch.sources, decided)
-            if suspects is not None:
-                suspects.add(found, batch)
             advance(len(batch.texts))
     return scores
 
@@ -198,8 +190,6 @@ def evaluate(
     compare: Named | None = None,
     sample: int | None = None,
     seed: int = 0,
-    suspects: bool = False,
-    reference_columns: str | Sequence[str] = (),
     jobs: Jobs = 1,
     csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
@@ -222,9 +212,6 @@ def evaluate(
         compare: a second subject for the same rows; one of the two may be paid.
         sample: how many rows to draw at random; None for all.
         seed: which rows are drawn.
-        suspects: whether to list the rows whose code is most likely wrong, as ``suspects`` of
-            the result. For texts that the model was trained on, the list misses wrong codes.
-        reference_columns: columns that identify a row in that list.
         jobs: how many processes the embedded engine uses; see `pipeline.classify`.
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
@@ -240,8 +227,6 @@ def evaluate(
         ParkedError: the purchase stopped before its end; the same call continues.
     """
     shown = display_for(progress)
-    check_flag("suspects", suspects)
-    references = reference_columns
     texts = Settings(text_columns=cast("Any", text_columns)).text_columns
     kept = None if system is None else parse_system(system)
     reviewed = decisions_in(decisions, warn_in_python, texts, kept)
@@ -255,13 +240,11 @@ def evaluate(
         seed=seed,
         jobs=jobs,
         source_column=source_column,
-        suspects=suspects,
-        reference_columns=(references,) if isinstance(references, str) else tuple(references),
         decisions=reviewed,
     )
     named = [subject] if compare is None else [subject, compare]
     subjects = [_subject(each, settings.system) for each in named]
-    check_subjects(subjects, suspects)
+    check_subjects(subjects)
     if data is None:
         data = label_table(reviewed, settings.system)
     name = str(data) if isinstance(data, str | PathLike) else UNNAMED
@@ -271,7 +254,7 @@ def evaluate(
 
         return PaidBuyer(service, shown).open(asked, identity)
 
-    asked, needed = settings.asked, settings.needed_columns
+    asked, needed = settings.asked, [*settings.label_columns.items()]
     source = SOURCE if settings.source_column is None else None
     with open_labelled(data, asked, needed, settings.system, csv, excel, source) as reader:
         rows = labelled(reader, settings, name)

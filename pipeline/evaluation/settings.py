@@ -20,19 +20,6 @@ from pipeline.wording import beside, both, option
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
     from pipeline.paid.service import PaidService
 
-OWN_COLUMNS = (
-    "row",
-    "text",
-    "stated_code",
-    "stated_title",
-    "stated_confidence",
-    "likelier_code",
-    "likelier_title",
-    "confidence",
-    "words",
-)
-"""The columns of the list of suspicious rows, beside the reference columns."""
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
@@ -50,8 +37,6 @@ class EvaluationSettings:
     seed: int = 0
     jobs: Jobs = 1
     source_column: str | None = None
-    suspects: bool = False
-    reference_columns: tuple[str, ...] = ()
     decisions: Decisions = NO_DECISIONS
 
     def __post_init__(self) -> None:
@@ -65,23 +50,9 @@ class EvaluationSettings:
         if self.sample is not None:
             object.__setattr__(self, "sample", whole_number("sample", self.sample, 1))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
-        object.__setattr__(self, "reference_columns", tuple(self.reference_columns))
         for name in ("code_column", "language_column", "source_column"):
             if name == "code_column" or getattr(self, name) is not None:
                 _check_column(name, getattr(self, name))
-        if self.reference_columns and not self.suspects:
-            raise SettingsError(
-                "Reference columns are only for the list of suspicious rows.",
-                f"Ask for the list, too{beside('suspects', 'FILE')}, or leave out "
-                f"reference_columns{beside('reference_columns')}.",
-            )
-        for column in self.reference_columns:
-            _check_column("reference_columns", column)
-            if column in OWN_COLUMNS:
-                raise SettingsError(
-                    f"The list of suspicious rows has its own column {column!r}.",
-                    f"Rename the reference column{beside('reference_columns')}.",
-                )
 
     @property
     def label_columns(self) -> dict[str, str]:
@@ -92,16 +63,6 @@ class EvaluationSettings:
             "source_column": self.source_column,
         }
         return {name: column for name, column in columns.items() if column is not None}
-
-    @property
-    def needed_columns(self) -> list[tuple[str, str]]:
-        """The argument and the name of each column beside the text."""
-        return [*self.label_columns.items(), *self.references]
-
-    @property
-    def references(self) -> list[tuple[str, str]]:
-        """The argument and the name of each reference column."""
-        return [("reference_columns", column) for column in self.reference_columns]
 
     @property
     def asked(self) -> Settings:
@@ -163,10 +124,10 @@ class Embedded:
             return f"model {self.model.path.name or self.model.path}"
         return "embedded engine" if self.engine == "learned" else "lexical engine"
 
-    def matcher(self, system: System, jobs: Jobs, explain: bool = False) -> Matcher:
-        """Return the matcher of a system; its answers name the words for a code if asked to."""
+    def matcher(self, system: System, jobs: Jobs) -> Matcher:
+        """Return the matcher of a system."""
         models = {} if self.model is None else {system: self.model}
-        return Engine((system,), MAX_TOP, jobs, models, self.engine, explain)
+        return Engine((system,), MAX_TOP, jobs, models, self.engine)
 
     def learned(self, system: System, batches: Iterable[Sequence[str]]) -> int:
         """Return how many of the texts a model of the user's was trained on."""
@@ -204,8 +165,8 @@ def model(folder: Path, system: System) -> Embedded:
     return Embedded(model=opened([str(folder)], [system])[system])
 
 
-def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
-    """Refuse two paid or two equal subjects, and the suspicious rows of two.
+def check_subjects(subjects: Sequence[Subject]) -> None:
+    """Refuse two paid or two equal subjects.
 
     Raises:
         SettingsError: they are.
@@ -219,11 +180,6 @@ def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
         raise SettingsError(
             "The two subjects are the same.",
             f"Name two different ones{beside('compare')}, or evaluate one.",
-        )
-    if suspects and len(subjects) > 1:
-        raise SettingsError(
-            "The suspicious rows of two subjects were asked for.",
-            f"Evaluate one of them with {option('suspects')}.",
         )
 
 

@@ -132,7 +132,6 @@ def test_no_two_files_that_a_run_writes_are_one(options: list[str], expected: st
     ("arguments", "expected"),
     [
         (["evaluate", "in.csv", "--system", "cpv", "--report", "ledger.html"], "--report and the"),
-        (["evaluate", "in.csv", "--system", "cpv", "--suspects", "in.csv"], "--suspects and LAB"),
         (["train", "in.csv", "--system", "cpv", "--output", "."], "--output and HISTORY are"),
         (["ledger", "export", "symbolic.html"], "FILE and the ledger are"),
     ],

@@ -150,25 +150,6 @@ def test_a_page_is_written_beside_what_is_printed(
     assert verdict.replace(" %", "\N{NO-BREAK SPACE}%") in page.read_text("utf-8")
 
 
-def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_changes_it(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    rows = [("Strassenbau", "03111000", "de"), ("works of any kind", "45000000", "en")]
-    path, listed = csv_file(tmp_path / "t.csv", rows), tmp_path / "suspects.csv"
-    asked = ("evaluate", path, *CPV, "--suspects", listed, "--reference-column", "lang")
-    for _ in range(2):
-        assert command(*asked) == 0
-    header, row = listed.read_text("utf-8").splitlines()
-    assert header.startswith("row,lang,text,stated_code,")
-    assert row.startswith("1,de,Strassenbau,03111000,Seeds,")
-    listed.write_text("mine")
-    capsys.readouterr()
-    assert command(*asked) == 2
-    assert "--suspects FILE" in capsys.readouterr().err
-    assert listed.read_text() == "mine"
-    assert command(*asked, "--overwrite") == 0
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -180,11 +161,6 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--model", "model", "--compare", "engine", "lexical"], "each say what to evaluate"),
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
         (["--model", "nowhere"], "nowhere does not exist"),
-        (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
-        (["--suspects", "labelled.csv"], "--suspects and LABELLED are the same file"),
-        (["--suspects", "mine"], "does not show which of the supported formats"),
-        (["--suspects", "mine"], "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet.\n"),
-        (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "x"], "Did you mean 'description'? Use --text-column 'description'."),

@@ -268,7 +268,7 @@ def test_names_match_wherever_a_column_is_named(command: Command, capsys: Captur
     rows = "".join(f"Office chairs {row},7110,en,a,{row}\n" for row in range(3))
     Path("t.csv").write_text(f"{names}\n{rows}")
     named = ("--text-column", "Text", "--code-column", "PSC code", "--language-column", "Land")
-    more = ("--source-column", "Quelle", "--reference-column", "Nr", "--suspects", "s.csv")
+    more = ("--source-column", "Quelle")
     assert command("evaluate", "t.csv", "--system", "psc", *named, *more) == 0
     frame = pd.read_csv("t.csv", dtype=str)
     found = pipeline.evaluate(

@@ -77,9 +77,6 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
             {"subject": SERVICE, "compare": pipeline.PaidService("https://b.example")},
             "Evaluate each by itself",
         ),
-        ({"suspects": True, "reference_columns": ["words"]}, "its own column 'words'"),
-        ({"reference_columns": "notice"}, "only for the list of suspicious rows"),
-        ({"compare": "lexical", "suspects": True}, "Evaluate one of them"),
         ({"progress": "yes"}, "progress"),
         ({"system": "icd"}, "Choose from cpv"),
         ({"csv": pipeline.CsvOptions()}, "csv and excel describe a file"),
@@ -128,26 +125,6 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
         pipeline.evaluate(frame(), system="cpv", text_columns="a", code_column="b")
     with pytest.raises(pipeline.InputError, match="no column 'b' and no column 'c'"):
         pipeline.evaluate(path, system="cpv", code_column="b", language_column="c")
-
-
-def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:
-    rows = [
-        ("n1", "Strassenbau", "45233120"),
-        ("n2", "Toner cartridges for laser printers", "45000000"),
-        ("n3", "Strassenbau", "03111000"),
-        ("n4", "", "03111000"),
-        ("n5", "Strassenbau", "45000000"),
-    ]
-    data = pd.DataFrame(rows, columns=["notice", "description", "code"])
-    found = pipeline.evaluate(data, system="cpv", suspects=True, reference_columns="notice")
-    assert found.suspects is not None
-    listed = found.suspects.to_pylist()
-    assert [(each["row"], each["notice"]) for each in listed] == [(2, "n2"), (3, "n3")]
-    assert listed[1]["stated_title"] == "Seeds"
-    assert listed[1]["likelier_code"].startswith("4523")
-    assert listed[1]["words"] == "Strassenbau"
-    assert "Suspicious labels: 2 rows." in str(found)
-    assert pipeline.evaluate(data, system="cpv").suspects is None
 
 
 def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:

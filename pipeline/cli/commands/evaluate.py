@@ -38,7 +38,6 @@ from pipeline.evaluation.settings import (
     model,
     offline,
 )
-from pipeline.evaluation.suspects import check_suspects, write_suspects
 from pipeline.processes import Jobs
 from pipeline.settings import EngineName, Settings
 from pipeline.tables import ArrowReader, Reader
@@ -85,23 +84,14 @@ class _Options(PaidOptions, LabelledOptions):
         default="auto",
     )
     report: Path | None = option("Write a page with the plots: FILE.html.")
-    suspects: Path | None = option(
-        "Write the rows whose code is most likely wrong to FILE, a table in any format, the most "
-        "suspicious first. For texts that the model was trained on, it misses wrong codes."
-    )
-    reference_columns: tuple[str, ...] = option(
-        "With --suspects: a column to copy into FILE, such as a notice number; repeat it for "
-        "several."
-    )
-    overwrite: bool = option("Replace files that this tool did not write.")
+    overwrite: bool = option("Replace a page that this tool did not write.")
     as_json: bool = option("Print the figures as JSON.", flag="--json")
 
     @property
     def evaluation(self) -> EvaluationSettings:
         """Which rows are evaluated, and how; the class checks it, and the decisions are read."""
         decided = decisions_in(self.decisions, warn, self.text_columns, self.system)
-        own = {"suspects": self.suspects is not None, "decisions": decided}
-        return EvaluationSettings(**of_fields(EvaluationSettings, self) | own)
+        return EvaluationSettings(**of_fields(EvaluationSettings, self) | {"decisions": decided})
 
 
 @click.command(cls=OptionGroups, params=parameters(_Options))
@@ -122,15 +112,12 @@ def evaluate(**values: Any) -> int:
     kept = [("LABELLED", options.labelled), ("--model", options.model_folder)]
     kept += [("--decisions", path) for path in options.decisions]
     kept += [("--api-key-file", options.api_key_file)]
-    written = {"--report": options.report, "--suspects": options.suspects}
-    check_apart(written, kept, options.ledger)
+    check_apart({"--report": options.report}, kept, options.ledger)
     settings = options.evaluation
     if options.report is not None:
         page_file(options.report).check(options.overwrite)
-    if options.suspects is not None:
-        check_suspects(options.suspects, source, options.overwrite)
     subjects = _subjects(options)
-    check_subjects(subjects, settings.suspects)
+    check_subjects(subjects)
     buys = not all(isinstance(subject, Embedded) for subject in subjects)
     if not buys:
         check_no_terms()
@@ -149,9 +136,6 @@ def evaluate(**values: Any) -> int:
     if options.report is not None:
         page_file(options.report).write(page(found))
         log.info("report: %s", options.report)
-    if options.suspects is not None:
-        write_suspects(options.suspects, source, options.overwrite, found)
-        log.info("suspicious rows: %s", options.suspects)
     if options.as_json:  # last: an error before it is the only object that is printed
         say(found.to_json())
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
