@@ -36,6 +36,8 @@ from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
 from tests.paid.serving import Service, buyer, serving
 
+pytestmark = pytest.mark.anyio
+
 PRICES = st.decimals(min_value=0, max_value=Decimal("0.01"), places=6)
 
 
@@ -43,55 +45,43 @@ def cents(text: str) -> Decimal:
     return Decimal(text)
 
 
-def test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one() -> None:
-    async def main() -> None:
-        budget = Budget(ZERO, None, None)
-        assert await budget.reserve() == TYPICAL_HIGH
-        budget.charge(TYPICAL_HIGH, cents("0.0002"))
-        assert await budget.reserve() == cents("0.0002")
-        assert await Budget(ZERO, None, cents("0.5")).reserve() == cents("0.5")
-        assert await Budget(ZERO, None, cents("0.00001")).reserve() == TYPICAL_HIGH
-
-    run(main())
+async def test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one() -> None:
+    budget = Budget(ZERO, None, None)
+    assert await budget.reserve() == TYPICAL_HIGH
+    budget.charge(TYPICAL_HIGH, cents("0.0002"))
+    assert await budget.reserve() == cents("0.0002")
+    assert await Budget(ZERO, None, cents("0.5")).reserve() == cents("0.5")
+    assert await Budget(ZERO, None, cents("0.00001")).reserve() == TYPICAL_HIGH
 
 
-def test_without_room_and_nothing_under_way_there_is_none() -> None:
-    async def main() -> None:
-        budget = Budget(cents("0.9999"), cents("1"), None)
-        assert budget.exhausted
-        assert await budget.reserve() is None
-
-    run(main())
+async def test_without_room_and_nothing_under_way_there_is_none() -> None:
+    budget = Budget(cents("0.9999"), cents("1"), None)
+    assert budget.exhausted
+    assert await budget.reserve() is None
 
 
-def test_an_unknown_price_keeps_its_reservation() -> None:
-    async def main() -> None:
-        budget = Budget(ZERO, TYPICAL_HIGH * 3 / 2, None)
-        reserved = await budget.reserve()
-        assert reserved is not None
-        budget.charge(reserved, None)
-        assert budget.spent == reserved
-        assert budget.highest == TYPICAL_HIGH
-        assert await budget.reserve() is None
-
-    run(main())
+async def test_an_unknown_price_keeps_its_reservation() -> None:
+    budget = Budget(ZERO, TYPICAL_HIGH * 3 / 2, None)
+    reserved = await budget.reserve()
+    assert reserved is not None
+    budget.charge(reserved, None)
+    assert budget.spent == reserved
+    assert budget.highest == TYPICAL_HIGH
+    assert await budget.reserve() is None
 
 
-def test_an_overrun_lets_nobody_through_until_everything_has_ended() -> None:
-    async def main() -> None:
-        budget = Budget(ZERO, None, None)
-        reserved = [await budget.reserve() for _ in range(3)]
-        assert reserved[0] is not None
-        budget.charge(reserved[0], reserved[0] * 2)
-        fourth = asyncio.create_task(budget.reserve())
-        for held in reserved[1:]:
-            await asyncio.sleep(0)
-            assert not fourth.done()
-            assert held is not None
-            budget.charge(held, ZERO)
-        assert await fourth == reserved[0] * 2
-
-    run(main())
+async def test_an_overrun_lets_nobody_through_until_everything_has_ended() -> None:
+    budget = Budget(ZERO, None, None)
+    reserved = [await budget.reserve() for _ in range(3)]
+    assert reserved[0] is not None
+    budget.charge(reserved[0], reserved[0] * 2)
+    fourth = asyncio.create_task(budget.reserve())
+    for held in reserved[1:]:
+        await asyncio.sleep(0)
+        assert not fourth.done()
+        assert held is not None
+        budget.charge(held, ZERO)
+    assert await fourth == reserved[0] * 2
 
 
 @example([Decimal("0.00015")] * 12, 6, Decimal("0.0003"))
@@ -143,15 +133,12 @@ def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
     run(main())
 
 
-def test_what_was_spent_before_counts_and_an_overshoot_is_of_confirmed_costs_alone() -> None:
-    async def main() -> None:
-        budget = Budget(cents("0.5"), cents("1"), None, at_risk=cents("0.6"))
-        assert budget.exhausted
-        assert (budget.spent, budget.overshoot) == (cents("1.1"), ZERO)
-        assert Budget(cents("1.25"), cents("1"), None).overshoot == cents("0.25")
-        assert Budget(cents("1.25"), None, None).overshoot == ZERO
-
-    run(main())
+async def test_what_was_spent_before_counts_and_an_overshoot_is_of_confirmed_costs_alone() -> None:
+    budget = Budget(cents("0.5"), cents("1"), None, at_risk=cents("0.6"))
+    assert budget.exhausted
+    assert (budget.spent, budget.overshoot) == (cents("1.1"), ZERO)
+    assert Budget(cents("1.25"), cents("1"), None).overshoot == cents("0.25")
+    assert Budget(cents("1.25"), None, None).overshoot == ZERO
 
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC).timestamp()

@@ -7,7 +7,7 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["MovedLoop", "pass_time", "run"]
+__all__ = ["VIRTUAL", "MovedLoop", "pass_time", "run"]
 
 T = TypeVar("T")
 
@@ -43,6 +43,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def pass_over(self, seconds: float) -> None:
         """Let time pass in which nothing of the process runs."""
         self._virtual.now += seconds
+
+
+VIRTUAL = "asyncio", {"loop_factory": VirtualTimeLoop}
+"""The ``anyio_backend`` of tests in virtual time."""
 
 
 class MovedLoop(asyncio.SelectorEventLoop):

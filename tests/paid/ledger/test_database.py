@@ -24,6 +24,8 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import BASE_URL, RESERVED, buy, note, send
 
+pytestmark = pytest.mark.anyio
+
 
 def open_ledger(path: Path) -> object:
     return Ledger(path, BASE_URL)
@@ -212,17 +214,13 @@ def test_a_ledger_with_a_second_hard_link_is_refused(path: Path, ledger: Ledger)
     Ledger(path, BASE_URL).close()
 
 
-def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
+async def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
     other = Ledger(path, "http://localhost:8000")
     second = Journal(other.open_job("others"), "key-2")
     first = Journal(job, "key-1")
-
-    async def main() -> None:
-        texts = [Call("cpv", str(number)) for number in range(50)]
-        pairs = [(journal, call) for call in texts for journal in (first, second)]
-        await asyncio.gather(*(journal.record_attempt(call, RESERVED) for journal, call in pairs))
-
-    asyncio.run(main())
+    texts = [Call("cpv", str(number)) for number in range(50)]
+    pairs = [(journal, call) for call in texts for journal in (first, second)]
+    await asyncio.gather(*(journal.record_attempt(call, RESERVED) for journal, call in pairs))
     assert (job.money().attempts, other.open_job("others").money().attempts) == (50, 50)
     other.close()
 

@@ -24,29 +24,28 @@ from tests.paid.ledger.buying import (
     send,
 )
 
+pytestmark = pytest.mark.anyio
+
 
 def calls(count: int) -> list[Call]:
     return [Call("cpv", f"text {number}") for number in range(count)]
 
 
-def test_sent_returns_after_the_commit_and_not_before(
+async def test_sent_returns_after_the_commit_and_not_before(
     ledger: Ledger, job: Job, journal: Journal, path: Path
 ) -> None:
-    async def main() -> None:
-        with sqlite3.connect(path, isolation_level=None) as holder:
-            holder.execute("BEGIN IMMEDIATE")
-            waiter = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
-            await asyncio.sleep(0.05)
-            assert not waiter.done()
-            holder.execute("ROLLBACK")
-            await waiter
-        holder.close()
-
-    asyncio.run(main())
+    with sqlite3.connect(path, isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        waiter = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
+        await asyncio.sleep(0.05)
+        assert not waiter.done()
+        holder.execute("ROLLBACK")
+        await waiter
+    holder.close()
     assert len(ledger.attempts_since(FINGERPRINT, 0)) == 1
 
 
-def test_answers_are_kept_although_the_main_thread_has_ended(
+async def test_answers_are_kept_although_the_main_thread_has_ended(
     job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that buys then goes on, but Python's executors take no more work."""
@@ -55,14 +54,11 @@ def test_answers_are_kept_although_the_main_thread_has_ended(
         for one in group:
             one.resolve(error)
 
-    async def main() -> None:
-        attempt = await journal.record_attempt(ROAD, RESERVED)
-        monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
-        monkeypatch.setattr(Journal, "_keep", refused)
-        await journal.record_end(attempt, ANSWERED)
-        assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
-
-    asyncio.run(main())
+    attempt = await journal.record_attempt(ROAD, RESERVED)
+    monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+    monkeypatch.setattr(Journal, "_keep", refused)
+    await journal.record_end(attempt, ANSWERED)
+    assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
     assert job.answered("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST}
 
 
@@ -108,35 +104,30 @@ def test_a_failure_reaches_every_waiter_and_the_next_write_works(
     assert send(journal) == 1
 
 
-def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal: Journal) -> None:
-    async def main() -> list[int | BaseException]:
-        tasks = [asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(3)]
-        await asyncio.sleep(0)
-        tasks[1].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    first, second, third = asyncio.run(main())
+async def test_a_cancelled_waiter_does_not_disturb_the_others(
+    ledger: Ledger, journal: Journal
+) -> None:
+    tasks = [asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(3)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    first, second, third = await asyncio.gather(*tasks, return_exceptions=True)
     assert (first, third) == (1, 3)
     assert isinstance(second, asyncio.CancelledError)
     assert len(ledger.attempts_since(FINGERPRINT, 0)) == 3
 
 
-def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journal: Journal) -> None:
+async def test_what_comes_while_a_group_is_written_goes_with_the_next(
+    job: Job, journal: Journal
+) -> None:
     statements: list[str] = []
-
-    async def main() -> None:
-        with job.database.transaction() as connection:
-            connection.set_trace_callback(statements.append)
-            first = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
-            await asyncio.sleep(0.01)  # it is on its way, and cannot be written yet
-            rest = [
-                asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(5)
-            ]
-            await asyncio.sleep(0.01)
-        assert sorted(await asyncio.gather(first, *rest)) == [1, 2, 3, 4, 5, 6]
-        connection.set_trace_callback(None)
-
-    asyncio.run(main())
+    with job.database.transaction() as connection:
+        connection.set_trace_callback(statements.append)
+        first = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
+        await asyncio.sleep(0.01)  # it is on its way, and cannot be written yet
+        rest = [asyncio.create_task(journal.record_attempt(call, RESERVED)) for call in calls(5)]
+        await asyncio.sleep(0.01)
+    assert sorted(await asyncio.gather(first, *rest)) == [1, 2, 3, 4, 5, 6]
+    connection.set_trace_callback(None)
     assert statements.count("COMMIT") == 1 + 2  # the test's own and theirs
 
 
