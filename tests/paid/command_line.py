@@ -25,6 +25,14 @@ def success(price: str, currency: str = "USD") -> tuple[int, dict[str, str], str
     return 200, {}, body.replace('"?"', price)
 
 
+def tender_pipeline(*arguments: object) -> int:
+    """Run the command line, and return its exit code."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
+        patch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
+        main()
+    return int(exit_.value.code or 0)
+
+
 class CommandLine:
     """Runs the command line for a table in a folder, at a service, with a key."""
 
@@ -51,13 +59,12 @@ class CommandLine:
 
     def __call__(self, command: str, *more: str, **settings: str) -> int:
         """Run a command; the keywords are set as variables."""
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
+        with pytest.MonkeyPatch.context() as patch:
             for name, value in settings.items():
                 patch.setenv(f"TENDER_PIPELINE_{name.upper()}", value)
-            patch.setattr(sys, "argv", ["tender-pipeline", *self.arguments(command, *more)])
-            main()
+            code = tender_pipeline(*self.arguments(command, *more))
         self.out, self.err = self._capsys.readouterr()
-        return int(exit_.value.code or 0)
+        return code
 
     @property
     def summary(self) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline.cli import main
-from tests.paid.command_line import NO_SUCH_TEXT, success
+from tests.paid.command_line import NO_SUCH_TEXT, success, tender_pipeline
 from tests.paid.serving import Instead, Service, serving
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -32,12 +30,9 @@ class Evaluating:
 
     def __call__(self, *more: str) -> int:
         paid = ["--ledger", str(self.ledger), "--rate", "none", "--workers", "1"]
-        arguments = ["evaluate", str(self.table), "--system", "cpv", *paid, *more]
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
-            patch.setattr(sys, "argv", ["tender-pipeline", *arguments])
-            main()
+        code = tender_pipeline("evaluate", self.table, "--system", "cpv", *paid, *more)
         self.out, self.err = self._capsys.readouterr()
-        return int(exit_.value.code or 0)
+        return code
 
     @property
     def found(self) -> Any:

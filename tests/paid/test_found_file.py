@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
-import sys
 from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
 from tests.fakes import read_terminal
 from tests.forking import ran
+from tests.paid.command_line import tender_pipeline
 from tests.paid.serving import Service, serving
 
 HERE = Path("tender-pipeline.toml")
@@ -27,13 +26,6 @@ def folder(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
     Path("in.csv").write_text("description\nroad works\n")
     return folder
-
-
-def tender_pipeline(*arguments: str) -> int:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
-        patch.setattr(sys, "argv", ["tender-pipeline", *arguments])
-        main()
-    return int(exit_.value.code or 0)
 
 
 @pytest.mark.parametrize("name", ["base-url", "base_url"])

@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import sqlite3
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,13 +19,12 @@ import pytest
 import pipeline
 from pipeline.answers import Matched
 from pipeline.classification.summary import Summary
-from pipeline.cli import main
 from pipeline.engine import Engine
 from pipeline.errors import SettingsError
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.verify import problems
 from tests.paid.chat_server import DISTINCT, TEXTS, ChatServer, chatting
-from tests.paid.command_line import CommandLine
+from tests.paid.command_line import CommandLine, tender_pipeline
 from tests.paid.purchases import some, statuses
 from tests.paid.serving import Buyer, serving
 
@@ -315,14 +313,6 @@ def chat(
         yield line
 
 
-def tender_pipeline(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
-        patch.setattr(sys, "argv", ["tender-pipeline", *arguments])
-        main()
-    out, err = capsys.readouterr()
-    return int(exit_.value.code or 0), out, err
-
-
 def test_a_plan_says_what_it_costs_and_a_run_where_the_texts_go(
     chat: CommandLine, server: ChatServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -370,9 +360,8 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 def test_a_language_model_needs_an_address(
     chat: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = tender_pipeline(capsys, "run", str(chat.table), *MODEL)
-    assert code == 2
-    assert "--language-model, --token-prices are for buying answers" in err
+    assert tender_pipeline("run", chat.table, *MODEL) == 2
+    assert "--language-model, --token-prices are for buying answers" in capsys.readouterr().err
 
 
 def test_prices_in_a_file_that_was_only_found_are_not_trusted(
@@ -384,9 +373,7 @@ def test_prices_in_a_file_that_was_only_found_are_not_trusted(
     assert not server.asked
 
 
-def test_doctor_asks_for_the_models_without_a_key(
-    chat: CommandLine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_doctor_asks_for_the_models_without_a_key(chat: CommandLine) -> None:
     asked: list[tuple[str, str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -395,9 +382,8 @@ def test_doctor_asks_for_the_models_without_a_key(
         await send({"type": "http.response.body", "body": b"{}"})
 
     with serving(app) as address:
-        terms = ["--base-url", f"{address}/v1", "--ledger", str(chat.ledger), *MODEL]
-        code, out, _ = tender_pipeline(capsys, "doctor", *terms)
-    assert code == 0, out
+        terms = ["--base-url", f"{address}/v1", "--ledger", chat.ledger, *MODEL]
+        assert tender_pipeline("doctor", *terms) == 0
     assert asked == [("GET", "/v1/models", None)]
 
 
@@ -407,11 +393,10 @@ def test_the_engine_and_a_language_model_are_compared_on_the_same_rows(
     rows = ["description,code", "Maintenance of lifts,50750000", "Winterdienst,90620000"]
     chat.table.write_text("\n".join([*rows, "Ambulances,34114121", ""]))
     server.choices = {"Winterdienst": "none"}
-    paid = ["--ledger", str(chat.ledger), "--max-cost", "0.01", *MODEL]
-    compared = ["evaluate", str(chat.table), "--system", "cpv", "--compare", "engine", chat.address]
-    code, out, _ = tender_pipeline(capsys, *compared, *paid, "--json")
-    assert code == 0
-    found = json.loads(out)
+    paid = ["--ledger", chat.ledger, "--max-cost", "0.01", *MODEL, "--json"]
+    compared = ["evaluate", chat.table, "--system", "cpv", "--compare", "engine", chat.address]
+    assert tender_pipeline(*compared, *paid) == 0
+    found = json.loads(capsys.readouterr().out)
     engine, model = found["subjects"]
     assert (engine["name"], model["name"]) == ("embedded engine", f"small-1 at {chat.address}")
     assert Decimal(model["cost"]["answers_usd"]) == server.charged

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 from collections import Counter
@@ -16,36 +15,24 @@ import pytest
 
 from pipeline.classification.file_sink import FileSink
 from tests.forking import Process
-from tests.paid.serving import Gate, Service, Sluice, serving
+from tests.paid.command_line import CommandLine
+from tests.paid.serving import Gate, Service, Sluice
 
 TEXTS = [f"text number {number}" for number in range(12)]
+BOTH = ("--systems", "cpv,psc")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "in.csv").write_text("id,description\n" + "".join(f"0,{t}\n" for t in TEXTS))
-    return tmp_path
+def line(line: CommandLine) -> CommandLine:
+    line.write(*TEXTS)
+    line.output = line.output.with_name("out") / "all.csv"
+    return line
 
 
-def started(folder: Path, address: str, key: str, *options: str) -> Process:
-    """Run the command line in a folder, in a process of its own."""
-    command = ["run", "in.csv", "--base-url", address]
-    places = ["--output", "out/all.csv", "--ledger", "ledger.db"]
-    terms = ["--systems", "cpv,psc", "--rate", "none", "--workers", "1", *options]
-    return Process(
-        [*command, *places, *terms],
-        cwd=folder,
-        env={**os.environ, "TENDER_PIPELINE_API_KEY": key},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def run(folder: Path, address: str, key: str, *options: str) -> tuple[int, str, str]:
-    process = started(folder, address, key, *options)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
+def started(line: CommandLine, *options: str) -> Process:
+    """Run the command line in a process of its own."""
+    arguments = line.arguments("run", *BOTH, "--partial", *options)
+    return Process(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -62,79 +49,65 @@ def statuses(path: Path) -> Counter[str]:
 
 
 @pytest.fixture
-def parked(folder: Path, service: Service) -> Iterator[tuple[Path, str, str]]:
+def parked(line: CommandLine, service: Service) -> Iterator[CommandLine]:
     """A job whose run has parked for its cost limit and written the table so far."""
-    with serving(service.app()) as address:
-        key = service.account.key
-        code, out, _ = run(folder, address, key, "--partial", "--max-cost", "0.001")
-        assert code == 5
-        assert "output so far: out/all.partial.csv" in out
-        yield folder, address, key
+    with line.at(service.app()):
+        assert line("run", *BOTH, "--partial", "--max-cost", "0.001") == 5
+        assert f"output so far: {partial(line)}" in line.out
+        yield line
 
 
-def test_the_table_so_far_has_every_row_and_its_money(
-    parked: tuple[Path, str, str], service: Service
+def partial(line: CommandLine) -> Path:
+    return line.output.with_name("all.partial.csv")
+
+
+def test_the_table_so_far_has_every_row_its_money_and_why_it_is_not_complete(
+    parked: CommandLine, service: Service
 ) -> None:
-    folder, _, _ = parked
-    partial = folder / "out" / "all.partial.csv"
-    assert not (folder / "out" / "all.csv").exists()
-    assert [row["description"] for row in rows(partial)] == TEXTS
-    found = statuses(partial)
+    assert not parked.output.exists()
+    assert [row["description"] for row in rows(partial(parked))] == TEXTS
+    found = statuses(partial(parked))
     assert set(found) == {"ok", "pending"}
     assert found["ok"] == len(service.asked)
-    assert costs(partial) == service.charged > 0
-    # RunProgress row by row, so that the rows before the last one begun are whole.
-    ended = [row["cpv_status"] == row["psc_status"] == "ok" for row in rows(partial)]
+    assert costs(partial(parked)) == service.charged > 0
+    # Calls are bought row by row, so that the rows before the last one begun are whole.
+    ended = [row["cpv_status"] == row["psc_status"] == "ok" for row in rows(partial(parked))]
     assert ended == sorted(ended, reverse=True)
-
-
-def test_its_manifest_says_why_it_is_not_complete(parked: tuple[Path, str, str]) -> None:
-    folder, _, _ = parked
-    manifest = json.loads((folder / "out" / "all.partial.csv.manifest.json").read_text())
+    manifest = json.loads(Path(f"{partial(parked)}.manifest.json").read_text())
     assert manifest["exit_state"] == "parked"
-    assert manifest["summary"]["parked"]["exit_code"] == 5
-    assert "cost limit" in manifest["summary"]["parked"]["message"]
-    assert Decimal(manifest["summary"]["cost_usd"]) == costs(folder / "out" / "all.partial.csv")
-    assert manifest["summary"]["systems"]["cpv"]["failed"] == 0
+    summary = manifest["summary"]
+    assert summary["parked"]["exit_code"] == 5
+    assert "cost limit" in summary["parked"]["message"]
+    assert Decimal(summary["cost_usd"]) == service.charged
+    assert summary["systems"]["cpv"]["failed"] == 0
 
 
 def test_once_the_job_is_complete_the_table_so_far_is_gone(
-    parked: tuple[Path, str, str], service: Service
+    parked: CommandLine, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder, address, key = parked
-    code, out, err = run(folder, address, key)
-    assert code == 0, err
-    assert sorted(path.name for path in (folder / "out").iterdir()) == [
-        "all.csv",
-        "all.csv.manifest.json",
-    ]
-    assert "Removed out/all.partial.csv" in err
-    assert "pending" not in out
-    assert costs(folder / "out" / "all.csv") == service.charged
+    caplog.set_level("INFO")
+    assert parked("run", *BOTH) == 0
+    left = sorted(path.name for path in parked.output.parent.iterdir())
+    assert left == ["all.csv", "all.csv.manifest.json"]
+    assert f"Removed {partial(parked)}" in caplog.text
+    assert "pending" not in parked.out
+    assert costs(parked.output) == service.charged
     assert len(service.asked) == 2 * len(TEXTS)
 
 
-def test_a_table_so_far_is_replaced_by_a_later_one(parked: tuple[Path, str, str]) -> None:
-    folder, address, key = parked
-    partial = folder / "out" / "all.partial.csv"
-    before = statuses(partial)
-    assert run(folder, address, key, "--partial", "--max-cost", "0.002")[0] == 5
-    assert statuses(partial)["ok"] > before["ok"]
-
-
-def test_a_table_so_far_that_was_changed_is_kept(
-    parked: tuple[Path, str, str], service: Service
+def test_a_table_so_far_is_replaced_by_a_later_one_and_kept_if_it_was_changed(
+    parked: CommandLine, service: Service
 ) -> None:
-    folder, address, key = parked
-    partial = folder / "out" / "all.partial.csv"
-    partial.write_text("mine now")
+    before = statuses(partial(parked))
+    assert parked("run", *BOTH, "--partial", "--max-cost", "0.002") == 5
+    assert statuses(partial(parked))["ok"] > before["ok"]
+    partial(parked).write_text("mine now")
     asked = len(service.asked)
-    code, _, err = run(folder, address, key, "--partial")
-    assert code == 2
-    assert "all.partial.csv exists" in err and "--overwrite" in err
+    assert parked("run", *BOTH, "--partial") == 2
+    assert "all.partial.csv exists" in parked.err and "--overwrite" in parked.err
     assert len(service.asked) == asked  # said before anything was bought
-    assert run(folder, address, key)[0] == 0
-    assert partial.read_text() == "mine now"
+    assert parked("run", *BOTH) == 0
+    assert partial(parked).read_text() == "mine now"
 
 
 @pytest.mark.parametrize(
@@ -142,54 +115,51 @@ def test_a_table_so_far_that_was_changed_is_kept(
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
 )
 def test_a_signal_lets_what_is_under_way_finish_and_then_the_table_is_written(
-    folder: Path, service: Service, number: signal.Signals, code: int
+    line: CommandLine, service: Service, number: signal.Signals, code: int
 ) -> None:
     sluice = Sluice(service.app(), 5)
-    with serving(sluice) as address:
-        process = started(folder, address, service.account.key, "--partial", "--workers", "3")
+    with line.at(sluice):
+        process = started(line, "--workers", "3")
         assert sluice.reached.wait(30)
-        process.send_signal(number)
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "Interrupt again to stop at once" in line:
-                break
+        stop(process, number)
         sluice.open()
         out, err = process.communicate(timeout=60)
         assert process.returncode == code, err
-        partial = folder / "out" / "all.partial.csv"
-        found = statuses(partial)
+        found = statuses(partial(line))
         assert found["ok"] == len(service.asked) < 24
         assert set(found) == {"ok", "pending"}
-        assert costs(partial) == service.charged
-        assert "output so far: out/all.partial.csv" in out
+        assert costs(partial(line)) == service.charged
+        assert f"output so far: {partial(line)}" in out
         assert "unconfirmed" not in out  # nothing was broken off
         assert "Traceback" not in err
-        code, out, err = run(folder, address, service.account.key)
-    assert code == 0, err
-    assert costs(folder / "out" / "all.csv") == service.charged
+        assert line("run", *BOTH) == 0
+    assert costs(line.output) == service.charged
     assert len(service.asked) == 24
+
+
+def stop(process: Process, number: signal.Signals) -> None:
+    """Send a signal, and wait until it is heeded."""
+    process.send_signal(number)
+    assert process.stderr is not None
+    assert any("Interrupt again to stop at once" in text for text in process.stderr)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_second_signal_stops_at_once_and_writes_no_table(
-    folder: Path, service: Service, number: signal.Signals, code: int
+    line: CommandLine, service: Service, number: signal.Signals, code: int
 ) -> None:
     gate = Gate(service.app(), 5)
-    with serving(gate) as address:
-        process = started(folder, address, service.account.key, "--partial")
+    with line.at(gate):
+        process = started(line)
         assert gate.reached.wait(30)
-        process.send_signal(number)
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "Interrupt again to stop at once" in line:
-                break
+        stop(process, number)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert err.endswith("no output was written.\n")
     assert "Answers under way are lost, and may be billed. All others are kept." in err
     assert "Traceback" not in err
-    (left,) = (folder / "out").iterdir()
+    (left,) = line.output.parent.iterdir()
     assert left.name == "all.csv.manifest.json", "it names the ledger"
 
 
