@@ -50,10 +50,6 @@ codes = pipeline.code_table("cpv")
 divisions = coded["cpv_code"].map(codes["division"])
 coded.groupby(divisions).size().rename(index=codes["title"]).nlargest(5).to_frame("rows")
 """,
-    """The most frequent codes, as a chart:""",
-    """
-result.plot()
-""",
     """Which rows need a look? Those with the least confidence come first here.""",
     """
 review = result.to_review().sort_values("cpv_confidence")

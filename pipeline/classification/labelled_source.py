@@ -9,11 +9,9 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from pipeline.answers import System
 from pipeline.classification.pandas_frames import PandasFrame, frame_reader
-from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.request import Request
-from pipeline.classification.source import Data
+from pipeline.classification.source import Data, from_polars
 from pipeline.classification.text_columns import warn_of_few_words
 from pipeline.settings import Settings, file_options
 from pipeline.tables import Reader, find_all
@@ -26,7 +24,6 @@ def open_labelled(
     data: Data,
     asked: Settings,
     needed: Sequence[tuple[str, str]],
-    system: System,
     csv: Any,
     excel: Any,
     optional: str | None = None,
@@ -40,7 +37,7 @@ def open_labelled(
         SettingsError: the data is not a table, or an argument is invalid.
         InputError: the table cannot be read, or lacks a column.
     """
-    data = arrow_if_polars(data, asked.text_columns[0])
+    data = from_polars(data, lambda: asked.text_columns[0])
     csv, excel = file_options(data, csv, excel)
     if not isinstance(data, pd.DataFrame):
         with Request(asked, csv=csv, excel=excel).open(data) as job:
@@ -49,7 +46,7 @@ def open_labelled(
         return
     names = [str(label) for label in data.columns]
     texts = [("text_columns", name) for name in holders(names, asked.text_columns)]
-    find_all(names, [*texts, *needed], "The frame", system)
+    find_all(names, [*texts, *needed], "The frame")
     more = [optional] if optional is not None and _holds_text(data, optional) else []
     reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
     sample = PandasFrame(data).sample

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,8 @@ from pipeline.classification.pandas_frames import (
     new_columns_of,
     restore_types,
 )
-from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import MemorySink, Sink
-from pipeline.classification.source import Frame, Source
+from pipeline.classification.source import Source
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.engine.model import opened
 from pipeline.errors import SettingsError
@@ -40,8 +39,6 @@ from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl
-
-    from pipeline.classification.views import View
 
 
 PARTS = ("code", "title", "confidence")
@@ -104,7 +101,8 @@ class Result:
     summary: Summary
     _settings: Settings
     _stored: InMemory | InFile
-    _frame: Frame | None = None
+    _frame: PandasFrame | None = None
+    _polars: Literal["eager", "lazy"] | None = None
 
     def __repr__(self) -> str:
         return str(self.summary)
@@ -144,11 +142,10 @@ class Result:
         Raises:
             InputError: see `table`.
         """
-        match self._frame:
-            case PandasFrame():
-                return self.to_pandas()
-            case PolarsFrame() as frame:
-                return frame.as_given(self._new())
+        if self._frame is not None:
+            return self.to_pandas()
+        if self._polars is not None:
+            return self.to_polars() if self._polars == "eager" else self.to_polars().lazy()
         return self.table
 
     @property
@@ -168,7 +165,7 @@ class Result:
         Args:
             exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.
         """
-        if isinstance(self._frame, PandasFrame):
+        if self._frame is not None:
             new = new_columns_of(self._stored.read(), self._settings, exact_costs)
             return self._frame.with_columns(new)
         return frame_of(self.table, self._settings, exact_costs)
@@ -177,16 +174,20 @@ class Result:
     def to_polars(self) -> pl.DataFrame:
         """Return the enriched table as a Polars frame.
 
-        A Polars frame keeps its columns as they are, and the new columns follow; costs are exact
-        decimals. What was read from an output file has the types of `table`.
+        Costs are exact decimals. What was read from an output file has the types of `table`.
 
         Raises:
             SettingsError: Polars is not installed.
             InputError: see `table`.
         """
-        if isinstance(self._frame, PolarsFrame):
-            return self._frame.enriched(self._new())
-        return to_polars(self.table)
+        try:
+            import polars
+        except ImportError as error:
+            raise SettingsError(
+                "Polars is not installed.", "Install it (pip install polars), or use to_pandas()."
+            ) from error
+        frame: pl.DataFrame = polars.from_arrow(self.table)
+        return frame
 
     @property
     def failed(self) -> pd.DataFrame:
@@ -242,12 +243,6 @@ class Result:
         texts = [text for index in indices for text in self._texts(slice(index, index + 1))]
         index = pd.Index([labels[index] for index in indices], dtype=object, tupleize_cols=False)
         return _explain_texts(pd.Series(texts, index), self._new().take(indices), self._settings)
-
-    def plot(self) -> View:
-        """Return the most frequent codes of each system as a view for a notebook."""
-        from pipeline.classification.views import codes_view
-
-        return codes_view(self._new(), self._settings.systems, self._settings.column_prefix)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return `table` as an Arrow stream, for Polars, DuckDB and others."""
@@ -385,7 +380,7 @@ def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) 
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.rows(0, summary.rows)
-        return Result(summary, settings, InMemory(sink.table), frame)
+        return Result(summary, settings, InMemory(sink.table), frame, source.polars)
     options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
     path = cast("AnyPath", summary.output or sink.path)
     if isinstance(path, Path):

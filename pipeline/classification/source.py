@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from pipeline.classification.text_columns import first_rows, suggesting
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
-from pipeline.quoting import cut, readable
+from pipeline.quoting import cut, listed, readable
 from pipeline.settings import Files, Settings
 from pipeline.tables import ArrowReader, Batch, Reader
 from pipeline.tables.streams import FileReader
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     import polars as pl
 
     from pipeline.classification.pandas_frames import PandasFrame
-    from pipeline.classification.polars_frames import PolarsFrame
 
 
 MAY_BE = (
@@ -69,8 +68,43 @@ def read_stream(data: Any, may_be: str = MAY_BE) -> pa.Table:
     return table
 
 
-Frame: TypeAlias = Union["PandasFrame", "PolarsFrame"]
-"""A data frame whose own columns stay in its library; only its text columns go to Arrow."""
+def from_polars(data: Any, only_column: Callable[[], str]) -> Any:
+    """Return an object of Polars as a table, which keeps its types; others as they are.
+
+    ``only_column`` returns the name of the column of a series.
+
+    Raises:
+        InputError: a column holds Python objects, of which Polars would pass on the addresses.
+    """
+    if not of_polars(data):
+        return data
+    import polars
+
+    match data:
+        case polars.LazyFrame():
+            data = data.collect()
+        case polars.Series():
+            data = data.to_frame(only_column())
+        case polars.DataFrame():
+            pass
+        case _:
+            return data
+    if objects := [name for name, kind in data.schema.items() if kind == polars.Object]:
+        raise InputError(
+            f"Arrow cannot hold the columns of Python objects {listed(objects)}.",
+            "Convert them to text, or drop them.",
+        )
+    try:
+        return data.to_arrow()
+    except pa.ArrowException as error:  # Int128
+        raise InputError(
+            f"Arrow cannot hold this frame: {error}.", "Drop or cast the column."
+        ) from error
+
+
+def of_polars(data: object) -> bool:
+    """Return whether an object is of Polars, without importing it."""
+    return type(data).__module__.startswith("polars.")
 
 
 class ArrowStream(Protocol):
@@ -110,13 +144,15 @@ class Source:
         files: the formats of the input and output files; None unless both are files.
         frame: the data frame; the reader sees only its text columns.
         version: the version of the object that was read; None for others.
+        polars: the kind of Polars frame that the table was; None for others.
     """
 
     reader: Reader
     path: AnyPath | None = None
     files: Files | None = None
-    frame: Frame | None = None
+    frame: PandasFrame | None = None
     version: str | None = None
+    polars: Literal["eager", "lazy"] | None = None
 
     def batches(self, limit: int | None) -> Iterator[Batch]:
         """Read the table from its start, up to a limit of rows."""
@@ -178,32 +214,29 @@ def in_memory(data: Any, settings: Settings) -> Source:
         SettingsError: the data is not a table.
         InputError: it lacks a text column.
     """
-    frame = _frame(data, settings)
-    if frame is None:
-        table = _table(data, settings)
-    else:
-        with suggesting(frame.sample):
-            table = frame.texts(settings)
-    with suggesting(lambda: first_rows(ArrowReader(table, ()))):
-        return Source(ArrowReader(table, settings.text_columns), frame=frame)
-
-
-def _frame(data: Any, settings: Settings) -> Frame | None:
-    """Return a data frame, or None if the data is something else."""
     import pandas as pd
 
     from pipeline.classification.pandas_frames import PandasFrame
-    from pipeline.classification.polars_frames import is_polars, polars_of
 
     if isinstance(data, pd.Series):
-        return PandasFrame(data.to_frame(_only_column(settings)))
+        data = data.to_frame(_only_column(settings))
+    frame, table = None, data
     if isinstance(data, pd.DataFrame):
-        return PandasFrame(data)
-    return polars_of(data, lambda: _only_column(settings)) if is_polars(data) else None
+        frame = PandasFrame(data)
+        with suggesting(frame.sample):
+            table = frame.texts(settings)
+    table = _table(table, settings)
+    kind: Literal["eager", "lazy"] = "lazy" if type(data).__name__ == "LazyFrame" else "eager"
+    with suggesting(lambda: first_rows(ArrowReader(table, ()))):
+        reader = ArrowReader(table, settings.text_columns)
+    return Source(reader, frame=frame, polars=kind if of_polars(data) else None)
 
 
 def _table(data: Any, settings: Settings) -> pa.Table:
     """Return texts without a column, or anything that speaks to Arrow, as a table."""
+    data = from_polars(data, lambda: _only_column(settings))
+    if isinstance(data, pa.Table):
+        return data
     if (texts := _texts_in(data)) is not None:
         return pa.table({_only_column(settings): text_array(texts)})
     return read_stream(data)

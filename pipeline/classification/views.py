@@ -10,11 +10,11 @@ import pyarrow as pa
 from jinja2 import Environment
 
 from pipeline.answers import Band, System, band
-from pipeline.charts import Ranked, environment, ranking
+from pipeline.charts import environment
 from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
-from pipeline.quoting import aligned, readable
+from pipeline.quoting import readable
 from pipeline.settings import EngineName, Settings
 from pipeline.wording import in_python
 
@@ -26,47 +26,6 @@ LONGEST = 120
 
 COUNTED = 1_000
 """Rows whose sentences are counted, to tell boilerplate from the rest."""
-
-MOST_CODES = 15
-
-NO_CODES = "No row has a code."
-
-STYLE = """<style>
-.tender-pipeline-codes table { border-collapse: collapse; margin: .4em 0 1em; }
-.tender-pipeline-codes th, .tender-pipeline-codes td { padding: .2em .9em .2em 0;
-  text-align: left !important; }  /* Jupyter and Colab align all cells to the right */
-.tender-pipeline-codes .n { text-align: right !important; }
-.tender-pipeline-codes .title { white-space: normal; overflow-wrap: anywhere; }
-.tender-pipeline-codes td.meter { width: 14em; }
-.tender-pipeline-codes td.meter i { display: block; height: .6em; border-radius: 2px;
-  background: #0e8a86; }
-.tender-pipeline-codes .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden;
-  clip-path: inset(50%); }
-</style>"""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """HTML that a notebook shows as it is.
-
-    ``str`` returns the HTML; a console shows the text.
-
-    Attributes:
-        html: the HTML, complete and without scripts.
-        text: the same for a console.
-    """
-
-    html: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def __str__(self) -> str:
-        return self.html
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,31 +83,6 @@ def result_html(
         rows = [*_rows(table, settings, engine, texts, labels, others)]
     template = _templates().get_template("result.html.j2")
     return template.render(summary=summary, systems=settings.systems, rows=rows, longest=LONGEST)
-
-
-def codes_view(table: pa.Table, systems: Sequence[System], prefix: str) -> View:
-    """Return the most frequent codes of each system, with their titles and a bar each."""
-    drawn: list[str] = []
-    written: list[str] = []
-    for system in systems:
-        columns = (system.upper(), "title", "rows")
-        if lines := _most_frequent(table, f"{prefix}{system}"):
-            drawn.append(ranking(lines, columns=columns))
-            cells = [(line.code, line.meaning, f"{line.count:,}") for line in lines]
-            written += [*aligned(columns, cells, numbers=1), ""]
-    html = "".join(drawn) or f"<p>{NO_CODES}</p>"
-    text = "\n".join(written).rstrip() or NO_CODES
-    return View(f'{STYLE}<div class="tender-pipeline-codes">{html}</div>', text)
-
-
-def _most_frequent(table: pa.Table, name: str) -> list[Ranked]:
-    codes = table.select([f"{name}_code", f"{name}_title"]).drop_null()
-    counted = codes.group_by(codes.column_names).aggregate([([], "count_all")])
-    most = counted.sort_by([("count_all", "descending"), (f"{name}_code", "ascending")])
-    return [
-        Ranked(row[f"{name}_code"], readable(row[f"{name}_title"], 80), row["count_all"])
-        for row in most.slice(0, MOST_CODES).to_pylist()
-    ]
 
 
 def _rows(

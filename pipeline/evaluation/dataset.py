@@ -153,7 +153,7 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
         InputError: a column of the settings is missing or exists twice.
     """
     wanted = settings.label_columns
-    places = find_all(names, [*wanted.items()], name, settings.system)
+    places = find_all(names, [*wanted.items()], name)
     own = dict(zip(wanted, [names[place] for place in places], strict=True))
     return replace(settings, **own)  # type: ignore[arg-type]
 

@@ -256,7 +256,7 @@ def evaluate(
 
     asked, needed = settings.asked, [*settings.label_columns.items()]
     source = SOURCE if settings.source_column is None else None
-    with open_labelled(data, asked, needed, settings.system, csv, excel, source) as reader:
+    with open_labelled(data, asked, needed, csv, excel, source) as reader:
         rows = labelled(reader, settings, name)
         found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):

@@ -37,7 +37,7 @@ from pipeline.tables.table import (
     Writer,
     check_unchanged,
 )
-from pipeline.tables.texts import find_all, find_columns
+from pipeline.tables.texts import find_all
 from pipeline.wording import AS_CSV
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "check_unchanged",
     "checked",
     "find_all",
-    "find_columns",
     "format_of",
     "has_table_suffix",
     "is_archive",

@@ -8,17 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from pipeline.cache import Cache
 from pipeline.errors import InputError
-from pipeline.money import ZERO
 from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
@@ -290,7 +286,6 @@ class CsvWriter(FileWriter):
         new_names: Sequence[str],
     ) -> None:
         self._dialect = dialect
-        self._known = Cache(partial(map, cell))
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
@@ -303,8 +298,7 @@ class CsvWriter(FileWriter):
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns followed by the new ones."""
-        values = (column.values for column in columns)
-        new = self._records(zip(*map(self._texts, values), strict=True))
+        new = self._records(zip(*(map(cell, column.values) for column in columns), strict=True))
         if isinstance(batch, CsvBatch):
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
@@ -315,17 +309,6 @@ class CsvWriter(FileWriter):
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV cannot hold metadata
         """Finish the file."""
         self._closing.close()
-
-    def _texts(self, values: Sequence[Any]) -> list[str]:
-        """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
-        kinds = {*map(type, values)}
-        if kinds == {float}:
-            return [*map(float.__repr__, values)]
-        if kinds == {Decimal}:
-            return ["0" if value is ZERO else cell(value) for value in values]
-        if kinds <= {str, type(None)}:
-            return self._known([value or "" for value in values])
-        return [*map(cell, values)]
 
     def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""

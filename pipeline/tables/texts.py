@@ -14,7 +14,7 @@ from pipeline.wording import option
 
 log = logging.getLogger(__name__)
 
-TEXT_COLUMN, CODE_COLUMN = "text_columns", "code_column"
+TEXT_COLUMN = "text_columns"
 
 NO_GUESS = "Choose one of them"
 """The beginning of what to do about a missing column if no other has a similar name."""
@@ -24,9 +24,6 @@ NESTED = "Only a text column can be nested. Copy the values into a column of the
 ALIKE = 0.6
 """The similarity from which a name is taken for a misspelling of another, from 0 to 1: descr of
 description has 0.63."""
-
-ALIKE_CODE = 0.85
-"""The same for a column of codes, beside one with the system in its name."""
 
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff"))
 """Characters without a width that are in some names, such as a second byte order mark."""
@@ -66,23 +63,15 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def find_columns(
-    names: Sequence[str],
-    wanted: Sequence[str],
-    table: Path | str,
-    argument: str = TEXT_COLUMN,
-    system: str = "",
-) -> list[int]:
-    """Return the positions of the columns that an argument names; see `find_all`."""
-    return find_all(names, [(argument, name) for name in wanted], table, system)
+def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:
+    """Return the positions of text columns; see `find_all`."""
+    return find_all(names, [(TEXT_COLUMN, name) for name in wanted], table)
 
 
 def find_all(
-    names: Sequence[str], wanted: Sequence[tuple[str, str]], table: Path | str, system: str = ""
+    names: Sequence[str], wanted: Sequence[tuple[str, str]], table: Path | str
 ) -> list[int]:
     """Return the positions of columns, each given by the argument that names it, and its name.
-
-    The system is that of the codes, which the name of their column often has in it.
 
     Raises:
         InputError: columns are missing, all of which it names, or several have the same name.
@@ -93,7 +82,7 @@ def find_all(
         raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
     if missing:
         there = [*map(one_line, names)]
-        hints = [(arg, _suggestion(there, name, arg, system)) for arg, name in missing]
+        hints = [(arg, _suggestion(there, name, arg)) for arg, name in missing]
         absent = " and ".join(f"no column {quoted(name)}" for _, name in missing)
         raise InputError(
             f"{table} has {absent}. Its columns: {listed([*filter(None, there)])}.",
@@ -180,7 +169,7 @@ def _is_like(one: str, other: str) -> bool:
     return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= ALIKE for pair in pairs)
 
 
-def _suggestion(names: Sequence[str], wanted: str, argument: str, system: str) -> str:
+def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
     several = [name.strip() for name in wanted.split(",")]
     if argument == TEXT_COLUMN and len(several) > 1 and has_all(names, several):
         return f"Name each column: {option(TEXT_COLUMN, *map(repr, several))}."
@@ -195,20 +184,9 @@ def _suggestion(names: Sequence[str], wanted: str, argument: str, system: str) -
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
-    misspelt = get_close_matches(field, parts, cutoff=ALIKE_CODE)
-    if argument != TEXT_COLUMN and dot and not alike:
-        is_within = any(wanted.startswith(f"{each}.") for each in short)
-        if is_within or not (misspelt or any("." in name for name in names)):
-            return NESTED
-    if argument == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
-        close = codes
+    is_within = any(wanted.startswith(f"{each}.") for each in short)
+    if argument != TEXT_COLUMN and is_within and not alike:
+        return NESTED
     return (
         guess(argument, folded[close[0]]) if close else f"{NO_GUESS}: {option(argument, 'NAME')}."
     )
-
-
-def _with_codes(folded: Iterable[str], system: str) -> list[str]:
-    """Return the names with a system in them, those of codes first: cpv_code before cpv_title."""
-    named = re.compile(f"(?<!uns){system}")  # psc is in unspsc, too
-    found = [name for name in folded if system and named.search(name)]
-    return sorted(found, key=lambda name: (name != system, "code" not in name))

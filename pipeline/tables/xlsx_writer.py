@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 import tempfile
@@ -28,7 +27,7 @@ from pipeline.files.workbook import (
     column_letters,
 )
 from pipeline.money import plain
-from pipeline.quoting import how_many, quoted
+from pipeline.quoting import quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.streams import FileWriter
@@ -36,8 +35,6 @@ from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
 from pipeline.wording import AS_CSV
-
-log = logging.getLogger(__name__)
 
 HINT = f"Write CSV or Parquet: {AS_CSV}."
 
@@ -76,35 +73,6 @@ def open_writer(
     return XlsxWriter(path, reader, new_fields)
 
 
-class _NewValues:
-    """Converts values of new columns for cells; texts that are too long are cut and counted."""
-
-    def __init__(self) -> None:
-        self._shortened = 0
-
-    def of(self, value: Any) -> str | float | None:
-        """Return a text, a number or None; a decimal is a number if a cell holds it exactly."""
-        match value:
-            case None | float():
-                return value
-            case Decimal():
-                return _exact(plain(value))
-            case str():
-                text = value = encodable([value])[0]
-            case _:
-                text = cell(value)
-        if _length(text) <= CHARACTERS:
-            return text
-        self._shortened += 1
-        return _cut(value)
-
-    def warn(self) -> None:
-        """Warn of texts that were cut."""
-        if self._shortened:
-            cut = how_many(self._shortened, "new text")
-            log.warning("Too long for a cell of a workbook, and cut: %s. %s", cut, HINT)
-
-
 class XlsxCopy(FileWriter):
     """A copy of the workbook that the table is from, with cells after those of its rows.
 
@@ -116,7 +84,6 @@ class XlsxCopy(FileWriter):
     def __init__(self, path: Path, reader: XlsxReader, new_fields: Sequence[pa.Field]) -> None:
         _check_columns(reader.end + len(new_fields))
         self._reader = reader
-        self._new = _NewValues()
         self._row = reader.header_row
         with ExitStack() as stack:
             with as_input_error(reader.path):
@@ -137,7 +104,7 @@ class XlsxCopy(FileWriter):
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:  # noqa: ARG002
         """Write the new columns of a batch; the original cells are those of the input."""
-        for values in zip(*(map(self._new.of, column.values) for column in columns), strict=True):
+        for values in zip(*(map(_new_value, column.values) for column in columns), strict=True):
             self._row += 1
             self._add(values)
 
@@ -153,7 +120,6 @@ class XlsxCopy(FileWriter):
             self._xml.seek(0)
             with self._file.open(part, "w") as target:
                 shutil.copyfileobj(self._xml, target)
-        self._new.warn()
 
     def _copy(self, archive: ZipFile, part: ZipInfo) -> None:
         if part.filename.endswith((".rels", "[Content_Types].xml")):
@@ -207,7 +173,6 @@ class XlsxWriter(FileWriter):
 
         names = [*reader.schema.names, *(field.name for field in new_fields)]
         _check_columns(len(names))
-        self._new = _NewValues()
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
             file = stack.enter_context(path.open("wb"))
@@ -231,7 +196,7 @@ class XlsxWriter(FileWriter):
         Raises:
             OutputError: a sheet cannot hold so many rows, or so long a text.
         """
-        new = [[self._new.of(value) for value in column.values] for column in columns]
+        new = [[*map(_new_value, column.values)] for column in columns]
         _check_rows(self._row + len(batch.texts))
         for row in zip(*_original(batch), *new, strict=True):
             self._write_row(row)
@@ -245,7 +210,6 @@ class XlsxWriter(FileWriter):
                 self._book.close()
             except XlsxWriterException as error:
                 raise OSError(str(error)) from error
-        self._new.warn()
 
     def _write_row(self, values: Sequence[Any]) -> None:
         for column, value in enumerate(values):
@@ -326,10 +290,19 @@ def _length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if len(text) > CHARACTERS // 2 else 0
 
 
-def _cut(value: Any) -> str:
-    """Return the start of a text that is too long; of a list, the first items that fit as JSON."""
-    if isinstance(value, str):
-        return value[: CHARACTERS // 2]
+def _new_value(value: Any) -> str | float | None:
+    """Return a value of a new column for a cell; one that is too long is cut.
+
+    A decimal is a number if a cell holds it exactly. Of a list, the first items that fit are kept.
+    """
+    match value:
+        case None | float():
+            return value
+        case Decimal():
+            return _exact(plain(value))
+        case str():
+            text = encodable([value])[0]
+            return text if _length(text) <= CHARACTERS else text[: CHARACTERS // 2]
     while _length(text := cell(value)) > CHARACTERS:
         value = value[:-1]
     return text

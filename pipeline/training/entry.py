@@ -90,7 +90,7 @@ def train(
         return from_history(None, None, settings, shown, _ignore, reviewed)
     name = str(data) if isinstance(data, str | PathLike) else "The table"
     needed = [("code_column", code_column)]
-    with open_labelled(data, asked, needed, settings.system, csv, excel) as reader:
+    with open_labelled(data, asked, needed, csv, excel) as reader:
         return from_history(reader, name, settings, shown, _ignore, reviewed)
 
 

@@ -27,7 +27,7 @@ from pipeline.files.atomic import check_place
 from pipeline.progress import Display
 from pipeline.quoting import how_many
 from pipeline.settings import parse_system
-from pipeline.tables import Reader, find_columns, labels
+from pipeline.tables import Reader, find_all, labels
 from pipeline.wording import beside, option
 
 
@@ -466,7 +466,7 @@ def _dataset(
     dataset = Dataset(load(settings.system), retirements(settings.system))
     if reader is not None:
         names, column = reader.schema.names, settings.code_column
-        (place,) = find_columns(names, [column], name, "code_column", settings.system)
+        (place,) = find_all(names, [("code_column", column)], name)
         for batch in reader.batches():
             codes = labels(batch.to_arrow(), place, "code_column")
             dataset.read(batch.texts, decided.corrected(batch.texts, codes))

@@ -204,22 +204,14 @@ def test_the_views_of_an_output_file_are_those_of_a_table_in_memory(
     )
     in_memory = of_texts(top)
     pd.testing.assert_frame_equal(by_file.long(), in_memory.long())
-    assert repr(by_file.plot()) == repr(in_memory.plot())
 
 
 def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
     result = pipeline.classify(pd.DataFrame({"description": []}, dtype=object), systems="cpv")
     assert list(result.to_review().columns) == list(result.to_pandas().columns)
     assert result.long().empty
-    assert repr(result.plot()) == "No row has a code."
     html = result._repr_html_()
     assert "<b>0 rows</b>" in html and "CPV" not in html, "there is nothing to say of it"
-
-
-def test_a_console_shows_figures_and_codes_as_text() -> None:
-    result = of_texts()
-    assert repr(result.summary) == str(result.summary)
-    assert "90620000  Snow-clearing services" in repr(result.plot())
 
 
 @pytest.mark.parametrize("row", [-1, 4])
@@ -281,13 +273,6 @@ def test_a_notebook_shows_labels_of_a_frame_and_the_place_of_a_file(tmp_path: Pa
     result = pipeline.classify(tmp_path / "t.csv", systems="cpv", output=tmp_path / "o.csv")
     check_fragment(result._repr_html_())
     assert "o.csv" in result._repr_html_()
-
-
-def test_the_most_frequent_codes_are_drawn() -> None:
-    html = str(pipeline.classify([*TEXTS, TEXTS[3]], systems="cpv").plot())
-    check_fragment(html)
-    assert html.index("90620000") < html.index("45233251")
-    check_fragment(pipeline.classify(["asdf qwer"], systems="cpv").plot()._repr_html_())
 
 
 def test_other_libraries_read_the_result_as_an_arrow_stream() -> None:

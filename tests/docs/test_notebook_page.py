@@ -43,6 +43,6 @@ def executed(code: str, names: dict[str, Any]) -> Any:
 def test_the_page_has_the_code_and_what_it_showed() -> None:
     page = notebook()
     assert "```python\nresult = pipeline.classify(tenders" in page
-    assert page.count("```{raw} html") == 9
+    assert page.count("```{raw} html") == 8
     assert "118 rows" in page
     assert str(Path.home()) not in page
