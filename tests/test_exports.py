@@ -66,63 +66,49 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(pipeline, "log")
 
 
-HEAVY = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'click'} & set(sys.modules)"
-
-
-def test_the_names_are_there_before_what_they_need_is_imported() -> None:
-    code = f"import pipeline, sys; assert 'plan' in dir(pipeline); print({HEAVY}, pipeline.plan)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("set() <function plan")
-
-
 def test_who_presses_tab_sees_the_public_names() -> None:
     importlib.import_module("pipeline.api")
     assert {*dir(pipeline)} == {*pipeline.__all__, "__version__", "spark"}
 
 
-def test_spark_is_there_without_an_import_of_its_own() -> None:
-    code = "import pipeline; print(pipeline.spark.classify.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "classify\n"
+HEAVY = "print({'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'click'} & {*sys.modules})"
+JOB = "{'pandas', 'scipy', 'httpx', 'pyarrow.compute'}"
+FORMATS = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds', 'xlsx_reader')}"
+OFFLINE = "pipeline.classify(pandas.DataFrame({'description': ['chairs']}), engine='lexical')"
 
 
-def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
-    heavy = "{'pandas', 'scipy', 'httpx', 'pyarrow.compute'}"
-    formats = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds', 'xlsx_reader')}"
-    code = (
-        f"import sys, pipeline.cli.job, pipeline.cli.many\n"
-        f"print(({heavy} | {formats}) & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
-
-
-def test_an_offline_call_imports_nothing_that_buys_or_evaluates() -> None:
-    code = (
-        "import sys, pandas, pipeline\n"
-        "pipeline.classify(pandas.DataFrame({'description': ['chairs']}), engine='lexical')\n"
-        "rooms = ('pipeline.paid', 'pipeline.evaluation')\n"
-        "print([name for name in sys.modules if name.startswith(rooms)])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
-def test_accounts_and_the_client_need_no_engine_and_no_server() -> None:
-    heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas'} & set(sys.modules)"
-    needed = "import pipeline.paid.client.client; from pipeline.service.accounts import Accounts"
-    code = f"import sys; {needed}; print({heavy}, Accounts.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set() Accounts\n"
-
-
-def test_serving_without_faults_does_not_load_chaos() -> None:
-    code = (
-        "import sys, pipeline.cli.commands.serve, pipeline.service.app, pipeline.service.server\n"
-        "print([name for name in sys.modules if name.startswith('pipeline.service.chaos')])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        (f"import pipeline; assert 'plan' in dir(pipeline); {HEAVY}; pipeline.plan", "set()"),
+        ("import pipeline; print(pipeline.spark.classify.__name__)", "classify"),
+        (
+            "import pipeline.cli.job, pipeline.cli.many; "
+            f"print(({JOB} | {FORMATS}) & {{*sys.modules}})",
+            "set()",
+        ),
+        (
+            f"import pandas, pipeline; {OFFLINE}; rooms = 'pipeline.paid', 'pipeline.evaluation'; "
+            "print([name for name in sys.modules if name.startswith(rooms)])",
+            "[]",
+        ),
+        (
+            "import pipeline.paid.client.client, pipeline.service.accounts; "
+            "print({'starlette', 'uvicorn', 'scipy', 'pandas'} & {*sys.modules})",
+            "set()",
+        ),
+        (
+            "import pipeline.cli.commands.serve, pipeline.service.app, pipeline.service.server; "
+            "print([name for name in sys.modules if name.startswith('pipeline.service.chaos')])",
+            "[]",
+        ),
+    ],
+    ids=["names", "spark", "a run of CSV", "an offline call", "accounts and client", "serve"],
+)
+def test_nothing_is_imported_that_is_not_needed(code: str, printed: str) -> None:
+    command = [sys.executable, "-c", f"import sys; {code}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{printed}\n"
 
 
 def test_an_editor_that_reads_the_source_completes_the_public_names() -> None:

@@ -14,49 +14,37 @@ import pipeline
 from pipeline import progress
 
 
+@pytest.mark.parametrize(
+    ("clock", "total", "done", "said"),
+    [
+        (
+            [0.0, 1.0, 11.0, 12.0, 21.5],
+            1_000,
+            [100] * 4,
+            [
+                "200 of 1,000 rows, 18 rows/s, 44 s left",
+                "400 of 1,000 rows, 19 rows/s, 32 s left",
+            ],
+        ),
+        ([0.0, 11.0], 100, [110], ["110 of 100 rows, 10 rows/s, 0 s left"]),  # an estimate
+        ([0.0, 10.0], 100_000, [4_000], ["4,000 of 100,000 rows, 400 rows/s, 4 min left"]),
+        ([0.0, 11.0, 12.0], 24, [0, 12], ["12 of 24 rows, 1 rows/s, 12 s left"]),
+    ],
+)
 def test_log_lines_come_now_and_then_with_rate_and_time_left(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: list[float],
+    total: int,
+    done: list[int],
+    said: list[str],
 ) -> None:
-    clock = iter([0.0, 1.0, 11.0, 12.0, 21.5])
-    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.log_lines(1000) as advance:
-        for _ in range(4):
-            advance(100)
-    assert caplog.messages == [
-        "200 of 1,000 rows, 18 rows/s, 44 s left",
-        "400 of 1,000 rows, 19 rows/s, 32 s left",
-    ]
-
-
-def test_more_than_was_announced_leaves_no_time(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = iter([0.0, 11.0])
-    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.log_lines(100) as advance:
-        advance(110)
-    assert caplog.messages == ["110 of 100 rows, 10 rows/s, 0 s left"]
-
-
-def test_a_log_line_has_minutes_left_as_a_terminal_has(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = iter([0.0, 10.0])
-    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.log_lines(100_000) as advance:
-        advance(4_000)
-    assert caplog.messages == ["4,000 of 100,000 rows, 400 rows/s, 4 min left"]
-
-
-def test_a_log_line_waits_for_the_first_row(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = iter([0.0, 11.0, 12.0])
-    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), progress.log_lines(24) as advance:
-        advance(0)
-        advance(12)
-    assert caplog.messages == ["12 of 24 rows, 1 rows/s, 12 s left"]
+    times = iter(clock)
+    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(times))
+    with caplog.at_level(logging.INFO), progress.log_lines(total) as advance:
+        for rows in done:
+            advance(rows)
+    assert caplog.messages == said
 
 
 def test_the_bar_of_a_large_purchase_fits_80_columns_with_its_time_left() -> None:

@@ -100,15 +100,3 @@ def test_both_copies_of_the_sample_give_the_same_codes(result: pipeline.Result) 
     assert other.select(columns).equals(result.table.select(columns))
     kept = pq.read_table(SAMPLES / "tenders.parquet")
     assert other.select(kept.column_names).equals(kept)
-
-
-def test_equal_descriptions_get_equal_answers(result: pipeline.Result) -> None:
-    seen: dict[str, list[object]] = {}
-    for row in result.table.to_pylist():
-        answer = [
-            row[f"{system}_{part}"]
-            for system in pipeline.SYSTEMS
-            for part in ("code", "confidence")
-        ]
-        assert seen.setdefault(row["description"].strip(), answer) == answer
-    assert len(seen) < result.summary.rows

@@ -27,12 +27,6 @@ def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> N
     assert enriched["cost_usd"].tolist() == [Decimal(0)] * 4
 
 
-def test_a_frame_without_odd_columns_has_a_table_too(frame: pd.DataFrame) -> None:
-    table = pipeline.classify(frame[["description", "n"]], systems="psc", min_confidence=0).table
-    assert table["n"].to_pylist() == [1, None, 3, 4]
-    assert table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
-
-
 def test_a_table_comes_back_with_its_types() -> None:
     table = pa.table(
         {
@@ -87,12 +81,6 @@ def test_several_text_columns_are_joined() -> None:
     whole = pipeline.classify(pa.table({"description": ["Office. chairs"]}), systems="cpv")
     assert joined.table["cpv_code"].equals(whole.table["cpv_code"])
     assert joined.table["cpv_confidence"].equals(whole.table["cpv_confidence"])
-
-
-def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -> None:
-    result = pipeline.classify(frame, systems="psc")
-    assert result.cost_usd == Decimal(0)
-    assert "4 rows" in str(result.summary)
 
 
 def test_a_bar_is_shown_when_asked(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,19 +81,21 @@ def test_titles_are_in_the_language_that_is_asked_for(
     assert command("codes", "search", "road", "--language", "xx") == 2
 
 
-def test_codes_search_finds_titles_in_other_languages(command: Command, capsys: Capture) -> None:
-    assert command("codes", "search", "Straßenmarkierungen", "--systems", "cpv", "--top", 3) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[0].split()[1].startswith("349")
-
-
-def test_codes_search_finds_codes_by_words_that_their_titles_lack(
-    command: Command, capsys: Capture
+@pytest.mark.parametrize(
+    ("words", "system", "begins"),
+    [
+        ("Straßenmarkierungen", "cpv", "349"),
+        ("laptop", "cpv", "30213100"),  # no title has the word
+        ("Reinigung", "unspsc", "76111500"),
+    ],
+)
+def test_codes_search_finds_codes_by_words_of_any_language(
+    command: Command, capsys: Capture, words: str, system: str, begins: str
 ) -> None:
-    for words, system, code in (("laptop", "cpv", "30213100"), ("Reinigung", "unspsc", "76111500")):
-        assert command("codes", "search", words, "--systems", system) == 0
-        assert capsys.readouterr().out.split()[1] == code
+    assert command("codes", "search", words, "--systems", system, "--top", 3) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert found[0].split()[1].startswith(begins)
+    assert len(found) <= 3
 
 
 def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(

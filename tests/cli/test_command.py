@@ -6,7 +6,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli.app import app
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.commands.evaluate import evaluate
@@ -47,12 +46,6 @@ def test_a_commands_own_options_come_before_those_of_other_commands(
     own, *others = shown.partition("\nOptions:")[2].split("\n\n")
     assert "  --code-column" in own and "--help" in own
     assert "  --sheet" in others[0]
-
-
-@pytest.mark.parametrize("name", ["run", "evaluate", "train"])
-def test_the_help_states_the_defaults(name: str) -> None:
-    shown = " ".join(CliRunner().invoke(app, [name, "--help"]).output.split())
-    assert "repeat it to join several. [default: description]" in shown
 
 
 @pytest.mark.parametrize("command", [run, plan])

@@ -37,11 +37,6 @@ def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
     assert " ".join(lines) == f"Error: {LONG.message} {LONG.hint}"
 
 
-def test_a_file_gets_whole_lines_and_no_colours(capsys: Capture) -> None:
-    print_error(LONG)
-    assert capsys.readouterr().err == f"Error: {LONG.message}\n{LONG.hint}\n"
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "start"),
     [

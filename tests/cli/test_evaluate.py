@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from pipeline.engine.model import model_folder, save
 from tests.cli.conftest import Capture, Command
 from tests.engine.model.training_data import history, taught
-from tests.evaluation.labels import csv_file, table
+from tests.evaluation.labels import csv_file
 
 
 @pytest.fixture
@@ -49,15 +48,6 @@ def test_without_labels_and_system_both_are_asked_for_at_once(
     assert f"The labels and the system are missing.\n{asked}" in capsys.readouterr().err
 
 
-def test_titles_alone_are_evaluated_with_what_is_right_as_far_as_stated(
-    command: Command, labelled: Path, capsys: Capture
-) -> None:
-    assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
-    said = capsys.readouterr().out
-    assert "lexical engine\n" in said
-    assert "as far as stated" in said
-
-
 def test_with_json_what_is_left_out_is_logged_beside_it(
     command: Command, labelled: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -73,18 +63,6 @@ def test_a_table_without_names_has_numbers_for_columns(
     columns = ("--text-column", "1", "--code-column", "2")
     assert command("evaluate", "t.csv", *CPV, *columns, "--no-header", "--delimiter", ";") == 0
     assert "cpv, 1 row of t.csv" in capsys.readouterr().out
-
-
-def test_parquet_and_other_columns_can_be_read(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    renamed = table().rename_columns(["title", "cpv", "lang"])
-    pq.write_table(renamed, tmp_path / "t.parquet")
-    columns = ("--text-column", "title", "--text-column", "lang", "--code-column", "cpv")
-    assert command("evaluate", "t.parquet", *CPV, *columns, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["table_rows"], found["rows"]) == (9, 7)
-    assert found["left_out"]["without_text"] == 0  # the language is a text then
 
 
 def test_a_learned_model_is_evaluated(

@@ -68,15 +68,6 @@ def test_an_error_as_json_is_not_mixed_into_the_table(tmp_path: Path) -> None:
     assert json.loads(err.splitlines()[0])["exit_code"] == 2
 
 
-def test_an_error_of_plan_as_json_is_on_standard_output(tmp_path: Path) -> None:
-    """Plan writes no table, so nothing else goes there."""
-    (tmp_path / "bad.csv").write_bytes(b"")
-    for options in ("", "--no-such-option"):
-        code, out, _ = shell(f"tender-pipeline plan {PSC} --json - {options} < bad.csv", tmp_path)
-        assert code == 2
-        assert json.loads(out)["exit_code"] == 2
-
-
 def test_the_format_is_that_of_the_input_unless_it_is_stated(
     command: Command, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -167,15 +158,3 @@ def test_parquet_is_not_sent_to_a_terminal(tmp_path: Path, table: Path) -> None:
     assert done.returncode == 2
     assert "A table of the format parquet cannot be shown on a terminal." in done.stderr
     assert "--output-format csv" in done.stderr
-
-
-def test_json_lines_are_recognised_and_keep_their_bytes(
-    command: Command, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    lines = [b'{"tender":{"title":"Road marking"}, "n":1.10}', b"", b'{"tender":{}}']
-    feed(monkeypatch, b"\n".join(lines))
-    assert command("run", "-", "--systems", "psc", "--text-column", "tender.title") == 0
-    first, blank, last = capfdbinary.readouterr().out.split(b"\n")
-    assert first.startswith(lines[0][:-1] + b', "psc_code": "')
-    assert blank == b""
-    assert json.loads(last)["psc_status"] == "empty"

@@ -119,15 +119,6 @@ def test_the_lexical_engine_answers_by_titles_and_is_named_in_the_manifest(
     assert said["settings"]["engine"] == "lexical"
 
 
-def test_a_model_does_not_change_what_the_lexical_engine_answers(model: Path) -> None:
-    models: dict[System, ModelFolder] = {"cpv": model_folder(model)}
-    given, without = (
-        list(Engine(["cpv"], 3, models=some, engine="lexical").answers([["wheat barley"]]))
-        for some in (models, None)
-    )
-    assert given == without
-
-
 def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
     frame = pd.DataFrame({"description": ["wheat grain barley", "жюфц"]})
     for models in (str(model), model, [model]):

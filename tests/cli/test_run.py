@@ -6,11 +6,9 @@ import gzip
 import io
 import json
 import os
-import pty
 import re
 import shutil
 import sys
-import termios
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,7 +16,6 @@ import pytest
 
 from pipeline.answers import BANDS
 from tests.cli.conftest import Capture, Command
-from tests.fakes import read_terminal
 from tests.forking import ran
 
 
@@ -191,22 +188,3 @@ def test_an_input_whose_name_lies_needs_no_output(command: Command, table: Path)
     formats = ["--input-format", "jsonl", "--output-format", "jsonl"]
     assert command("run", table, "--systems", "psc", *formats) == 0
     assert Path("outputs/tenders.classified.csv").read_text().startswith('{"description":')
-
-
-def test_no_header_names_columns_by_their_place(command: Command, table: Path) -> None:
-    arguments = ["--no-header", "--text-column", "2", "--systems", "psc", "--output", "out.csv"]
-    assert command("run", table, *arguments) == 0
-    first = Path("out.csv").read_text().splitlines()[0]
-    assert first.startswith("ref,description,title,")
-    assert "psc_code" not in first
-
-
-def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 100))
-    done = ran(["run", table, "--systems", "psc"], cwd=tmp_path, stderr=theirs)
-    os.close(theirs)
-    shown = read_terminal(ours)
-    assert done.returncode == 0, shown
-    assert "3/3" in shown
-    assert "psc" in done.stdout

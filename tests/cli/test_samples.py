@@ -52,15 +52,6 @@ def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
     assert Path("out.csv").read_bytes() == before
 
 
-def test_nothing_is_read_or_bought_for_a_sample_that_may_not_be_written(tmp_path: Path) -> None:
-    run(write_csv(tmp_path / "in.csv"), tmp_path / "out.csv", FULL)
-    sink = FileSink(tmp_path / "out.csv", "csv", sample=True)
-    with pytest.raises(OutputError) as caught:
-        sink.check()
-    assert "--overwrite" in caught.value.hint
-    FileSink(tmp_path / "out.csv", "csv").check()
-
-
 def test_a_finished_sample_leaves_the_full_job_s_table_so_far_alone(tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     partial = FileSink(output, "csv").partial.path

@@ -6,7 +6,6 @@ import csv
 import json
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -60,18 +59,6 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     assert about["unknown_codes"] == {"99999999": 1, "99999999-1": 1}
     assert "2 rows whose code the cpv table lacks" in caplog.text
     assert "1 row without text" in caplog.text
-
-
-def test_the_sheet_of_a_workbook_can_be_named(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    path = tmp_path / "h.xlsx"
-    with pd.ExcelWriter(path, engine="xlsxwriter") as book:
-        for name, number in (("old", 2), ("new", 40)):
-            sheet = pd.DataFrame(rows(number), columns=["description", "code"])
-            sheet.to_excel(book, sheet_name=name, index=False)
-    assert command("train", path, *ONLY, "--sheet", "new", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 40
 
 
 def retiring() -> list[tuple[str, str]]:
@@ -156,25 +143,6 @@ def test_a_model_trained_beside_other_models_than_these_says_so(
     Path("model/model.json").write_text(json.dumps(about), "utf-8")
     load_model(model_folder(Path("model")), "cpv")
     assert "trained beside another model of the package" in caplog.text
-
-
-def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
-    command: Command, tmp_path: Path
-) -> None:
-    texts, codes = history(40)
-    table = pa.table({"description": texts, "code": [int(code) for code in codes]})
-    pq.write_table(table, tmp_path / "h.parquet")
-    assert command("train", tmp_path / "h.parquet", *ONLY) == 0
-    assert "03111000" in load_model(model_folder(Path("model")), "cpv").codes.tolist()
-
-
-def test_a_folder_without_a_model_is_refused_before_any_work(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "mine.txt").write_text("x")
-    assert command("train", tmp_path / "not there.csv", *ONLY) == 2
-    assert "is not a model of this tool" in capsys.readouterr().err
 
 
 NUMBERS = [(str(number), code) for number, (_, code) in enumerate(rows())]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
@@ -158,21 +157,6 @@ def test_python_classifies_an_object_and_reads_the_result_back(
     assert len(result.to_pandas()) == 60 + 19  # the header is repeated
     with pytest.raises(InputError, match=r"s3://bucket/in/none\.csv cannot be read"):
         pipeline.plan("s3://bucket/in/none.csv")
-
-
-def test_an_object_may_be_an_archive(
-    command: Command, store: ObjectStore, storage: Storage, capsys: Capture
-) -> None:
-    with ZipFile("t.zip", "w") as archive:
-        archive.writestr("t.csv", TEXT)
-        archive.writestr("other.csv", TEXT)
-    storage.upload(Path("t.zip"), BUCKET / "t.zip")
-    assert command("run", BUCKET / "t.zip") == 2
-    assert "s3://bucket/t.zip has 2 tables" in capsys.readouterr().err
-    with ZipFile("t.zip", "w") as archive:
-        archive.writestr("t.csv", TEXT)
-    storage.upload(Path("t.zip"), BUCKET / "t.zip")
-    assert command("run", BUCKET / "t.zip", "--output", OUTPUT, *ENGINE) == 0
 
 
 def test_an_outdated_partial_output_is_deleted(store: ObjectStore, storage: Storage) -> None:
