@@ -79,17 +79,6 @@ def test_balance_entry_and_use_are_one_or_nothing(
     assert accounts.balance(account) == 5
 
 
-def test_entries_come_in_pages(accounts: Accounts) -> None:
-    account = accounts.open().account_id
-    accounts.statement.charge([[Due(account, None, "cpv", PRICE)]] * 7)
-    accounts.open()
-    found, before = [], None
-    while page := accounts.statement.entries(account, 3, before):
-        found.append([entry.kind for entry in page])
-        before = page[-1].entry_id
-    assert found == [["charge"] * 3, ["charge"] * 3, ["charge", "opening"]]
-
-
 def test_usage_is_shown_by_day_and_system(accounts: Accounts, clock: VirtualClock) -> None:
     clock.now = 86400 * 100 - 1.0
     account = accounts.open().account_id
@@ -144,10 +133,6 @@ def test_a_statement_has_the_entries_the_oldest_first(
         "4,1970-01-12T13:46:40.250Z,charge,psc,,,-0.0000795,4.999841,",
         '5,1970-01-12T13:46:40.250Z,top-up,,,,2.5,7.499841,"for March, and April"',
     ]
-
-
-def test_an_account_without_entries_has_a_header() -> None:
-    assert "".join(statement_csv([], [])) == COLUMNS + "\n"
 
 
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS, NOTES), max_size=5))

@@ -112,17 +112,6 @@ def test_the_keyboard_is_enough_to_sign_up_and_make_a_key(page: Page) -> None:
     expect(page.get_by_label("API key “by hand”")).to_be_visible()
 
 
-def test_the_statement_can_be_taken_home(page: Page, site: Site) -> None:
-    sign_up(page)
-    assert call(site, make_key(page, "nightly run")).status_code == 200
-    page.goto("/statement")
-    with page.expect_download() as download:
-        page.get_by_role("link", name=re.compile("CSV")).click()
-    lines = download.value.path().read_text("utf-8").splitlines()
-    assert len(lines) == 3
-    assert "nightly run" in lines[2]
-
-
 def test_no_page_is_wider_than_its_window_and_no_amount_is_beside_it(
     page: Page, site: Site
 ) -> None:

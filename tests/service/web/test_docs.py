@@ -124,18 +124,6 @@ def links(browser: Browser) -> list[str]:
     return [each.attributes["href"] for each in browser.page.each("a")]
 
 
-async def test_the_first_page_says_that_it_is_play_money_and_whose(browser: Browser) -> None:
-    await browser.go("/")
-    text = browser.page.text
-    assert "no real money changes hands" in text
-    assert "It runs on this server" in text
-    assert "A new account starts with 5.00 USD" in text
-    assert "A call costs 0.0000705 to 0.00015 USD" in text
-    assert "With a key 100 requests a minute" in text
-    assert "Without a key 10 requests an hour" in text
-    assert "curl http://service/api/cpv/match" in text
-
-
 async def test_every_page_leads_to_the_others(browser: Browser) -> None:
     await browser.go("/")
     for path in links(browser):

@@ -289,6 +289,8 @@ async def test_the_limits_on_the_page_are_those_that_are_set(accounts: Accounts)
     assert said in browser.page.text
     await browser.go("/")
     assert "With a key any number of requests" in browser.page.text
+    assert "no real money changes hands" in browser.page.text
+    assert "curl http://service/api/cpv/match" in browser.page.text
     browser = Browser(create_app(accounts, SCRIPTED, demo_rate=None))
     await browser.go("/try")
     assert "may make any number of requests free of charge. Description" in browser.page.text
