@@ -274,14 +274,12 @@ def answer_schema(system: System, form: Form) -> Schema:
     )
 
 
-def failure_schema(failure: Failure) -> Schema:
-    """Return the schema of the body of an error."""
-    return _object(
-        "An error; nothing is charged.",
-        success={"type": "boolean", "const": False},
-        error=_text("The type of the error.", const=failure.error),
-        message=_text("What is wrong and what to do about it.", minLength=1),
-    )
+FAILURE = _object(
+    "An error; nothing is charged.",
+    success={"type": "boolean", "const": False},
+    error=_text("The type of the error.", enum=sorted({one.error for one in FAILURES})),
+    message=_text("What is wrong and what to do about it.", minLength=1),
+)
 
 
 def fields_of(schema: Schema, within: str = "") -> Iterator[tuple[str, Schema]]:
@@ -320,8 +318,7 @@ HEADERS: dict[int, tuple[str, str, Schema]] = {
 
 def describe_api(terms: Terms) -> bytes:
     """Return the OpenAPI document of a deployment, as JSON."""
-    schemas = {"MatchRequest": REQUEST, "Health": HEALTH}
-    schemas |= {_failure_name(one): failure_schema(one) for one in FAILURES}
+    schemas = {"MatchRequest": REQUEST, "Health": HEALTH, "Failure": FAILURE}
     for system in SYSTEMS:
         for form in terms.forms:
             schemas[_answer_name(system, form)] = answer_schema(system, form)
@@ -407,7 +404,7 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
 def _describe_failure(one: Failure) -> dict[str, Any]:
     described: dict[str, Any] = {
         "description": f"{one.when} {one.then}",
-        "content": {JSON: {"schema": _reference(_failure_name(one))}},
+        "content": {JSON: {"schema": _reference("Failure")}},
     }
     if one.status in HEADERS:
         name, description, schema = HEADERS[one.status]
@@ -418,11 +415,6 @@ def _describe_failure(one: Failure) -> dict[str, Any]:
 
 def _answer_name(system: System, form: Form) -> str:
     return f"{system.capitalize()}{form.capitalize()}Answer"
-
-
-def _failure_name(one: Failure) -> str:
-    name = "".join(word.capitalize() for word in one.error.split("_"))
-    return name.removesuffix("Error") + "Failure"
 
 
 def _reference(name: str) -> dict[str, str]:

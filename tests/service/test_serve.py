@@ -22,7 +22,6 @@ from pipeline.errors import SettingsError
 from pipeline.service import app
 from pipeline.service.accounts import Accounts
 from pipeline.service.chaos.record import Record
-from pipeline.service.http import messages as messages_module
 from pipeline.service.server import Server
 from tests.service.conftest import exact
 from tests.service.processes import key_in, ran, serving
@@ -207,8 +206,3 @@ def test_without_the_extra_the_command_says_what_to_install(
     with pytest.raises(SettingsError) as refusal:
         serve.main([], standalone_mode=False)
     assert "[service]" in refusal.value.hint
-
-
-def test_the_metadata_forms_are_those_of_the_service() -> None:
-    (choices,) = (each.type for each in serve.params if each.name == "metadata")
-    assert tuple(choices.choices) == messages_module.METADATA  # type: ignore[attr-defined]

@@ -23,7 +23,6 @@ from pipeline.service.http.messages import (
     MAX_BODY,
     METADATA,
     Metadata,
-    failure,
     success,
     write_json,
 )
@@ -91,20 +90,6 @@ def test_every_code_of_the_tables_has_the_form_that_the_schema_promises(system: 
 def test_the_examples_are_codes_with_their_titles(system: System) -> None:
     titles = shipped(system).titles
     assert [titles[match.code] for match in MATCHES[system]] == [m.title for m in MATCHES[system]]
-
-
-@pytest.mark.parametrize("one", FAILURES, ids=lambda one: str(one.status))
-def test_a_failure_is_of_its_own_type_only(one: Any) -> None:
-    schema = validator(spec.failure_schema(one))
-    for other in FAILURES:
-        said = json.loads(failure(other.status, "Why."))
-        assert schema.is_valid(said) == (other.error == one.error)
-    assert not schema.is_valid(json.loads(failure(one.status, "")))
-
-
-def test_the_forms_are_those_that_can_be_chosen() -> None:
-    chosen: tuple[Metadata, ...] = (*FORMS, "mixed")
-    assert chosen == METADATA
 
 
 pytestmark = pytest.mark.anyio
@@ -217,12 +202,3 @@ def check(document: Any, response: httpx.Response) -> None:
         if schema["type"] == "integer":
             value = int(value)
         Draft202012Validator(schema).validate(value)
-
-
-async def test_it_says_the_limits_as_they_are_set(accounts: Accounts) -> None:
-    said = (await description(accounts))["info"]["description"]
-    assert "100/min of an account and 10/hour of an address without a key" in said
-    said = (await description(accounts, key_rate=Rate(7, 60), demo_rate=None))["info"]
-    assert "limits: 7/min of an account, in any" in said["description"]
-    said = (await description(accounts, key_rate=None, demo_rate=None))["info"]["description"]
-    assert "Rate limits: any number" in said

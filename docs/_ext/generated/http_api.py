@@ -49,9 +49,7 @@ def fields() -> str:
     parts = ["### Request", _fields("MatchRequest")]
     for form, heading in FORMS.items():
         parts += [f"### {heading}", _fields(f"Cpv{form}Answer")]
-    return "\n\n".join(
-        [*parts, "### Error, such as `VALIDATION_ERROR`", _fields("ValidationFailure")]
-    )
+    return "\n\n".join([*parts, "### Error", _fields("Failure")])
 
 
 def examples() -> str:
@@ -77,6 +75,8 @@ def _type(schema: Mapping[str, Any]) -> str:
     """Return a field's type with its bounds."""
     if "const" in schema:
         return code(json.dumps(schema["const"]))
+    if "enum" in schema:
+        return " or ".join(map(code, schema["enum"]))
     bounds = [words.format(schema[key]) for key, words in BOUNDS.items() if key in schema]
     return ", ".join([schema["type"], *bounds])
 

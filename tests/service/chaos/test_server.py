@@ -48,14 +48,6 @@ def test_without_faults_the_answer_is_the_services_and_the_record_has_it(tmp_pat
     assert before <= served.arrived_at <= served.worked_at <= served.answered_at <= time.time()
 
 
-def test_the_record_is_there_before_the_answer(tmp_path: Path) -> None:
-    with night(tmp_path) as server, server.client() as client:
-        for place in range(20):
-            match(client)
-            (*_, last) = server.record()
-            assert (last.number, last.status) == (place + 1, 200)
-
-
 def test_requests_that_are_not_calls_are_not_struck(tmp_path: Path) -> None:
     with night(tmp_path, Fault("drop-before")) as server, server.client() as client:
         assert client.get("/health").json() == {"status": "ok"}
@@ -82,17 +74,6 @@ def test_a_call_without_a_text_is_recorded(tmp_path: Path) -> None:
             (None, 413)
         ]
         assert server.billed() == []
-
-
-def test_latency_comes_on_top_of_another_fault(tmp_path: Path) -> None:
-    with (
-        night(tmp_path, Fault("latency", seconds=0.05), Fault("error")) as server,
-        server.client() as client,
-    ):
-        assert match(client).status_code == 500
-        (served,) = server.record()
-        assert served.answered_at is not None
-        assert served.answered_at - served.arrived_at > 0.03
 
 
 def test_what_the_service_refuses_itself_is_not_spoilt(tmp_path: Path) -> None:
@@ -150,13 +131,6 @@ def test_a_spoilt_answer_is_read_as_the_price_that_it_states_and_the_codes_that_
             assert matches[0].code == MATCHES[0].code
         case outcome:
             pytest.fail(f"{form} is read as {outcome}")
-
-
-def test_an_answer_without_matches_can_be_spoilt_too() -> None:
-    nothing = price(())
-    body = success("cpv", "road", (), nothing, "compact")
-    for form in FORMS:
-        spoil(form, body, nothing.final)
 
 
 def test_the_forms_are_what_their_names_say() -> None:
@@ -220,20 +194,17 @@ def test_a_gateways_error_hides_an_answer_that_is_billed(tmp_path: Path) -> None
 
 
 def test_garbage_is_billed_and_named(tmp_path: Path) -> None:
-    with night(tmp_path, Fault("garbage", form="absurd-cost")) as server, server.client() as client:
+    absurd = Fault("garbage", form="absurd-cost", requests=(1,))
+    with night(tmp_path, absurd, Fault("garbage")) as server, server.client() as client:
         prices = match(client).json()["metadata"]["costBreakdown"]
         assert prices["finalCost"] == prices["apiCost"] == prices["markupAmount"] == ABSURD_USD
         (served,) = server.record()
         assert (served.fault, served.stated_usd) == ("garbage absurd-cost", None)
         assert sum(server.billed()) < Decimal("0.001")
-
-
-def test_any_garbage_is_of_many_forms(tmp_path: Path) -> None:
-    with night(tmp_path, Fault("garbage")) as server, server.client() as client:
-        for _ in range(12):
+        for _ in range(12):  # of any form
             match(client)
         assert len({one.fault for one in server.record()}) > 3
-        assert len(server.billed()) == 12
+        assert len(server.billed()) == 13
 
 
 def test_a_huge_answer_is_sent_as_far_as_it_is_read(tmp_path: Path) -> None:
@@ -311,15 +282,6 @@ def test_a_patient_client_gets_a_whole_answer(tmp_path: Path, kind: str) -> None
         assert match(client).json()["success"] is True
         (served,) = server.record()
         assert (served.fault, served.stated_usd) == (kind, *server.billed())
-
-
-def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -> None:
-    with night(tmp_path, Fault("drip", seconds=3)) as server, server.connection() as connection:
-        response = server.ask(connection)
-        assert response.status == 200
-        assert response.read1(1) == b"{"
-        connection.close()
-        assert len(server.billed()) == 1
 
 
 def test_a_duplicate_is_what_a_kept_connection_gives_to_the_next_request(tmp_path: Path) -> None:
