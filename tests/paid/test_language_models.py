@@ -401,7 +401,7 @@ def test_the_engine_and_a_language_model_are_compared_on_the_same_rows(
     assert (engine["name"], model["name"]) == ("embedded engine", f"small-1 at {chat.address}")
     assert Decimal(model["cost"]["answers_usd"]) == server.charged
     assert len(server.asked) == 3
-    assert found["comparison"]["flips"]["rows"] == 3
+    assert found["rows"] == 3
 
 
 def test_a_data_frame_is_bought_from_a_language_model(
