@@ -251,18 +251,12 @@ class Client:
         return Received(status, self._kept_headers(exchange.fields), content)
 
     def _kept_headers(self, headers: Sequence[Field]) -> dict[str, str]:
-        """Return the headers that matter, as Latin-1, which has a character for every byte.
-
-        Several waits are joined as HTTP does it; of other headers, the last one counts.
-        """
-        kept: dict[str, str] = {}
-        for name, value in headers:
-            if (lower := name.lower()) in KEPT_HEADERS:
-                key = lower.decode("latin-1")
-                text = redact(value, self._key_forms).decode("latin-1")
-                several = key == "retry-after" and key in kept
-                kept[key] = f"{kept[key]}, {text}" if several else text
-        return kept
+        """Return the headers that matter, as Latin-1, which has a character for every byte."""
+        return {
+            lower.decode("latin-1"): redact(value, self._key_forms).decode("latin-1")
+            for name, value in headers
+            if (lower := name.lower()) in KEPT_HEADERS
+        }
 
 
 def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> httpx.Headers:

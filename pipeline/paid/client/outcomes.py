@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -153,8 +152,6 @@ MAX_BODY: Final = 1 << 20
 """The largest body that is read, bytes; ten matches take about two thousand."""
 
 LONGEST_WAIT = 24 * 3600.0
-BETWEEN_WAITS = re.compile(r",(?! *[0-9]{1,2}[ -][A-Za-z])")
-"""A comma that is not the one after a date's day of the week."""
 
 WITHOUT_ANSWER = (202, 204, 205)
 """The successes that come instead of an answer. Any other one was paid for, also if it cannot be
@@ -199,16 +196,11 @@ def stray(status: int, headers: Mapping[str, str]) -> Stray:
 
 
 def stated_wait(headers: Mapping[str, str]) -> float | None:
-    """Return the most seconds that Retry-After asks for; None if it cannot be used.
+    """Return how many seconds Retry-After asks for; None if it cannot be used.
 
     A date is measured from that of the response or, without one, from now.
     """
-    stated = BETWEEN_WAITS.split(headers.get("retry-after", ""))
-    waits = [_seconds(part.strip(), headers) for part in stated]
-    return max((wait for wait in waits if wait is not None), default=None)
-
-
-def _seconds(stated: str, headers: Mapping[str, str]) -> float | None:
+    stated = headers.get("retry-after", "").strip()
     if NUMBER.fullmatch(stated):
         wait = float(stated)
     else:

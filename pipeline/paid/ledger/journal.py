@@ -32,10 +32,6 @@ from pipeline.paid.ledger.schema import address_of
 from pipeline.quoting import how_many
 from pipeline.wording import marked, option
 
-IDLE_TURNS = 10
-"""After so many turns of the event loop that bring no write, a group is complete. Such a turn takes
-microseconds, and a sync of the disk milliseconds."""
-
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
 
 INSERT = """
@@ -171,7 +167,6 @@ class Journal:
     async def _flush(self) -> None:
         while self._waiting:
             self._flushed_at = asyncio.get_running_loop().time()
-            await self._gather()
             group, self._waiting = self._waiting, []
             try:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))
@@ -180,14 +175,6 @@ class Journal:
             else:
                 for one, result in zip(group, results, strict=True):
                     one.resolve(result)
-
-    async def _gather(self) -> None:
-        """Let the group grow as long as the event loop soon brings more."""
-        size = idle = 0
-        while idle < IDLE_TURNS:
-            idle = idle + 1 if len(self._waiting) == size else 0
-            size = len(self._waiting)
-            await asyncio.sleep(0)
 
     async def _in_thread(self, write: Callable[[], T]) -> T:
         try:

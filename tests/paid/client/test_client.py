@@ -55,14 +55,12 @@ async def test_a_demo_request_has_no_key() -> None:
 async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> None:
     async def refuses(exchange: Exchange) -> None:
         await exchange.read_request()
-        await exchange.answer(
-            b"", "429 Slow", "RETRY-AFTER: 7", "Set-Cookie: a=b", "Retry-After: 5"
-        )
+        await exchange.answer(b"", "429 Slow", "RETRY-AFTER: 7", "Set-Cookie: a=b")
 
     async with serving(refuses) as server:
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
-    assert (reply.status, reply.headers) == (429, {"retry-after": "7, 5"})
+    assert (reply.status, reply.headers) == (429, {"retry-after": "7"})
 
 
 async def test_a_reason_phrase_that_is_not_utf8_does_not_matter() -> None:

@@ -131,27 +131,6 @@ async def test_what_comes_while_a_group_is_written_goes_with_the_next(
     assert statements.count("COMMIT") == 1 + 2  # the test's own and theirs
 
 
-def test_what_the_next_turns_of_the_event_loop_bring_goes_with_one_group(
-    job: Job, journal: Journal
-) -> None:
-    statements: list[str] = []
-
-    async def main() -> None:
-        sent: list[asyncio.Task[int]] = []
-        for call in calls(5):
-            sent.append(asyncio.create_task(journal.record_attempt(call, RESERVED)))
-            for _ in range(5):
-                await asyncio.sleep(0)
-        assert await asyncio.gather(*sent) == [1, 2, 3, 4, 5]
-
-    with job.database.transaction() as connection:
-        pass
-    connection.set_trace_callback(statements.append)
-    asyncio.run(main())
-    connection.set_trace_callback(None)
-    assert statements.count("COMMIT") == 1
-
-
 def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
     attempt = buy(journal)
     with pytest.raises(ValueError, match="not under way"):
