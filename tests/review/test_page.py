@@ -29,15 +29,6 @@ async def test_the_texts_that_need_a_look_come_once_each_with_their_candidates(s
     assert [each.text for each in sitting.page.each("mark")]
 
 
-async def test_a_candidate_shows_its_place_in_the_code_tree(sit: Open) -> None:
-    sitting = sit()
-    await sitting.start()
-    await sitting.go("/?q=45233140")
-    (roads,) = (each for each in sitting.page.each("button") if "45233140" in each.text)
-    for short in ("45 Construction work", "452 ", "4523 ", "45233 "):
-        assert short in roads.text
-
-
 async def test_codes_have_the_titles_of_the_language_of_the_run(sit: Open, tmp_path: Path) -> None:
     sitting = sit(enriched(tmp_path, ["Tannen fällen"], language="de", min_confidence=1.0))
     await sitting.start()
@@ -109,17 +100,6 @@ async def test_the_next_sitting_continues_and_can_undo_the_last_one(sit: Open) -
     assert second.text == SPRUCE
     await second.post("/undo")
     assert second.text == DIESEL
-
-
-async def test_search_finds_a_code_and_those_below_it(sit: Open) -> None:
-    sitting = sit()
-    await sitting.start()
-    await sitting.go("/?q=09134")
-    assert sitting.text == SPRUCE
-    assert sitting.codes[0] == "09134000"
-    assert "09134200" in sitting.codes
-    await sitting.choose("09134200")
-    assert sitting.outcomes == ["09134200"]
 
 
 async def test_a_candidate_leads_to_the_codes_below_it(sit: Open) -> None:

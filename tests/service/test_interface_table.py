@@ -73,12 +73,6 @@ def test_every_test_that_a_row_names_exists(request: pytest.FixtureRequest) -> N
     assert [f"{rows[test]} names {test}" for test in missing] == []
 
 
-def test_a_test_is_named_as_a_whole_or_by_one_of_its_cases() -> None:
-    nodes = ["tests/paid/test_it.py::test_a[one]", "paid/test_it.py::test_b"]
-    cases = {"paid/test_it.py::test_a[one]", "paid/test_it.py::test_a", "paid/test_it.py::test_b"}
-    assert with_and_without_parameters(nodes) == cases
-
-
 @pytest.mark.parametrize("error", sorted({one.error for one in FAILURES}))
 def test_every_error_of_the_service_has_a_row(error: str) -> None:
     assert any(row["says"].startswith(error) for row in ROWS.values())

@@ -20,11 +20,6 @@ def test_several_requests_are_taken_together_or_not_at_all(clock: VirtualClock) 
     assert window.wait("a", 3) == 0
 
 
-def test_without_a_rate_everything_is_taken() -> None:
-    window = SlidingWindow(None)
-    assert not any(window.wait("a") for _ in range(1000))
-
-
 def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
     window = SlidingWindow(Rate(2, 60))
     for caller in range(500):
@@ -32,14 +27,6 @@ def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
         window.wait("always there")
         clock.now += 1
     assert len(window) == 62  # a minute of them, and one more
-
-
-def test_a_window_may_be_a_fraction_of_a_second(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(1, 0.5))
-    assert window.wait("a") == 0
-    assert window.wait("a") == 0.5
-    clock.now += 0.5 + SOON
-    assert window.wait("a") == 0
 
 
 def test_a_request_that_is_given_back_does_not_count(clock: VirtualClock) -> None:

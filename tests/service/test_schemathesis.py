@@ -54,19 +54,7 @@ class DrawnMatches:
         return Matched(tuple(Match(*code, at) for code, at in zip(codes, sure, strict=True)))
 
 
-class WrongMatches:
-    """Breaks the word of the description: no system has such a code."""
-
-    def __init__(self, system: System) -> None:
-        self._system = system
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        for texts in batches:
-            yield {self._system: [Matched((Match("?", "Roads", 0.5),)) for _ in texts]}
-
-
 DRAWN: dict[System, Matcher] = {system: DrawnMatches(system) for system in SYSTEMS}
-WRONG: dict[System, Matcher] = {system: WrongMatches(system) for system in SYSTEMS}
 
 
 @dataclass(frozen=True)
@@ -177,10 +165,3 @@ def test_all_checks_hold_for_whatever_is_sent(
     assert [kind for kind, said in report.content["warnings"].items() if said] == []
     charged = len(accounts.statement.charges())
     assert (charged > 80) if keyed else (charged == 0)
-
-
-def test_a_service_that_breaks_its_word_is_found_out(accounts: Accounts, tmp_path: Path) -> None:
-    with serving(create_app(accounts, WRONG, key_rate=None, demo_rate=None)) as place:
-        report = examined(tmp_path, place, 1, None, 200)
-    assert report.content["exit_code"] == 1
-    assert {failure["type"] for failure in report.content["failures"]} == {"JsonSchemaError"}

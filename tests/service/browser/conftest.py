@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from pipeline.answers import SYSTEMS
@@ -112,3 +115,34 @@ def make_key(page: Page, name: str) -> str:
     page.get_by_label("Name of a new key").fill(name)
     page.get_by_role("button", name="Make a key").click()
     return page.get_by_label(f"API key “{name}”").input_value()
+
+
+TEXT = "Winter road maintenance: snow clearing and gritting of municipal streets"
+
+
+def call(site: Site, key: str) -> httpx.Response:
+    """Call the interface as a program does, with a key that a page has shown."""
+    return httpx.post(
+        f"{site.address}/api/cpv/match",
+        json={"description": TEXT},
+        headers={"X-API-Key": key},
+        timeout=None,
+    )
+
+
+RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {
+    "light": {"resultTypes": ["violations"]},
+    # The theme changes nothing else, and every rule takes time.
+    "dark": {"resultTypes": ["violations"], "runOnly": ["cat.color"]},
+}
+
+AXE = Axe()
+
+
+def complaints(page: Page) -> Iterator[str]:
+    """Yield what axe-core finds wrong on a page in either theme, by the rules of WCAG."""
+    for scheme, options in RULES.items():
+        page.emulate_media(color_scheme=scheme)
+        for each in AXE.run(page, options=options).response["violations"]:
+            for node in each["nodes"]:
+                yield f"{page.url} ({scheme}): {each['id']}: {node['html']}"

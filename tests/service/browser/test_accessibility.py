@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import BrowserContext
 
-from tests.service.browser.axe import complaints
-from tests.service.browser.calls import TEXT, call
-from tests.service.browser.conftest import Site, make_key, sign_up
+from tests.service.browser.conftest import TEXT, Site, call, complaints, make_key, sign_up
 
 
 def test_axe_finds_nothing(context: BrowserContext, site: Site) -> None:

@@ -10,8 +10,7 @@ from playwright.sync_api import Browser
 from pipeline.evaluation.evaluation import page as page_of
 from tests.evaluation.labels import evaluation
 from tests.evaluation.samples import ONE, TWO
-from tests.service.browser.axe import complaints
-from tests.service.browser.conftest import watched
+from tests.service.browser.conftest import complaints, watched
 
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])

@@ -8,9 +8,7 @@ from decimal import Decimal
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pipeline.money import plain, total
-from pipeline.service.accounts import Due
-from tests.service.browser.calls import TEXT, call
-from tests.service.browser.conftest import PASSWORD, Site, make_key, sign_up
+from tests.service.browser.conftest import PASSWORD, TEXT, Site, call, make_key, sign_up
 
 
 def usd(page: Page, label: str) -> Decimal:
@@ -131,11 +129,3 @@ def beside(page: Page) -> int:
     tables = page.locator(".scroll:has(.stacked)")
     wide = tables.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth)")
     return len(wide)
-
-
-def test_a_long_statement_begins_on_the_first_sheet_of_paper(page: Page, site: Site) -> None:
-    sign_up(page)
-    site.accounts.statement.charge([[Due(1, None, "cpv", Decimal("0.0000795"))]] * 39)
-    page.goto("/statement")
-    sheets = page.pdf(format="A4").count(b"/Type /Page\n")
-    assert sheets == 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,8 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from pipeline.answers import Answer, Failed, Matched, System
 from pipeline.report.changes import Changed, Compared
 from tests.report.samples import HOSTILE, matched, reported
-from tests.service.browser.axe import complaints
-from tests.service.browser.conftest import watched
+from tests.service.browser.conftest import complaints, watched
 
 HOSTILE_TEXTS: dict[str, Answer | None] = {
     HOSTILE: matched(0.1, "<b>1", HOSTILE),
@@ -63,19 +60,6 @@ def test_the_counts_of_a_usual_run_fit_on_a_phone(context: BrowserContext, tmp_p
     table = page.locator("section[aria-labelledby=worth] .scroll")
     assert "none\nno text" in table.inner_text().replace("\t", "\n")
     assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
-    context.close()
-
-
-def test_the_report_of_the_sample_takes_three_pages(
-    context: BrowserContext, tmp_path: Path
-) -> None:
-    sample = Path(__file__).parents[3] / "sample_inputs" / "tenders.csv"
-    arguments = ("run", str(sample), "--output", "o.csv", "--report", "report.html")
-    subprocess.run([sys.executable, "-m", "pipeline", *arguments], cwd=tmp_path, check=True)
-    page = watched(context)
-    page.goto((tmp_path / "report.html").as_uri())
-    for paper in ("A4", "Letter"):
-        assert page.pdf(format=paper).count(b"/Type /Page\n") == 3
     context.close()
 
 

@@ -18,8 +18,7 @@ from pipeline.review.session import Review
 from pipeline.service.server import listening
 from tests.paid.serving import served
 from tests.review.conftest import TEXTS, table
-from tests.service.browser.axe import complaints
-from tests.service.browser.conftest import watched
+from tests.service.browser.conftest import complaints, watched
 
 __all__ = ["table"]
 

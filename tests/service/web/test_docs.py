@@ -141,11 +141,3 @@ async def test_the_current_place_is_marked(member: Browser) -> None:
         await member.go(path)
         marked = [each for each in member.page.each("a") if "aria-current" in each.attributes]
         assert [each.attributes["href"] for each in marked] == [path]
-
-
-async def test_a_keyboard_comes_to_the_content_first(browser: Browser) -> None:
-    for path in ("/", "/login", "/try", "/nothing"):
-        await browser.go(path)
-        first = next(browser.page.each("a"))
-        assert first.text == "Skip to the content"
-        assert browser.page.by_id(first.attributes["href"].removeprefix("#")).tag == "main"

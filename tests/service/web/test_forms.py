@@ -40,15 +40,6 @@ async def test_only_a_form_of_some_size_is_read(
     assert next(member.page.each("h1")).text
 
 
-@pytest.mark.parametrize("media_type", [FORM, FORM + "; charset=utf-8", FORM.upper()])
-async def test_the_type_of_a_form_may_have_parameters_and_capitals(
-    browser: Browser, media_type: str
-) -> None:
-    headers = {"Content-Type": media_type, "Origin": "http://service"}
-    response = await browser.client.post("/try", content=b"", headers=headers)
-    assert response.status_code == 422  # read, and without a description
-
-
 async def test_a_field_that_is_sent_twice_counts_once(member: Browser, accounts: Accounts) -> None:
     await member.send("/keys", name=["first", "second"])
     assert [key.name for key in accounts.keys.of(1)] == ["first"]
