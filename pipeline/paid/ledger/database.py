@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from threading import RLock, Timer
+from threading import RLock
 from typing import Any
 
 from pipeline.errors import LedgerError
@@ -133,9 +131,6 @@ class Place:
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes a few seconds at most."""
 
-NOTED_AFTER_S = 2.0
-"""After how long that wait is logged."""
-
 CACHE_KIB = 32 * 1024
 """The page cache, which is large because the first rows of a table are written all over the file.
 """
@@ -165,8 +160,6 @@ _ADVICE_TO_READERS = _ADVICE | {
     sqlite3.SQLITE_CANTOPEN: _READABLE,
     sqlite3.SQLITE_PERM: _READABLE,
 }
-
-log = logging.getLogger(__name__)
 
 
 class Database:
@@ -249,12 +242,8 @@ class Database:
         """
         if not wherever:
             self.check_place()
-        with self._writing, self._translate_errors(), ExitStack() as waiting:
-            if not wherever:  # a purchase under way shows its waits itself
-                waiting.enter_context(self._log_wait())
-            with transaction(self._writer):
-                waiting.close()
-                yield self._writer
+        with self._writing, self._translate_errors(), transaction(self._writer):
+            yield self._writer
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query, as committed."""
@@ -277,18 +266,6 @@ class Database:
                 marked = query.replace(":digests", ", ".join("?" * len(some)))
                 rows_found += self._reader.execute(marked, (*values, *some)).fetchall()
         return rows_found
-
-    @contextmanager
-    def _log_wait(self) -> Iterator[None]:
-        """Log that a block takes long because another program writes the ledger."""
-        said = f"Another program has locked the ledger {self.path}. Waiting for it."
-        timer = Timer(NOTED_AFTER_S, copy_context().run, (log.info, said))
-        timer.daemon = True
-        try:
-            timer.start()
-            yield
-        finally:
-            timer.cancel()
 
 
 @contextmanager

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 import sqlite3
 import subprocess
@@ -11,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Event
 
 import pytest
 
@@ -84,33 +82,6 @@ def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
     holder.close()
     assert ledger.open_job("tenders").number == 1
     ledger.close()
-
-
-def test_a_run_says_that_it_waits_for_another_program(
-    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    released = Event()
-
-    class Releasing(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            holder.execute("ROLLBACK")
-            released.set()
-
-    ledger = Ledger(path, BASE_URL)
-    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(database, "NOTED_AFTER_S", 0.0)
-    caplog.set_level("INFO")
-    root = logging.getLogger()  # its other handlers have what is logged before the lock is released
-    root.addHandler(handler := Releasing())
-    try:
-        ledger.open_job("tenders")
-    finally:
-        root.removeHandler(handler)
-        ledger.close()
-        released.wait(60)  # the lock is free before the statement ends: closing then would crash
-        holder.close()
-    assert f"has locked the ledger {path}. Waiting" in caplog.text
 
 
 def test_a_file_that_is_locked_from_the_start_is_said_to_be_locked(

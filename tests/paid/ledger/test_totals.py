@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -47,6 +48,13 @@ from tests.paid.ledger.buying import (
 
 DAY = 86400.0
 
+T = TypeVar("T")
+
+
+def seen(path: Path, look: Callable[[Snapshot], T]) -> T:
+    with Snapshot(path) as snapshot:
+        return look(snapshot)
+
 
 def priced(price: str) -> CallEnded:
     return CallEnded("answered", 200, b"{}", Decimal(price))
@@ -61,8 +69,7 @@ def test_money_is_added_by_day_and_system(
     buy(journal)
     clock.now = DAY
     buy(journal, LOST)
-    with Snapshot(path) as snapshot:
-        found = read_books(snapshot)
+    found = seen(path, read_books)
     assert found.spent == {
         Spent(BASE_URL, "1970-01-01", "cpv"): Tally(2, PRICE * 2),
         Spent(BASE_URL, "1970-01-01", "psc"): Tally(1, PRICE),
@@ -81,8 +88,7 @@ def test_money_of_two_endpoints_is_never_added_together(
     other = Ledger(path, "http://localhost:8000", clock)
     buy(Journal(other.open_job("tenders"), FINGERPRINT), priced("5"))
     other.close()
-    with Snapshot(path) as snapshot:
-        totals = read_books(snapshot).totals(lambda spent: spent.base_url)
+    totals = seen(path, read_books).totals(lambda spent: spent.base_url)
     assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
 
 
@@ -95,8 +101,7 @@ def test_the_price_history_has_the_days_on_which_prices_changed(
             buy(journal, priced(price))
         buy(journal, priced("3"), Call("psc", "road"))
         buy(journal, REFUSED)  # free is no price
-    with Snapshot(path) as snapshot:
-        changes = list(read_books(snapshot).changed_prices())
+    changes = list(seen(path, read_books).changed_prices())
     usual = PriceRange(Decimal(1), Decimal(3), Decimal(2))
     four, three = (PriceRange(Decimal(price), Decimal(price), Decimal(price)) for price in (4, 3))
     assert changes == [
@@ -111,8 +116,7 @@ def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None
     buy(journal)
     with journal._job.database.transaction() as connection:
         connection.execute("UPDATE attempts SET sent_at = 1e18")
-    with Snapshot(path) as snapshot:
-        assert set(read_books(snapshot).spent) == {Spent(BASE_URL, "no date", "cpv")}
+    assert set(seen(path, read_books).spent) == {Spent(BASE_URL, "no date", "cpv")}
 
 
 def numbers(
@@ -214,8 +218,7 @@ def test_open_jobs_are_those_without_an_output_and_no_plans(
     clock.now = 2_000.0
     buy(journal)
     ledger.open_job("just begun")
-    with Snapshot(path) as snapshot:
-        found = open_jobs(snapshot)
+    found = seen(path, open_jobs)
     assert [(one.opened_at, one.calls, one.last_sent_at) for one in found] == [
         (1_000.0, 2, 2_000.0),
         (2_000.0, 0, None),
@@ -229,23 +232,18 @@ def test_a_run_notes_its_tables_and_why_it_stopped(path: Path, job: Job, clock: 
     job.describe("in.csv", "out.csv", 7)
     clock.now = 2_000.0
     job.note_stop("No money.")
-    with Snapshot(path) as snapshot:
-        (found,) = open_jobs(snapshot)
+    (found,) = seen(path, open_jobs)
     assert found.note == JobNote("in.csv", "out.csv", 7, "No money.", 2_000.0)
     job.describe("in.csv", "out.csv", 8)
-    with Snapshot(path) as snapshot:
-        (found,) = open_jobs(snapshot)
+    (found,) = seen(path, open_jobs)
     assert found.note == JobNote("in.csv", "out.csv", 8, None, None)
 
 
 def test_a_job_whose_lock_is_held_is_running(path: Path, ledger: Ledger, job: Job) -> None:
     for _ in range(2):  # looking does not disturb the next run
-        with job_lock(path, BASE_URL, "tenders", False), Snapshot(path) as snapshot:
-            (found,) = open_jobs(snapshot)
-            assert found.running
-        with Snapshot(path) as snapshot:
-            (found,) = open_jobs(snapshot)
-            assert not found.running
+        with job_lock(path, BASE_URL, "tenders", False):
+            assert seen(path, open_jobs)[0].running
+        assert not seen(path, open_jobs)[0].running
 
 
 def test_a_ledger_of_version_1_has_jobs_without_notes(path: Path) -> None:
@@ -254,6 +252,5 @@ def test_a_ledger_of_version_1_has_jobs_without_notes(path: Path) -> None:
         old.executescript(VERSION_1)
         old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (BASE_URL,))
         old.commit()
-    with Snapshot(path) as snapshot:
-        (found,) = open_jobs(snapshot)
+    (found,) = seen(path, open_jobs)
     assert (found.number, found.note, found.running) == (1, None, False)
