@@ -145,14 +145,14 @@ PROTECTIONS = (
         "return self._salvaged_response(exchange) or failed",
         "return failed",
         "tests/paid/client/test_lost_answers.py::"
-        "test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end",
+        "test_an_answer_that_is_whole_counts_although_its_connection_breaks_or_never_ends",
     ),
     Protection(
         "an answer that is whole is not bought again because its server never ends it",
         "return self._salvaged_response(exchange) or failed",
         'return failed if error == "TIMEOUT" else self._salvaged_response(exchange) or failed',
         "tests/paid/client/test_lost_answers.py::"
-        "test_an_answer_that_is_whole_counts_although_its_server_never_ends_it",
+        "test_an_answer_that_is_whole_counts_although_its_connection_breaks_or_never_ends",
     ),
     Protection(
         "a refusal that is cut off is at risk if its body may state a price",

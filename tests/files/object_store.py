@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.request import Request, urlopen
 
-__all__ = ["Fault", "ObjectStore", "serving"]
-
 Spoiled: TypeAlias = Literal["denied", "throttled", "cut", "bad key"]
 
 STATUS = {"denied": "403 Forbidden", "throttled": "503 Slow Down", "bad key": "403 Forbidden"}

@@ -8,8 +8,6 @@ from typing import Any
 
 from tests.money_trail.books import Attempt
 
-__all__ = ["USD", "attempt"]
-
 USD = Decimal("0.000105")
 """The price of an answer."""
 

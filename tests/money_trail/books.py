@@ -17,16 +17,6 @@ from pipeline.money import total
 from pipeline.service.accounts import Accounts, Entry
 from pipeline.service.chaos.record import Record, Served
 
-__all__ = [
-    "Attempt",
-    "Output",
-    "Service",
-    "read_attempts",
-    "read_jobs",
-    "read_output",
-    "read_service",
-]
-
 ENDED = frozenset({"answered", "refused", "unreadable"})
 """States in which a call is answered for good."""
 

@@ -14,8 +14,6 @@ from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from tests.money_trail.books import Attempt, Output
 
-__all__ = ["cells_are_right"]
-
 MOST_LOST = 2
 """So many lost answers hold a call: it is not sent again."""
 

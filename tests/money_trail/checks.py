@@ -20,19 +20,6 @@ from pipeline.service.chaos.record import Served
 from tests.money_trail.books import Attempt, Output, Service
 from tests.money_trail.trail import Pair, Trail
 
-__all__ = [
-    "agree",
-    "billed_as_recorded",
-    "every_loss_is_explained",
-    "every_request_was_written_down",
-    "money_agrees",
-    "nothing_is_bought_twice",
-    "nothing_stays_under_way",
-    "prices_are_as_stated",
-    "the_limit_is_kept",
-    "totals_agree",
-]
-
 LOSING = frozenset({"drop-before", "drop-after", "cut", "stall", "drip", "gateway", "error"})
 """Faults that may take an answer away; `error` only without the service's envelope."""
 

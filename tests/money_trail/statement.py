@@ -15,8 +15,6 @@ from pipeline.money import ZERO, plain, total
 from pipeline.service.accounts import Entry
 from tests.money_trail.books import Attempt, Output
 
-__all__ = ["columns_agree", "statement_adds_up", "statement_is_the_ledgers"]
-
 
 def statement_adds_up(entries: Sequence[Entry], balance: Decimal) -> list[str]:
     """Each entry's balance is the one before and its amount, never below zero; the last is left.

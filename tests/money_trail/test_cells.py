@@ -10,8 +10,9 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.paid.pool import FAILURES_IN_A_ROW
-from tests.money_trail import Attempt, Output, cells_are_right
 from tests.money_trail.attempts import attempt
+from tests.money_trail.books import Attempt, Output
+from tests.money_trail.cells import cells_are_right
 
 TEXTS = [f"text {row}" for row in range(FAILURES_IN_A_ROW + 1)]
 LEFT_OUT = TEXTS[-1]

@@ -14,15 +14,13 @@ from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served
-from tests.money_trail import (
-    Attempt,
-    Output,
-    Service,
+from tests.money_trail.attempts import USD, attempt
+from tests.money_trail.books import Attempt, Output, Service
+from tests.money_trail.checks import (
     agree,
     billed_as_recorded,
     every_loss_is_explained,
     every_request_was_written_down,
-    follow,
     money_agrees,
     nothing_is_bought_twice,
     nothing_stays_under_way,
@@ -30,7 +28,7 @@ from tests.money_trail import (
     the_limit_is_kept,
     totals_agree,
 )
-from tests.money_trail.attempts import USD, attempt
+from tests.money_trail.trail import follow
 
 RATE = Rate(2, 10.0)
 TIMEOUT = 2.0

@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.service.accounts import Entry
-from tests.money_trail import Output, columns_agree, statement_adds_up, statement_is_the_ledgers
 from tests.money_trail.attempts import USD, attempt
+from tests.money_trail.books import Output
+from tests.money_trail.statement import columns_agree, statement_adds_up, statement_is_the_ledgers
 
 ENTRIES = [
     Entry(1, 1, 0.0, "opening", Decimal(5), Decimal(5), None, None, ""),

@@ -10,8 +10,6 @@ from pipeline.answers import System
 from pipeline.service.chaos.record import Served
 from tests.money_trail.books import Attempt
 
-__all__ = ["Pair", "Trail", "follow"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -25,8 +25,6 @@ from pipeline.service.chaos.record import Record
 from tests.forking import Process
 from tests.soak.script import soak_script
 
-__all__ = ["Night", "Plan"]
-
 COMPLETE = (0, 3)
 PARKED = (5, 6, 7, 8)
 KILLED = -signal.SIGKILL

@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from pipeline.rate import Rate
 from pipeline.service.chaos.faults import FORMS, Fault, Form, Script
 
-__all__ = ["PARKING", "soak_script"]
-
 PARKING: tuple[Form, ...] = ("absurd-cost", "currency", "nan", "negative-cost")
 """Forms of garbage after which a run parks: a few do in a long night, none in a short one."""
 

@@ -10,30 +10,30 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS
 from pipeline.money import plain, total
-from tests.money_trail import (
+from tests.money_trail.books import (
     Attempt,
     Output,
     Service,
-    agree,
-    billed_as_recorded,
-    cells_are_right,
-    every_loss_is_explained,
-    every_request_was_written_down,
-    follow,
-    money_agrees,
-    nothing_is_bought_twice,
-    nothing_stays_under_way,
-    prices_are_as_stated,
     read_attempts,
     read_jobs,
     read_output,
     read_service,
+)
+from tests.money_trail.cells import cells_are_right
+from tests.money_trail.checks import (
+    agree,
+    billed_as_recorded,
+    every_loss_is_explained,
+    every_request_was_written_down,
+    money_agrees,
+    nothing_is_bought_twice,
+    nothing_stays_under_way,
+    prices_are_as_stated,
     the_limit_is_kept,
     totals_agree,
 )
+from tests.money_trail.trail import follow
 from tests.soak.night import Night
-
-__all__ = ["Verdict", "verdict"]
 
 
 @dataclass(frozen=True, slots=True)

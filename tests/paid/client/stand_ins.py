@@ -8,8 +8,6 @@ import httpx
 
 from pipeline.paid.client.transport import Exchange, Transport
 
-__all__ = ["StandIn"]
-
 
 class StandIn(Transport):
     """A transport that asks a function for the response to each request."""

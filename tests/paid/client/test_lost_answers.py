@@ -69,6 +69,8 @@ async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: S
     assert reply.detail
 
 
+@pytest.mark.parametrize("end", ["open", "broken"])
+@pytest.mark.parametrize("way", ["direct", "proxy"])
 @pytest.mark.parametrize(
     "head",
     [
@@ -76,6 +78,7 @@ async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: S
         b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n%b",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n%b",
     ],
 )
 @pytest.mark.parametrize(
@@ -83,50 +86,27 @@ async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: S
     [(b"", OK), (b"Content-Encoding: gzip\r\n", gzip.compress(OK))],
     ids=["plain", "gzip"],
 )
-async def test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end(
-    head: bytes,
-    coding: bytes,
-    body: bytes,
+async def test_an_answer_that_is_whole_counts_although_its_connection_breaks_or_never_ends(
+    head: bytes, coding: bytes, body: bytes, way: str, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values: tuple[object, ...] = (len(body), body) if b"%x" in head else (body,)
-    head = head.replace(b"OK\r\n", b"OK\r\n" + coding)
-    async with serving(says(head % values)) as server:
-        reply = await attempt(server.base)
-        part = await attempt(server.base, max_body=9)
-    assert isinstance(reply, Received)
-    assert (reply.status, reply.body) == (200, OK)
-    assert isinstance(part, Received)
-    assert part.body == body[:10]
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n%b",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n%b",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 999\r\n\r\n%b",
-        b"HTTP/1.0 200 OK\r\n\r\n%b",
-    ],
-)
-@pytest.mark.parametrize("way", ["direct", "proxy"])
-async def test_an_answer_that_is_whole_counts_although_its_server_never_ends_it(
-    head: bytes, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def never_ends(exchange: Exchange) -> None:
+    async def has_no_end(exchange: Exchange) -> None:
         await exchange.read_request()
-        body = gzip.compress(OK) if b"gzip" in head else OK
-        await exchange.raw(head % ((len(body), body) if b"%x" in head else body))
-        await waits(exchange)
+        values: tuple[object, ...] = (len(body), body) if b"%x" in head else (body,)
+        await exchange.raw(head.replace(b"OK\r\n", b"OK\r\n" + coding) % values)
+        if end == "open":
+            await waits(exchange)
 
-    async with serving(never_ends) as server:
+    async with serving(has_no_end) as server:
         base = server.base
         if way == "proxy":
             monkeypatch.setenv("HTTP_PROXY", base)
             base = BaseUrl("http://upstream.example")
         reply = await attempt(base)
+        part = await attempt(base, max_body=9)
     assert isinstance(reply, Received)
     assert (reply.status, reply.body) == (200, OK)
+    assert isinstance(part, Received)
+    assert part.body == body[:10]
 
 
 @pytest.mark.parametrize("end", ["open", "broken"])

@@ -7,8 +7,6 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["VIRTUAL", "MovedLoop", "pass_time", "run"]
-
 T = TypeVar("T")
 
 START = 1000.0

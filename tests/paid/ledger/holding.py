@@ -12,8 +12,6 @@ from pathlib import Path
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from tests.forking import Process
 
-__all__ = ["another"]
-
 LOCKS: Mapping[str, Callable[..., AbstractContextManager[object]]] = {
     "key": buyer_lock,
     "job": job_lock,

@@ -13,20 +13,15 @@ from pathlib import Path
 from pipeline.answers import SYSTEMS
 from pipeline.service.accounts import Accounts, Entry
 from tests.forking import Process
-from tests.money_trail import (
-    Attempt,
-    Output,
+from tests.money_trail.books import Attempt, Output, read_attempts, read_output
+from tests.money_trail.cells import cells_are_right
+from tests.money_trail.checks import (
     agree,
-    cells_are_right,
-    columns_agree,
     nothing_is_bought_twice,
     nothing_stays_under_way,
-    read_attempts,
-    read_output,
-    statement_adds_up,
-    statement_is_the_ledgers,
     totals_agree,
 )
+from tests.money_trail.statement import columns_agree, statement_adds_up, statement_is_the_ledgers
 from tests.service.processes import Serving
 from tests.service.rehearsal.processes import Done, finished, started
 
