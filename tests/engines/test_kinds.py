@@ -25,7 +25,7 @@ def frame() -> Any:
 
 def test_a_polars_frame_comes_back_with_its_columns_and_the_new_ones(frame: Any) -> None:
     result = pipeline.classify(frame, systems="cpv", min_confidence=0)
-    found = result.data
+    found: Any = result.data
     assert found.columns[3] == "cpv_code"
     assert found.select(frame.columns).equals(frame)
     assert found.select(frame.columns).schema == frame.schema
