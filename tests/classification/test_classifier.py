@@ -80,22 +80,6 @@ def test_a_stream_is_cut_into_small_batches() -> None:
     assert [piece.num_rows for piece in classifier.map([batch])] == [1024, 1024, 452]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string()), pa.binary()],
-    ids=str,
-)
-def test_text_of_every_arrow_type_is_read(
-    classifier: pipeline.Classifier, kind: pa.DataType
-) -> None:
-    texts = ["Office chairs", None, "Road marking"]
-    plain = classifier(pa.table({"description": texts}))
-    column = pa.array(texts).dictionary_encode() if pa.types.is_dictionary(kind) else None
-    found = classifier(pa.table({"description": column or pa.array(texts, kind)}))
-    assert found.drop_columns("description").equals(plain.drop_columns("description"))
-    assert found.schema.field("description").type == kind
-
-
 LOADING = """
 import pickle, sys
 opened = []

@@ -28,15 +28,6 @@ def of_texts(top: int = 1) -> pipeline.Result:
     return pipeline.classify(TEXTS, systems=["cpv", "naics"], top=top)
 
 
-def test_a_list_of_texts_and_a_series_are_tables() -> None:
-    by_list = of_texts()
-    assert by_list.table["description"].to_pylist() == TEXTS
-    series = pd.Series(TEXTS, index=list("abcd"), name="what")
-    by_series = pipeline.classify(series, systems=["cpv", "naics"]).to_pandas()
-    assert list(by_series.index) == list("abcd")
-    assert by_series["cpv_code"].tolist()[0] == by_list.table["cpv_code"].to_pylist()[0]
-
-
 def test_a_text_column_in_the_index_of_a_frame_is_an_error_that_says_so() -> None:
     frame = pd.DataFrame({"description": TEXTS, "id": range(4)}).set_index(["id", "description"])
     with pytest.raises(
@@ -109,14 +100,6 @@ def test_long_without_matches_has_the_dtypes_of_any_other(top: int) -> None:
     none = pipeline.classify([""], systems=["cpv", "naics"], top=top, progress=False).long()
     assert len(none) == 0
     assert none.dtypes[1:].equals(of_texts(top).long().dtypes[1:])
-
-
-def test_long_of_a_file_reads_its_matches(tmp_path: Path) -> None:
-    pd.DataFrame({"description": TEXTS}).to_csv(tmp_path / "t.csv", index=False)
-    options = {"systems": ["cpv", "naics"], "top": 3}
-    result = pipeline.classify(tmp_path / "t.csv", output=tmp_path / "o.csv", **options)  # type: ignore[arg-type]
-    codes = ["row", "system", "rank", "code"]
-    assert result.long()[codes].equals(of_texts(3).long()[codes])
 
 
 def test_an_output_is_found_after_a_change_of_folder(

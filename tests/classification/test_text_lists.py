@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.source import text_array
 from pipeline.errors import InputError, SettingsError
 
 
@@ -48,20 +47,6 @@ def test_an_array_of_pandas_or_arrow_is_like_a_list(texts: Any) -> None:
 def test_an_arrow_array_of_records_is_a_table() -> None:
     records = pa.chunked_array([[{"description": "Road works", "id": 1}]])
     assert pipeline.classify(records, systems="psc").table["id"].to_pylist() == [1]
-
-
-def test_only_what_is_not_a_text_is_asked_whether_it_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[object] = []
-
-    def isna(value: object) -> bool:
-        asked.append(value)
-        return True
-
-    monkeypatch.setattr(pd, "isna", isna)
-    assert text_array(["Road works", None, pd.NA]).to_pylist() == ["Road works", None, None]
-    assert asked == [pd.NA]
 
 
 @pytest.mark.parametrize("text", ["Road works", "Winterdienst", "Lift no. 3", "x" * 9_999])

@@ -219,14 +219,6 @@ def test_boilerplate_round_a_text_does_not_change_its_codes() -> None:
         assert codes(ranker("cpv"), noisy, 3) == codes(ranker("cpv"), clean, 3)
 
 
-def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None:
-    for texts in ([], [""], ["road"], ["road", "", "Büromöbel"]):
-        counts = term_counts(texts)
-        assert counts.shape == (len(texts), FEATURES)
-        assert counts.dtype == np.float32
-    assert term_counts(["", "12"]).nnz == 0
-
-
 def test_earlier_words_weigh_more_and_half_at_the_stated_position() -> None:
     filler = "xy " * HALF_AT_WORD
     first, late = term_counts(["road", filler + "road"])
@@ -246,12 +238,6 @@ def test_words_that_share_most_letters_share_features_and_others_none() -> None:
     chair, chairs, road = (row.indices for row in term_counts(["chair", "chairs", "road"]))
     assert set(chair) & set(chairs)
     assert not set(chair) & set(road)
-
-
-def test_a_row_does_not_depend_on_the_texts_beside_it() -> None:
-    alone = term_counts(["chairs and tables"])
-    among = term_counts(["tables", "chairs and tables", "and"])[1]
-    assert (alone != among).nnz == 0
 
 
 def test_words_that_only_say_that_something_is_bought_count_less() -> None:
@@ -324,13 +310,6 @@ def same(one: Index, other: Index) -> bool:
     return (one.titles != other.titles).nnz == 0 and np.array_equal(one.rarity, other.rarity)
 
 
-def test_an_index_has_a_row_a_feature_and_a_column_a_code_of_unit_length() -> None:
-    built = build_index([list(TITLES.values())])
-    assert built.titles.shape == (FEATURES, 3)
-    assert built.titles.dtype == np.float32
-    assert np.sqrt(built.titles.multiply(built.titles).sum(axis=0)) == pytest.approx(1.0, rel=1e-5)
-
-
 def test_a_feature_that_fewer_codes_have_weighs_more() -> None:
     built = build_index([["road works", "road signs", "road"]])
     rarity = [built.rarity[term_counts([word]).indices].min() for word in ("signs", "road", "boat")]
@@ -343,13 +322,6 @@ def test_a_code_is_as_near_to_its_title_in_one_language_as_in_another() -> None:
         scores = (weighted(term_counts([text]), built.rarity) @ built.titles).toarray()[0]
         assert scores.argmax() == place
         assert scores[place] == pytest.approx(1.0, rel=1e-5)
-
-
-def test_weighing_leaves_a_text_without_words_at_nothing() -> None:
-    built = build_index([["chairs"]])
-    rows = weighted(term_counts(["", "chairs"]), built.rarity)
-    assert rows[0].nnz == 0
-    assert np.isfinite(rows.data).all()
 
 
 @pytest.mark.usefixtures("cache")
@@ -385,11 +357,12 @@ def truncated(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-8])
 
 
-def overwritten(file: Path) -> None:
-    file.write_bytes(b"no array at all")
+def altered(file: Path) -> None:
+    """Change the last value, which SciPy may follow out of bounds."""
+    file.write_bytes(file.read_bytes()[:-1] + b"\x7f")
 
 
-@pytest.mark.parametrize("damage", [emptied, truncated, overwritten, Path.unlink])
+@pytest.mark.parametrize("damage", [emptied, truncated, altered, Path.unlink])
 @pytest.mark.parametrize("name", ["weights", "places", "ends", "rarity", "codes"])
 def test_a_damaged_index_is_built_and_kept_again(
     table: CodeTable, cache: Path, built: list[Index], damage: Callable[[Path], None], name: str
@@ -419,16 +392,6 @@ def test_a_disk_that_fills_up_leaves_no_draft_behind(
     monkeypatch.setattr(np, "save", full)
     assert kept_index(table).titles.shape == (FEATURES, 3)
     assert list((cache / "tender-pipeline" / "indexes").iterdir()) == []
-
-
-def test_an_index_whose_values_were_damaged_is_built_again(
-    table: CodeTable, cache: Path, built: list[Index]
-) -> None:
-    first = kept_index(table)
-    (places,) = cache.glob("tender-pipeline/indexes/*/places.npy")
-    np.save(places, np.full_like(np.load(places), 2**30))
-    assert same(kept_index(table), first)
-    assert len(built) == 2
 
 
 def test_a_user_without_a_home_folder_is_served_without_a_cache(

@@ -55,15 +55,6 @@ def test_a_table_of_many_small_pieces_comes_in_whole_batches() -> None:
     ]
 
 
-def test_an_aborted_table_stays_empty() -> None:
-    reader = ArrowReader(pa.table({"a": ["x"]}), ["a"])
-    writer = ArrowWriter(reader.schema, [CODE])
-    for batch in reader.batches():
-        writer.write(batch, [NewColumn("cpv_code", pa.string(), ["1"])])
-    writer.abort()
-    assert writer.table.num_rows == 0
-
-
 @pytest.mark.parametrize(
     "kind",
     [

@@ -137,13 +137,3 @@ def test_money_is_plain_and_exact(value: Decimal) -> None:
 )
 def test_values_of_other_tables_and_their_nulls(kind: pa.DataType, value: Any, text: str) -> None:
     assert list(arrow_cells("c", pa.array([value, None], kind))) == [text, ""]
-
-
-def test_a_column_of_nulls_is_empty() -> None:
-    assert list(arrow_cells("c", pa.nulls(2))) == ["", ""]
-
-
-@given(st.lists(st.lists(st.one_of(st.none(), st.text(max_size=4)), max_size=3), max_size=4))
-def test_lists_are_json(rows: list[list[str | None]]) -> None:
-    column = pa.array(rows, pa.list_(pa.string()))
-    assert [json.loads(text) for text in arrow_cells("c", column)] == rows

@@ -93,11 +93,6 @@ def test_a_delimiter_that_the_encoding_lacks_is_refused(
     assert caught.value.hint == "Use another --delimiter, or another --encoding."
 
 
-def test_a_stated_delimiter_is_taken_as_stated(path: Path) -> None:
-    assert detected(path, "a;b\n1;2\n", delimiter="^").delimiter == "^"
-    assert detected(path, "a;b\n1;2\n", delimiter="tab").delimiter == "\t"
-
-
 @pytest.mark.parametrize(
     ("data", "line_end", "terminator"),
     [
@@ -129,17 +124,6 @@ def test_lines_end_as_the_first_one_does(
 def test_escaped_quotes_do_not_end_the_quotes_around_them(path: Path) -> None:
     dialect = detected(path, '"a\\"\n",b\r1,2\r', quote_escape="backslash")
     assert (dialect.line_end, dialect.delimiter) == ("\r", ",")
-
-
-@pytest.mark.parametrize(
-    ("stated", "line_end", "terminator"),
-    [("lf", "\n", "\n"), ("crlf", "\n", "\r\n"), ("cr", "\r", "\r")],
-)
-def test_a_stated_line_end_is_taken_as_stated(
-    path: Path, stated: str, line_end: str, terminator: str
-) -> None:
-    dialect = detected(path, "a\rb\nc\r\n", line_end=stated)
-    assert (dialect.line_end, dialect.terminator) == (line_end, terminator)
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,6 @@ def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, i
         assert csv_rows(reader) == file.rows  # and read a second time
 
 
-@given(file=csv_files(), steps=STEPS)
-def test_the_raw_records_together_are_the_file(file: CsvFile, steps: tuple[int, int, int]) -> None:
-    with folder() as place, small_steps(*steps):
-        path = place / f"tenders.csv{file.suffix}"
-        path.write_bytes(file.data)
-        reader = CsvReader(path, (), file.options)
-        raw = ["".join(batch.raw) + batch.trailing for batch in reader.batches()]
-        assert reader.header + "".join(raw) == file.text
-
-
 def test_the_text_columns_are_joined_in_the_order_asked(path: Path) -> None:
     reader = opened(path, b"a,b,c\n 1  2 ,x,y\n,x,\n", "c", "a")
     assert [batch.texts for batch in reader.batches()] == [["y. 1 2", ""]]
@@ -71,12 +61,6 @@ def test_rows_have_the_numbers_that_a_spreadsheet_shows(
         with small_steps(1 << 20, batch_rows, 9**9):
             found = numbered_batches(opened(path, data, **options))
             assert [number for each, _ in found for number in each] == numbers
-
-
-def test_without_a_header_columns_are_called_by_their_number(path: Path) -> None:
-    reader = opened(path, b"x,y\n1,2\n", "2", header=False)
-    assert reader.schema.names == ["1", "2"]
-    assert [batch.texts for batch in reader.batches()] == [["y", "2"]]
 
 
 def test_the_line_for_excel_counts_and_is_not_a_row(path: Path) -> None:
@@ -253,15 +237,6 @@ def test_no_other_encoding_is_suggested_for_damaged_utf_16(
     )
 
 
-def test_after_other_characters_in_utf_8_no_other_encoding_is_suggested(path: Path) -> None:
-    error = error_of(path, "a\nStraße\n".encode() + "Straße\n".encode("latin-1"))
-    assert error.message == f"{path}, line 3: byte 0xDF is not utf-8."
-    assert error.hint.startswith(
-        "The characters before it are UTF-8, so another --encoding would change them: correct "
-        "this line, or export the table again. Encodings that read the whole file"
-    )
-
-
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
 def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
     error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
@@ -343,12 +318,3 @@ def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
     with small_steps(7, 1, 1):
         error = error_of(path, data)
     assert error.message.endswith("is malformed: there are too many blank lines.")
-
-
-def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "tenders.csv.gz"
-    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i**200) for i in range(4_000)))
-    for end in (5, len(data) // 2, len(data) - 4):
-        error = error_of(path, data[:end])
-        assert str(path) in error.message
-        assert error.hint.startswith("Check that it exists, is readable and complete.")

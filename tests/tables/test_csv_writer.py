@@ -156,14 +156,6 @@ def test_new_letters_that_the_encoding_lacks_become_question_marks(title: str) -
     assert row == "1,7," + "".join("?" if ord(letter) > 255 else letter for letter in seen)
 
 
-def test_equal_numbers_are_written_with_their_own_signs(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_bytes(b"a\n" + b"1\n" * 2)
-    fields = [pa.field("b", pa.string())]
-    rows = [[0.0], [-0.0]]
-    rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", rows, fields=fields)
-    assert (tmp_path / "out.csv").read_bytes() == b"a,b\n1,0.0\n1,-0.0\n"
-
-
 @given(
     values=st.lists(st.text(st.sampled_from("a\"\r\n,;\t\\ 'é\0"), max_size=5)),
     suffix=st.sampled_from([".csv", ".tsv", ".tab", ".csv.gz", ".TSV", ".tsv.zst"]),

@@ -287,14 +287,6 @@ def test_parquet_becomes_json_with_its_values(tmp_path: Path) -> None:
     assert second["list"] is second["day"] is None
 
 
-def test_the_first_rows_are_a_batch_too(tmp_path: Path) -> None:
-    (batch,) = reader_of(tmp_path, b'{"a":"x"}\n{"a":"y"}\n', ["a"]).batches()
-    writer = open_writer(tmp_path / "o", "o.jsonl", "jsonl", reader_of(tmp_path, b"{}"), [])
-    writer.write(batch.head(1), [NewColumn("b", pa.string(), ["1"])])
-    writer.close({})
-    assert (tmp_path / "o").read_bytes() == b'{"a":"x", "b": "1"}\n'
-
-
 LIST = b"""\xef\xbb\xbf[
   {"id": 1.10, "t": "a ] \\" b",
    "x": {"y": [ ]}},
@@ -330,15 +322,6 @@ def test_its_items_are_lines_in_a_file_of_lines(tmp_path: Path) -> None:
         b'{"t": "c\\nd", %b}' % NEW,
         b"{%b }" % NEW,
     ]
-
-
-def test_a_list_is_a_table(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_bytes(LIST)
-    found = read_table(tmp_path / "t.json", format_of(tmp_path / "t.json"))
-    assert found.column_names == ["id", "t", "x"]
-    assert found["id"].to_pylist() == [1.1, None, None]
-    assert found["t"].to_pylist() == ['a ] " b', "c\nd", None]
-    assert found["x"][0].as_py() == '{"y": [ ]}'
 
 
 def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:

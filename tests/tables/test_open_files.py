@@ -134,12 +134,6 @@ def _readers(folder: Path) -> list[Reader]:
     return [open_reader(path, (), CsvOptions()) for path in paths]
 
 
-def test_a_table_that_did_not_change_has_the_fingerprint_of_the_opened_one(tmp_path: Path) -> None:
-    for reader in _readers(tmp_path):
-        list(reader.batches())
-        assert reader.fingerprint() == reader.opened_fingerprint
-
-
 def test_a_table_that_vanished_is_an_error_that_says_so(tmp_path: Path) -> None:
     for reader, name in zip(_readers(tmp_path), ["t.csv", "t.parquet"], strict=True):
         (tmp_path / name).unlink()

@@ -14,38 +14,10 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.tables import open_reader, read_table
-from pipeline.tables.formats import compression_of
-from pipeline.tables.streams import open_input, open_output, spooled
+from pipeline.tables.streams import open_input, spooled
 from tests.tables.csv_files import compressed
 
 DATA = b"a,b\n1,2\n" * 1000
-
-
-@pytest.mark.parametrize(
-    ("name", "compression"),
-    [
-        ("t.csv", None),
-        ("t", None),
-        ("t.gz.csv", None),
-        ("t.csv.gz", "gzip"),
-        ("t.CSV.GZ", "gzip"),
-        ("t.gzip", "gzip"),
-        ("t.csv.zst", "zstd"),
-        ("t.zstd", "zstd"),
-    ],
-)
-def test_the_last_suffix_says_the_compression(name: str, compression: str | None) -> None:
-    assert compression_of(Path(name)) == compression
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_what_was_written_is_read(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"t.csv{suffix}"
-    with open_output(path, compression_of(path)) as stream:
-        stream.write(DATA)
-    assert (path.read_bytes() == DATA) == (suffix == "")
-    with open_input(path) as stream:
-        assert stream.read() == DATA
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

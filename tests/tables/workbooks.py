@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,6 @@ def workbook(path: Path, fill: Fill, name: str = "Data", **options: Any) -> Path
     with Workbook(path, options) as book:
         fill(book, book.add_worksheet(name))
     return path
-
-
-def of_rows(path: Path, *rows: Sequence[Any]) -> Path:
-    def fill(_: Workbook, sheet: Worksheet) -> None:
-        for number, row in enumerate(rows):
-            for column, value in enumerate(row):
-                write = sheet.write_string if isinstance(value, str) else sheet.write
-                write(number, column, value)
-
-    return workbook(path, fill)
 
 
 def cells(path: Path, part: str = "xl/worksheets/sheet1.xml") -> dict[int, dict[str, bytes]]:

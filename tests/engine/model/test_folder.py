@@ -52,19 +52,6 @@ def test_a_folder_without_a_model_is_refused_with_the_way_to_one(tmp_path: Path)
     assert "tender-pipeline train" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["encoder.places.npy", "cpv.codes.npy", "cpv.repeat_hashes.npy"])
-def test_an_array_that_is_torn_changed_or_gone_is_refused(folder: Path, name: str) -> None:
-    whole = (folder / name).read_bytes()
-    for damaged in (whole[:-3], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
-        (folder / name).write_bytes(damaged)
-        with pytest.raises(SettingsError, match="is damaged") as caught:
-            load_model(model_folder(folder), "cpv")
-        assert "train it again" in caught.value.hint
-    (folder / name).unlink()
-    with pytest.raises(SettingsError, match="is damaged"):
-        load_model(model_folder(folder), "cpv")
-
-
 def changed(folder: Path, **values: object) -> None:
     about = json.loads((folder / "model.json").read_text("utf-8"))
     (folder / "model.json").write_text(json.dumps(about | values), "utf-8")
@@ -77,18 +64,6 @@ def test_a_model_of_an_older_or_newer_form_is_refused(folder: Path, form: int) -
     with pytest.raises(SettingsError, match=said) as caught:
         model_folder(folder)
     assert "Train it again" in caught.value.hint
-
-
-def test_a_model_of_an_unknown_system_is_refused(folder: Path) -> None:
-    changed(folder, systems={"sitc": {}})
-    with pytest.raises(SettingsError, match="no system 'sitc'"):
-        model_folder(folder)
-
-
-def test_a_model_that_lacks_a_value_is_damaged(folder: Path) -> None:
-    changed(folder, systems={"cpv": {"weight": None, "trust": 1, "calibration": "none"}})
-    with pytest.raises(SettingsError, match="is damaged"):
-        load_model(model_folder(folder), "cpv")
 
 
 def test_a_model_that_was_replaced_since_it_was_opened_is_refused(folder: Path) -> None:

@@ -215,27 +215,6 @@ def code(ranker: LearnedRanker, text: str) -> str:
     return match.code
 
 
-def test_boilerplate_contacts_and_markup_round_a_text_do_not_change_its_code() -> None:
-    """The clauses are full of words of another code's examples, which a clean text lacks."""
-    formulas = (
-        "This is a combined synopsis/solicitation; offers to the contracting officer of the north "
-        "office are due no later than noon. "
-        "Offers for the annual phase are due no later than noon. "
-        "Interested parties of the district must be registered in SAM, see office windows."
-    )
-    contacts = "Point of contact: Ann Office, phone: (478) 555-0134\nEmail: office.road@x.example"
-    model = taught().model
-    for wanted in ("wheat grain seeds", "asphalt kerbs", "cleaning windows"):
-        noisy = [
-            f"{formulas * 20} {wanted}.",
-            f"{wanted.upper()}. {formulas * 20}",
-            f"{contacts}\n{wanted}\n{contacts}",
-            f"<p>{formulas}</p><p>RFQ 36C24824Q0123 &ndash; {wanted}</p><p>{contacts}</p>",
-        ]
-        clean, *rest = model.codes[model.predict([wanted, *noisy], 1)[0][:, 0]].tolist()
-        assert rest == [clean] * len(noisy)
-
-
 PLACES = {"03111000": 0, "45233140": 1, "90910000": 2}
 
 TEXT = "Phase 2 of the annual Wheat and BARLEY for the harbour"
