@@ -21,7 +21,7 @@ from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint, valid_key
 from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.job import Counting
-from pipeline.paid.ledger.totals import read_books
+from pipeline.paid.ledger.totals import read_spending
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.public import public, public_class
 from pipeline.purchases import Period
@@ -190,7 +190,7 @@ class PaidService:
         import pandas as pd
 
         with open_usable(self.ledger) as snapshot:
-            spent = read_books(snapshot).spent
+            spent = read_spending(snapshot)
         rows = [
             (where.day, where.system, *astuple(tally))
             for where, tally in sorted(spent.items())

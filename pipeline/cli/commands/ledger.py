@@ -20,14 +20,14 @@ from pipeline.cli.output.console import on_terminal, progress_display, say, wrap
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
-    book_figures,
-    book_lines,
     count_jobs,
     count_problems,
     megabytes,
     open_job_figures,
     open_job_lines,
     print_problems,
+    spending_figures,
+    spending_lines,
 )
 from pipeline.cli.settings_file import check_apart, on_ledger
 from pipeline.errors import LedgerError, SettingsError
@@ -43,7 +43,7 @@ from pipeline.paid.ledger.maintenance import (
     prune_by_hand,
     settle_by_hand,
 )
-from pipeline.paid.ledger.totals import STATES, Wanted, open_jobs, read_books
+from pipeline.paid.ledger.totals import STATES, Wanted, open_jobs, read_spending
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.progress import silent
@@ -113,21 +113,21 @@ def ledger() -> None:
 @in_json
 @on_ledger
 def show(since: str, as_json: bool, path: Path) -> int:
-    """Show what was spent where and when, the prices, and open jobs.
+    """Show what was spent where and when, and count the open jobs.
 
     USD is confirmed. Attempts whose answer was lost are unconfirmed; responses without a price
     are counted too. Both may have cost up to the amount in the last column.
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
     with open_usable(path) as snapshot:
-        books, jobs = read_books(snapshot), open_jobs(snapshot)
+        spent, jobs = read_spending(snapshot), open_jobs(snapshot)
         where, size = str(snapshot.path), snapshot.size
     if as_json:
-        figures = {"ledger": where, "bytes": size, "endpoints": book_figures(books, first)}
+        figures = {"ledger": where, "bytes": size, "endpoints": spending_figures(spent, first)}
         say(json.dumps({**figures, "open_jobs": [open_job_figures(job) for job in jobs]}))
     else:
-        nothing = [] if books.spent else ["no attempts yet"]
-        lines = [*book_lines(books, first), *nothing, "", count_jobs(jobs, path)]
+        nothing = [] if spent else ["no attempts yet"]
+        lines = [*spending_lines(spent, first), *nothing, "", count_jobs(jobs, path)]
         say("\n".join([f"{where}, {megabytes(size)}", *lines]))
     return 0
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.cli.output.console import say
 from pipeline.money import plain
-from pipeline.paid.ledger.totals import Attempt, Books, OpenJob, PriceRange, Spent, Tally
+from pipeline.paid.ledger.totals import Attempt, OpenJob, Spent, Tally, total_by
 from pipeline.purchases import IN_MEMORY
 from pipeline.quoting import aligned, command, how_many
 
@@ -89,19 +89,12 @@ MONEY = {
     "at_risk_usd": "at most USD more",
 }
 DAYS = {"day": "day (UTC)", "system": "system", **MONEY}
-PRICES = {
-    "day": "prices from",
-    "system": "system",
-    "lowest_usd": "lowest USD",
-    "highest_usd": "highest USD",
-    "last_usd": "last USD",
-}
 
 
-def book_lines(books: Books, since: str) -> Iterator[str]:
-    """Yield tables of the spending with each service and prices since a day, and the totals."""
-    systems = books.totals(lambda spent: (spent.base_url, spent.system))
-    for found in book_figures(books, since):
+def spending_lines(spent: Mapping[Spent, Tally], since: str) -> Iterator[str]:
+    """Yield a table of the spending with each service since a day, and the totals."""
+    systems = total_by(lambda where: (where.base_url, where.system), spent)
+    for found in spending_figures(spent, since):
         yield f"\n{found['endpoint']}"
         totals = [
             {"day": "all days", "system": system, **_figures(tally)}
@@ -109,15 +102,11 @@ def book_lines(books: Books, since: str) -> Iterator[str]:
             if base_url == found["endpoint"]
         ]
         yield from table([*found["days"], *totals, {"day": "total", **found}], DAYS, numbers=5)
-        if found["prices"]:
-            yield ""
-            yield from table(found["prices"], PRICES, numbers=3)
 
 
-def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
-    """Return what was spent with each service in all, and its days and prices since a day."""
-    days = [(where, tally) for where, tally in sorted(books.spent.items()) if where.day >= since]
-    prices = [(where, seen) for where, seen in books.changed_prices() if where.day >= since]
+def spending_figures(spent: Mapping[Spent, Tally], since: str) -> list[dict[str, Any]]:
+    """Return what was spent with each service in all, and on its days since a day."""
+    days = [(where, tally) for where, tally in sorted(spent.items()) if where.day >= since]
     return [
         {
             "endpoint": base_url,
@@ -127,22 +116,9 @@ def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
                 for where, tally in days
                 if where.base_url == base_url
             ],
-            "prices": [
-                _price_figures(where, seen) for where, seen in prices if where.base_url == base_url
-            ],
         }
-        for base_url, total in books.totals(lambda spent: spent.base_url).items()
+        for base_url, total in total_by(lambda where: where.base_url, spent).items()
     ]
-
-
-def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
-    return {
-        "day": where.day,
-        "system": where.system,
-        "lowest_usd": plain(seen.low),
-        "highest_usd": plain(seen.high),
-        "last_usd": plain(seen.last),
-    }
 
 
 def count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -100,59 +100,22 @@ class Spent:
     system: str
 
 
-@dataclass(slots=True)
-class PriceRange:
-    """The prices of a day's answers, US dollars."""
-
-    low: Decimal
-    high: Decimal
-    last: Decimal
-
-    def see(self, price: Decimal) -> None:
-        """Add the next price."""
-        self.low, self.high, self.last = min(self.low, price), max(self.high, price), price
-
-
-@dataclass(frozen=True, slots=True)
-class Books:
-    """Sums over all attempts.
-
-    Attributes:
-        spent: what each day's attempts of a system cost.
-        prices: the range of prices on each day.
-    """
-
-    spent: dict[Spent, Tally] = field(default_factory=dict)
-    prices: dict[Spent, PriceRange] = field(default_factory=dict)
-
-    def totals(self, by: Callable[[Spent], K]) -> dict[K, Tally]:
-        """Add up what was spent, grouped by what a function returns."""
-        sums: dict[K, Tally] = {}
-        for where in sorted(self.spent):
-            sums.setdefault(by(where), Tally()).add(self.spent[where])
-        return sums
-
-    def changed_prices(self) -> Iterator[tuple[Spent, PriceRange]]:
-        """Yield the prices of each system's first day, and of each day on which they changed."""
-        before: dict[tuple[str, str], PriceRange] = {}
-        for where in sorted(self.prices):
-            prices = self.prices[where]
-            if before.get((where.base_url, where.system)) != prices:
-                yield where, prices
-            before[where.base_url, where.system] = prices
-
-
-def read_books(snapshot: Snapshot) -> Books:
-    """Add up all attempts."""
-    books = Books()
+def read_spending(snapshot: Snapshot) -> dict[Spent, Tally]:
+    """Add up all attempts of each system and day."""
+    spent: dict[Spent, Tally] = {}
     base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
     for job, day, system, state, cost, reserved, often in snapshot.rows(ATTEMPTS):
         where = Spent(base_urls.get(job, "unknown"), _date(day), system)
-        books.spent.setdefault(where, Tally()).count(state, cost, reserved, often)
-        if state in ("answered", "pruned") and cost is not None:
-            price = amount(cost)
-            books.prices.setdefault(where, PriceRange(price, price, price)).see(price)
-    return books
+        spent.setdefault(where, Tally()).count(state, cost, reserved, often)
+    return spent
+
+
+def total_by(by: Callable[[Spent], K], spent: Mapping[Spent, Tally]) -> dict[K, Tally]:
+    """Add up what was spent, grouped by what a function returns."""
+    sums: dict[K, Tally] = {}
+    for where in sorted(spent):
+        sums.setdefault(by(where), Tally()).add(spent[where])
+    return sums
 
 
 def job_tally(database: Database | Snapshot, job: int) -> Tally:

@@ -20,13 +20,13 @@ from pipeline.paid.ledger.totals import (
     STATES,
     Attempt,
     JobNote,
-    PriceRange,
     Spent,
     Tally,
     Wanted,
     attempts,
     open_jobs,
-    read_books,
+    read_spending,
+    total_by,
 )
 from tests.paid.ledger.buying import (
     ANSWERED,
@@ -69,13 +69,13 @@ def test_money_is_added_by_day_and_system(
     buy(journal)
     clock.now = DAY
     buy(journal, LOST)
-    found = seen(path, read_books)
-    assert found.spent == {
+    found = seen(path, read_spending)
+    assert found == {
         Spent(BASE_URL, "1970-01-01", "cpv"): Tally(2, PRICE * 2),
         Spent(BASE_URL, "1970-01-01", "psc"): Tally(1, PRICE),
         Spent(BASE_URL, "1970-01-02", "cpv"): Tally(1, Decimal(0), 1, 0, RESERVED),
     }
-    assert found.totals(lambda spent: spent.system) == {
+    assert total_by(lambda spent: spent.system, found) == {
         "cpv": Tally(3, PRICE * 2, 1, 0, RESERVED),
         "psc": Tally(1, PRICE),
     }
@@ -88,35 +88,15 @@ def test_money_of_two_endpoints_is_never_added_together(
     other = Ledger(path, "http://localhost:8000", clock)
     buy(Journal(other.open_job("tenders"), FINGERPRINT), priced("5"))
     other.close()
-    totals = seen(path, read_books).totals(lambda spent: spent.base_url)
+    totals = total_by(lambda spent: spent.base_url, seen(path, read_spending))
     assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
-
-
-def test_the_price_history_has_the_days_on_which_prices_changed(
-    path: Path, journal: Journal, clock: Clock
-) -> None:
-    for day, prices in enumerate([["1", "3", "2"], ["1", "3", "2"], ["4"], ["1", "3", "2"]]):
-        clock.now = (day + 0.5) * DAY
-        for price in prices:
-            buy(journal, priced(price))
-        buy(journal, priced("3"), Call("psc", "road"))
-        buy(journal, REFUSED)  # free is no price
-    changes = list(seen(path, read_books).changed_prices())
-    usual = PriceRange(Decimal(1), Decimal(3), Decimal(2))
-    four, three = (PriceRange(Decimal(price), Decimal(price), Decimal(price)) for price in (4, 3))
-    assert changes == [
-        (Spent(BASE_URL, "1970-01-01", "cpv"), usual),
-        (Spent(BASE_URL, "1970-01-01", "psc"), three),
-        (Spent(BASE_URL, "1970-01-03", "cpv"), four),
-        (Spent(BASE_URL, "1970-01-04", "cpv"), usual),
-    ]
 
 
 def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None:
     buy(journal)
     with journal._job.database.transaction() as connection:
         connection.execute("UPDATE attempts SET sent_at = 1e18")
-    assert set(seen(path, read_books).spent) == {Spent(BASE_URL, "no date", "cpv")}
+    assert set(seen(path, read_spending)) == {Spent(BASE_URL, "no date", "cpv")}
 
 
 def numbers(
