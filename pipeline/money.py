@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import reduce
@@ -18,9 +17,6 @@ ZERO = Decimal(0)
 
 DIGITS, DECIMALS = 38, 24
 """The digits of an amount in files, and how many of them are after the decimal point."""
-
-AMOUNT = re.compile(r"(?:\$|USD)?\s*(\d+(?:\.\d+)?)\s*(?:\$|USD)?", re.IGNORECASE)
-"""An amount with its currency."""
 
 _EXACT = Context(prec=50, traps=[Inexact, InvalidOperation, Overflow, Clamped])
 """Operators would round as the context of the caller says, which a notebook may have changed."""
@@ -40,7 +36,7 @@ def usd(name: str, value: Usd) -> Decimal:
     if not is_storable(amount):
         raise SettingsError(
             f"{name} is {value!r}, which is not an amount of US dollars.",
-            f"Write {_likely(value)}{beside(name)}.",
+            f"Write an amount such as 2.50{beside(name)}.",
         )
     return amount
 
@@ -54,15 +50,6 @@ def is_storable(amount: Decimal) -> bool:
         and exponent >= -DECIMALS
         and amount.adjusted() < DIGITS - DECIMALS
     )
-
-
-def _likely(written: object) -> str:
-    """Return the amount that somebody probably meant who used another notation; else an example."""
-    if isinstance(written, str) and re.fullmatch(r"\d+,\d+", written.strip()):
-        return written.strip().replace(",", ".")
-    if isinstance(written, str) and (found := AMOUNT.fullmatch(written.strip())):
-        return found[1]
-    return "an amount such as 2.50"
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:

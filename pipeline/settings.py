@@ -231,7 +231,6 @@ def checked_language(value: Any) -> str:
 
 
 Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx", "ocds"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 LineEnd: TypeAlias = Literal["lf", "crlf", "cr"]
 LINE_ENDS: tuple[LineEnd, ...] = get_args(LineEnd)

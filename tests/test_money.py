@@ -70,27 +70,11 @@ def test_an_amount_is_taken_as_it_is_written(written: Usd) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "likely"),
-    [
-        ("much", "an amount such as 2.50"),
-        ("-1", "an amount such as 2.50"),
-        (-0.0, "an amount such as 2.50"),
-        ("NaN", "an amount such as 2.50"),
-        (float("inf"), "an amount such as 2.50"),
-        (True, "an amount such as 2.50"),
-        (None, "an amount such as 2.50"),
-        (b"2", "an amount such as 2.50"),
-        ("1e14", "an amount such as 2.50"),
-        ("1e-25", "an amount such as 2.50"),
-        (" 2,50 ", "2.50"),
-        ("$2.50", "2.50"),
-        ("3 usd", "3"),
-    ],
+    "written",
+    ["much", "-1", -0.0, "NaN", float("inf"), True, None, b"2", "1e14", "1e-25", "2,50", "$2.50"],
 )
-def test_what_no_file_can_hold_is_refused_with_what_was_probably_meant(
-    written: Any, likely: str
-) -> None:
+def test_what_no_file_can_hold_is_refused_with_an_example(written: Any) -> None:
     with pytest.raises(SettingsError) as refused:
         usd("max_cost", written)
     assert refused.value.message.startswith(f"max_cost is {written!r}, ")
-    assert refused.value.hint == f"Write {likely} (--max-cost)."
+    assert refused.value.hint == "Write an amount such as 2.50 (--max-cost)."

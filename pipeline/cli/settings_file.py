@@ -71,11 +71,6 @@ def _find_option(
     wanted = name.replace("_", "-")
     if wanted in options:
         return options[wanted]
-    if wanted == "config":
-        raise SettingsError(
-            f"{path}: a settings file cannot name another one.",
-            "Delete the line; name the file on the command line: --config PATH.",
-        )
     if isinstance(value, dict):
         raise SettingsError(
             f"{path}: there is no table [{name}].",

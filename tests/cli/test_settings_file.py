@@ -76,7 +76,6 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
     [
         ('sistems = "cpv"', "Did you mean 'systems'?"),
         ("systems = cpv", "Write it as TOML."),
-        ("config = 1", "a settings file cannot name another one"),
         ("qqqq = 1", "Choose from output, text-column, limit-rows"),
         ("[run]\ntop = 2", "Delete the line [run]"),
         ("top = inf", "'--top': 'inf' is not a valid integer. It comes from tender-pipeline.toml."),
