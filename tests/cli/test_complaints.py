@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
-import re
 import sys
 from pathlib import Path
 
@@ -15,7 +13,6 @@ import pytest
 from pipeline.cli.app import COMMANDS, MODULES
 from pipeline.cli.output.console import print_error
 from pipeline.errors import SettingsError
-from pipeline.purchases import Parked
 from tests.cli.conftest import Capture, Command
 from tests.cli.terminal import Terminal
 from tests.fakes import keep_out_of
@@ -29,30 +26,11 @@ def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stream := Terminal())
     monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setenv("NO_COLOR", "1")
     print_error(LONG)
     lines = stream.getvalue().splitlines()
     assert widest - 15 < max(map(len, lines)) <= widest
     assert lines[0].startswith("Error: The table has many words")
     assert " ".join(lines) == f"Error: {LONG.message} {LONG.hint}"
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "start"),
-    [
-        ("TERM", "xterm", "\x1b[31m\x1b[1mStopped, can be continued:\x1b[0m No money."),
-        ("NO_COLOR", "1", "Stopped, can be continued: No money."),
-        ("TERM", "dumb", "Stopped, can be continued: No money."),
-    ],
-)
-def test_colours_are_for_terminals_whose_users_want_them(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, start: str
-) -> None:
-    monkeypatch.setattr(sys, "stderr", stream := Terminal())
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv(variable, value)
-    print_error(Parked(5, "No money.", "Top it up."))
-    assert stream.getvalue() == f"{start}\nTop it up.\n"
 
 
 @pytest.mark.parametrize("asked", [[], ["--nope"]])
@@ -63,17 +41,6 @@ def test_an_error_is_a_line_of_a_json_log_too(
     line = json.loads(capsys.readouterr().err)
     assert (line["level"], line["event"], line["exit_code"]) == ("error", "error", 2)
     assert "nope" in line["message"]
-
-
-def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
-    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    Path("tender-pipeline.toml").write_text("sistems = 1")
-    assert command("run", "tenders.csv") == 2
-    text = r"tender-pipeline\.toml: there is no setting 'sistems'\.\nDid you mean 'systems'\?\n"
-    assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
 def test_a_misspelt_command_suggests_the_likeliest_one(command: Command, capsys: Capture) -> None:

@@ -67,7 +67,6 @@ def test_warnings_notices_and_errors_have_times_in_a_file_too(
 def test_no_name_of_a_file_does_anything_to_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture, stream: io.StringIO
 ) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
     name = "a\x1b]0;b\x07\x9b2J\r.csv"
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])

@@ -26,22 +26,6 @@ class _JobCommand(OptionGroups):
 
     writes_table = True
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        """Read the arguments; an error about them has its time, as all later ones have."""
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except PipelineError:
-            from pipeline.cli.output.console import log_to_stderr
-
-            log_to_stderr()
-            raise
-
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
         """Return whether ``run`` may write a table there."""
         return self.writes_table and "-" in args

@@ -272,8 +272,7 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
     """Print to standard error."""
     output = Output.now()
     if output.form == "text":
-        lines = wrap(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
-        text = lines.replace(head, _colour(head), 1) if head else lines
+        text = wrap(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
     else:
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
         if output.form == "log":
@@ -282,9 +281,3 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
         text = _Lines(output).format(logging.makeLogRecord(given))
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-def _colour(text: str) -> str:
-    """Return a text in red on a terminal, unless the user wants no colours (no-color.org)."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return click.style(text, "red", bold=True) if sys.stderr.isatty() and not plain else text
