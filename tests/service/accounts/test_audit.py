@@ -54,25 +54,11 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
             ],
         ),
         (
-            "UPDATE entries SET balance_usd = '5' WHERE entry_id = 3",
-            [
-                "account 1: entry 3 states a balance of 5 USD instead of 4.9999205 USD",
-                "account 1: entry 4 states a balance of 4.999841 USD instead of 4.9999205 USD",
-            ],
-        ),
-        (
             "UPDATE entries SET amount_usd = '-0.0000796' WHERE entry_id = 6",
             [
                 "account 1: entry 6 states a balance of 4.999682 USD instead of 4.9996819 USD",
                 "account 1: the balance is 4.999682 USD, but the entries sum to 4.9996819 USD",
                 "account 1: the total of cpv calls on 1970-01-13 is wrong",
-            ],
-        ),
-        (
-            "UPDATE entries SET amount_usd = 'NaN' WHERE entry_id = 9",
-            [
-                "account 2: entry 9 has an invalid amount",
-                "account 2: the total of naics calls on 1970-01-13 is wrong",
             ],
         ),
         (
@@ -109,10 +95,6 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
         (
             "UPDATE daily_use SET calls = 3 WHERE system = 'psc'",
             ["account 1: the total of psc calls on 1970-01-12 is wrong"],
-        ),
-        (
-            "DELETE FROM daily_use WHERE system = 'naics'",
-            ["account 2: the total of naics calls on 1970-01-13 is wrong"],
         ),
         (
             "INSERT INTO accounts VALUES (3, 1.0, NULL, NULL, '0')",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
-from collections.abc import Iterable, Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -23,9 +26,62 @@ from tests.money_trail.checks import (
 )
 from tests.money_trail.statement import columns_agree, statement_adds_up, statement_is_the_ledgers
 from tests.service.processes import Serving
-from tests.service.rehearsal.processes import Done, finished, started
 
-__all__ = ["Customer", "books_agree"]
+__all__ = ["Customer", "Done", "books_agree", "finished", "until"]
+
+PATIENCE_S = 60.0
+"""How long anything may take before the test gives up."""
+
+POLL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended.
+
+    Attributes:
+        exit_code: its exit code.
+        out: what it printed.
+        err: what it said besides.
+    """
+
+    exit_code: int
+    out: str
+    err: str
+
+
+def finished(process: Process) -> Done:
+    """Wait for a command to end, and return how it did."""
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return Done(process.returncode, out, err)
+
+
+@contextmanager
+def started(arguments: Sequence[object], key: str | None) -> Iterator[Process]:
+    """Start a command with a key or without; it does not outlive the block."""
+    env = {name: value for name, value in os.environ.items() if name != "TENDER_PIPELINE_API_KEY"}
+    if key is not None:
+        env["TENDER_PIPELINE_API_KEY"] = key
+    pipe = subprocess.PIPE
+    with Process(arguments, env=env, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait until something is so.
+
+    Raises:
+        TimeoutError: it takes too long.
+    """
+    last = time.monotonic() + PATIENCE_S
+    while not happened():
+        if time.monotonic() > last:
+            raise TimeoutError
+        time.sleep(POLL_S)
+
 
 TOP = 10
 

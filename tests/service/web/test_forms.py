@@ -93,16 +93,12 @@ FILLED_IN: dict[str, Fields] = {
 
 ELSEWHERE: tuple[dict[str, str], ...] = (
     {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site"},
     {"Sec-Fetch-Site": "cross-site", "Origin": "http://service"},
     {"Origin": "https://evil.example"},
     {"Origin": "http://service.evil.example"},
-    {"Origin": "http://service:8000"},
     {"Origin": "null"},
-    {"Origin": ""},
     {"Origin": "http://["},
     {"Referer": "https://evil.example/service"},
-    {"Referer": ""},
     {"Origin": "https://evil.example", "Referer": "http://service/login"},
 )
 """Headers that browsers send with a form of another site."""
