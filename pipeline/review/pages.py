@@ -153,9 +153,8 @@ WORDS = {
 class Pages:
     """The pages of one review."""
 
-    def __init__(self, review: Review, form_token: str) -> None:
+    def __init__(self, review: Review) -> None:
         self._review = review
-        self._form_token = form_token
         self._candidates = Candidates(review.table)
 
     def show(self, request: Request) -> HTMLResponse:
@@ -274,8 +273,7 @@ class Pages:
 
     def _render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         page = _templates().get_template(template)
-        text = page.render(review=self._review, form_token=self._form_token, **values)
-        return HTMLResponse(text, status)
+        return HTMLResponse(page.render(review=self._review, **values), status)
 
 
 @cache
@@ -310,16 +308,14 @@ START = "/start"
 
 
 class Access:
-    """A link that admits one browser, and the cookie and form token that it is exchanged for.
+    """A link that admits one browser, and the cookie that it is exchanged for.
 
     Attributes:
         token: the token of the link.
-        form_token: must be in every form.
     """
 
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(32)
-        self.form_token = secrets.token_urlsafe(32)
         self._cookie = f"tender_review_{port}"  # cookies do not tell ports apart
         self._session = secrets.token_urlsafe(32)
         self._used = False
@@ -356,15 +352,6 @@ class Access:
         if not self._is_admitted(request):
             raise PageError(403, "Open the link that the review printed in the terminal.")
 
-    def check_form(self, form: Form) -> None:
-        """Refuse a form that another page sent; `read_form` has checked its origin.
-
-        Raises:
-            PageError: its token is wrong.
-        """
-        if not _same(form.value("form_token"), self.form_token):
-            raise PageError(403)
-
     def _is_admitted(self, request: Request) -> bool:
         return _same(cookie_of(request, self._cookie), self._session)
 
@@ -378,7 +365,7 @@ Action: TypeAlias = Callable[[Review, Form, Filters], Response]
 
 def create_app(review: Review, access: Access) -> Starlette:
     """Build the page of a review."""
-    pages = Pages(review, access.form_token)
+    pages = Pages(review)
     app = Starlette(
         routes=[
             Route(START, access.begin),
@@ -413,7 +400,6 @@ def _done(
     async def endpoint(request: Request) -> Response:
         access.check(request)
         form = await read_form(request)
-        access.check_form(form)
         filters = Filters.of({name: form.value(name) for name in form.values})
         return await run_in_threadpool(action, review, form, filters)
 

@@ -104,11 +104,10 @@ class Sitting:
         return self.response
 
     async def post(self, path: str, *, headers: Any = None, **fields: object) -> httpx.Response:
-        """Send a form, with the token and the filters that the page has."""
-        usual = {"form_token": self.access.form_token}
+        """Send a form of the page."""
         self.response = await self.client.post(
             path,
-            content=urlencode(usual | fields),
+            content=urlencode(fields),
             headers={"Content-Type": FORM, "Origin": str(self.client.base_url), **(headers or {})},
         )
         return self.response

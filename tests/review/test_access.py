@@ -45,22 +45,21 @@ async def test_another_host_is_refused_even_with_the_cookie(sit: Open, host: str
 
 
 @pytest.mark.parametrize(
-    ("fields", "headers", "status"),
+    ("headers", "status"),
     [
-        ({}, {"Origin": "http://evil.example"}, 403),
-        ({}, {"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"form_token": "guess"}, {}, 403),
-        ({"form_token": ""}, {}, 403),
-        ({}, {"Content-Type": "application/json"}, 415),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),  # another port of this machine
+        ({"Content-Type": "application/json"}, 415),
     ],
 )
 @pytest.mark.parametrize("path", ["/decide", "/undo", "/accept"])
 async def test_a_form_of_another_site_decides_nothing(
-    sit: Open, path: str, fields: dict[str, str], headers: dict[str, str], status: int
+    sit: Open, path: str, headers: dict[str, str], status: int
 ) -> None:
     sitting = sit()
     await sitting.start()
-    form = {"item": "1", "choice": "none", "count": "2", **fields}
+    form = {"item": "1", "choice": "none", "count": "2"}
     response = await sitting.post(path, headers=headers, **form)
     assert response.status_code == status
     assert sitting.decisions == ()

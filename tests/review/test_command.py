@@ -40,7 +40,7 @@ def started(output: Path) -> Iterator[tuple[Process, httpx.Client, str]]:
 
 def decide(client: httpx.Client, page: str, choice: str) -> httpx.Response:
     """Decide the text of a page."""
-    fields = dict(re.findall(r'name="(form_token|item)" value="([^"]*)"', page))
+    fields = dict(re.findall(r'name="(item)" value="([^"]*)"', page))
     headers = {"Origin": str(client.base_url), "Content-Type": FORM}
     return client.post("/decide", data=fields | {"choice": choice}, headers=headers)
 
