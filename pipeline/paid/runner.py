@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from pipeline.interruption import Interruption, Work
 from pipeline.money import plain
-from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool
 from pipeline.purchases import Parked
@@ -223,49 +222,40 @@ def _warn_of_overshoot(budget: Budget) -> None:
 
 def _note(pool: Pool, per_minute: float) -> str:
     """Return the rate, what was spent, and what the run waits for or how long it will take."""
-    bought, throttle, parts = pool.progress, pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
-    if bought.refusals:
-        parts.append(f"{bought.refusals:,} refused")
-    if (writing := pool.journal.writing_for) >= SLOW_S:
-        parts.append(f"waiting for {_time(writing)} to write the ledger")
-    elif throttle.pause_left:
-        parts.append(f"the service asked to wait {_time(throttle.pause_left)}")
-    elif bought.failures >= SHOWN_FAILURES:
-        parts.append(_down(pool))
-    elif pool.parked:
-        parts += _stopping(throttle)
-    else:
-        rate = [f"{per_minute:,.0f} calls/min"] * (per_minute >= 1)
-        parts = [*rate, *parts, *_under_way(pool)]
-    return ", ".join(parts)
-
-
-def _down(pool: Pool) -> str:
-    """Return why the service counts as down, and when the next attempt is sent."""
-    bought, seconds = pool.progress, pool.next_try
-    waiting = "" if pool.parked or seconds is None else f", next try in {_time(seconds)}"
-    return f"{bought.failures} failures in a row{waiting}: {bought.detail}"
-
-
-def _stopping(throttle: Throttle) -> list[str]:
-    count = throttle.under_way
-    return [f"stopping, waiting for {how_many(count, 'answer')}"] if count else []
-
-
-def _under_way(pool: Pool) -> list[str]:
-    """Return why nothing may happen for some seconds, or how long the rest will take."""
-    throttle = pool.throttle
-    if throttle.longest_under_way >= SLOW_S:
-        return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
-    seconds, parts = pool.next_try, list[str]()
-    if seconds is not None and not throttle.under_way:
-        cause = f": {pool.progress.detail}" if pool.progress.detail else ""
-        return [f"next try in {_time(seconds)}{cause}"]
+    throttle, parts = pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
+    if pool.progress.refusals:
+        parts.append(f"{pool.progress.refusals:,} refused")
+    if waiting := _waiting(pool):
+        return ", ".join([*parts, waiting])
+    if pool.parked:
+        return ", ".join(parts)
+    if per_minute >= 1:
+        parts.insert(0, f"{per_minute:,.0f} calls/min")
     if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
         parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")
     if left := throttle.eta(pool.to_send):
         parts.append(f"{_time(left)} left")
-    return parts
+    return ", ".join(parts)
+
+
+def _waiting(pool: Pool) -> str:
+    """Return why nothing may happen for some seconds, apart from the rate limit; or ""."""
+    bought, throttle, next_try = pool.progress, pool.throttle, pool.next_try
+    if (writing := pool.journal.writing_for) >= SLOW_S:
+        return f"waiting for {_time(writing)} to write the ledger"
+    if throttle.pause_left:
+        return f"the service asked to wait {_time(throttle.pause_left)}"
+    is_down = bought.failures >= SHOWN_FAILURES
+    if is_down or (next_try is not None and not pool.parked and not throttle.under_way):
+        parts = [f"{bought.failures} failures in a row"] if is_down else []
+        if next_try is not None and not pool.parked:
+            parts.append(f"next try in {_time(next_try)}")
+        return ", ".join(parts) + (f": {bought.detail}" if bought.detail else "")
+    if pool.parked and throttle.under_way:
+        return f"stopping, waiting for {how_many(throttle.under_way, 'answer')}"
+    if not pool.parked and throttle.longest_under_way >= SLOW_S:
+        return f"waiting for an answer for {_time(throttle.longest_under_way)}"
+    return ""
 
 
 def _time(seconds: float) -> str:

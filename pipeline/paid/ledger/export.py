@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import LedgerError, OutputError, SettingsError
-from pipeline.files.atomic import new_file
+from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
 from pipeline.paid.ledger.calls import unpack
 from pipeline.paid.ledger.database import Snapshot
@@ -92,7 +92,7 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
         raise OutputError(f"{target} is the ledger.", "Name another FILE.")
     written = 0
     with (
-        _translate_errors(path),
+        translated(path, "FILE"),
         new_file(target, overwrite) as temporary,
         closing(writers[path.suffix.lower()](temporary, schema)) as writer,
     ):
@@ -100,17 +100,6 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
             writer.write_batch(_batch(rows, schema))
             written += len(rows)
     return written
-
-
-@contextmanager
-def _translate_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:  # Arrow's are that too
-        raise OutputError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            "Check the folder, its permissions and the free space, or name another FILE.",
-        ) from error
 
 
 def _rows(snapshot: Snapshot, bodies: bool) -> Iterator[_Row]:
