@@ -372,11 +372,11 @@ def _connection(service: PaidService) -> Iterator[Finding]:
 
 async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
     """Send a GET request without the key: the service sells answers to POST requests only."""
-    from pipeline.paid.client.transport import Exchange, transport_to
+    from pipeline.paid.client.transport import Exchange, HttpTransport
 
     exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
     started = time.perf_counter()
-    async with aclosing(transport_to(url)) as transport, asyncio.timeout(PATIENCE_S):
+    async with aclosing(HttpTransport(url)) as transport, asyncio.timeout(PATIENCE_S):
         await transport.send(exchange, MOST_READ)
     return exchange, time.perf_counter() - started
 

@@ -24,9 +24,9 @@ from pipeline.paid.client.transport import (
     BrokenResponseError,
     Exchange,
     Field,
+    HttpTransport,
     ProxyError,
     Transport,
-    transport_to,
 )
 from pipeline.paid.client.urls import BaseUrl, valid_key
 
@@ -157,7 +157,8 @@ class Client:
         transport: replaces the network in tests.
 
     Raises:
-        SettingsError: a header cannot carry the key.
+        SettingsError: a header cannot carry the key, or the environment names a proxy that cannot
+            be used.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class Client:
         self._key_forms = forms_of(api_key)
         self._timeout = timeout
         self._max_body = max_body
-        self._transport = transport or transport_to(httpx.URL(base_url))
+        self._transport = transport or HttpTransport(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
 

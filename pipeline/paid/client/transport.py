@@ -218,19 +218,21 @@ class ProxyError(ConnectionError):
 
 
 class HttpTransport:
-    """Sends requests to one host, directly or through a proxy.
+    """Sends requests to one host: through a proxy, if the environment names one.
 
     Each request has a connection of its own, which is closed after the response. So what a server
     sends too late or too often is never read as the answer to another request.
 
     Args:
         service: any address at the host.
-        proxy: the proxy; None without one. Only it gets the user and password in its address.
+
+    Raises:
+        SettingsError: the proxy cannot be used.
     """
 
-    def __init__(self, service: httpx.URL, proxy: httpx.URL | None = None) -> None:
-        peer = proxy or service
-        self._service, self._proxy = service, proxy
+    def __init__(self, service: httpx.URL) -> None:
+        self._service, self._proxy = service, proxy_of(service)
+        peer = self._proxy or service
         self._host = peer.raw_host.decode("ascii")
         self._port = peer.port or DEFAULT_PORTS[peer.scheme]
         self._secure = peer.scheme == "https"
@@ -313,20 +315,11 @@ async def _look_up(host: str, port: int) -> Sequence[AddrInfoType]:
 
 
 def _for_proxy(proxy: httpx.URL) -> list[Field]:
-    """Return the header with the user and password in the address of a proxy, if it has any."""
+    """Return the header for a proxy alone, with the user and password in its address, if any."""
     if not proxy.userinfo:
         return []
     secret = b64encode(f"{proxy.username}:{proxy.password}".encode())
     return [(b"Proxy-Authorization", b"Basic " + secret)]
-
-
-def transport_to(url: httpx.URL) -> Transport:
-    """Return what sends requests to the host of an address: through a proxy, if there is one.
-
-    Raises:
-        SettingsError: the environment names a proxy that cannot be used.
-    """
-    return HttpTransport(url, proxy_of(url))
 
 
 def proxy_of(url: httpx.URL) -> httpx.URL | None:

@@ -15,7 +15,7 @@ from pipeline.errors import SettingsError
 from pipeline.paid.client import transport as transports
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Received, Reply
-from pipeline.paid.client.transport import Transport, proxy_of, transport_to
+from pipeline.paid.client.transport import proxy_of
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
 
@@ -23,15 +23,11 @@ pytestmark = pytest.mark.anyio
 
 
 async def posted(address: str) -> transports.Exchange:
-    async with aclosing(transport_to(httpx.URL(address))) as transport:
-        return await _post(transport, address)
-
-
-async def _post(transport: Transport, address: str) -> transports.Exchange:
     url = httpx.URL(address)
     headers = [(b"Host", url.netloc), (b"Content-Length", b"2")]
     exchange = transports.Exchange("POST", url, headers, b"{}")
-    await transport.send(exchange, 99)
+    async with aclosing(transports.HttpTransport(url)) as transport:
+        await transport.send(exchange, 99)
     return exchange
 
 
@@ -91,7 +87,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_at_once(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(SettingsError, match="HTTPS_PROXY") as caught:
-        transport_to(httpx.URL("https://service.example"))
+        proxy_of(httpx.URL("https://service.example"))
     assert "secret" not in str(caught.value)
 
 
