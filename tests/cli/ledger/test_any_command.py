@@ -16,7 +16,7 @@ from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.serving import Gate, Service, buyer, serving, started
-from tests.service.rehearsal.processes import until
+from tests.service.rehearsal.customer import until
 
 TESTS = Path(__file__).parents[2]
 VERSION_1 = (TESTS / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
