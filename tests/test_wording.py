@@ -90,11 +90,15 @@ def test_no_option_is_left_in_pythons_wording() -> None:
         assert "same command" not in said, said
 
 
-@pytest.mark.parametrize("name", ["classify", "plan"])
-def test_a_misspelt_column_names_the_argument_in_a_short_traceback(name: str) -> None:
-    frame = pd.DataFrame({"title": ["Road marking"], "id": [1]})
+@pytest.mark.parametrize(
+    ("name", "labels"), [("classify", {}), ("plan", {}), ("evaluate", {"system": "cpv"})]
+)
+def test_a_misspelt_column_names_the_argument_in_a_short_traceback(
+    name: str, labels: dict[str, str]
+) -> None:
+    frame = pd.DataFrame({"title": ["Road marking"], "code": ["45233221"]})
     with pytest.raises(pipeline.InputError) as caught:
-        getattr(pipeline, name)(frame, text_columns="titel")
+        getattr(pipeline, name)(frame, text_columns="titel", **labels)
     assert 'text_columns=["title"]' in caught.value.hint
     assert "--" not in str(caught.value)
     names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
@@ -105,15 +109,6 @@ def test_a_misspelt_column_names_the_argument_in_a_short_traceback(name: str) ->
 def test_what_makes_a_model_is_a_function_in_python(tmp_path: Path) -> None:
     with pytest.raises(pipeline.SettingsError, match=r"that pipeline\.train made of .*: models="):
         pipeline.classify(["Road works"], models=tmp_path)
-
-
-def test_an_evaluation_says_it_so_too() -> None:
-    frame = pd.DataFrame({"title": ["Road marking"], "code": ["45233221"]})
-    with pytest.raises(pipeline.InputError) as caught:
-        pipeline.evaluate(frame, system="cpv", text_columns="titel")
-    assert 'text_columns=["title"]' in caught.value.hint
-    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert names[1:] == ["evaluate"]
 
 
 @pytest.mark.anyio

@@ -86,10 +86,7 @@ def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> No
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"top": "3"}, "top must be a whole number from 1 to 10."),
-        ({"systems": None}, "systems must be"),
-        ({"text_columns": 0}, "text_columns must be"),
-        ({"column_prefix": None}, "column_prefix must be"),
+        ({"top": "3"}, "top must be a whole number from 1 to 10."),  # as all in `Settings`
         ({"progress": None}, "progress must be"),
         ({"progress": tqdm}, "progress must be"),
         ({"csv": "x"}, "csv must be a CsvOptions"),

@@ -122,8 +122,3 @@ def test_a_decision_takes_the_place_of_the_best_match_and_keeps_the_cost(tmp_pat
     assert isinstance(refused, Decided) and refused.matches[0].title == "Roadworks"
     assert isinstance(unknown, Decided)
     assert unknown.matches[0] == Match("99999999", "A code that no table has", 1.0)
-
-
-def test_without_decisions_answers_stay_as_they_are() -> None:
-    (answers,) = ScriptedMatcher(("cpv",)).answers([["road", ""]])
-    assert decided(Decisions(), ["road", ""], answers) == answers
