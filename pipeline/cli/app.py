@@ -14,7 +14,6 @@ from pipeline.quoting import command
 COMMANDS = {
     "accounts": "Open, top up and check accounts of the service.",
     "codes": "Show, search and add code tables.",
-    "completion": "Print what makes a shell complete commands.",
     "doctor": "Check what a run needs on this machine, and say what to do.",
     "evaluate": "Measure how good the codes are, on a labelled table.",
     "init": "Write a settings file in which every setting is explained.",

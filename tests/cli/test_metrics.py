@@ -12,7 +12,7 @@ import pytest
 from pipeline.classification import job
 from pipeline.cli.output.metrics import Finished, MetricsFile
 from pipeline.cli.signals import Ended, end_message
-from pipeline.errors import OutputError
+from pipeline.errors import OutputError, SettingsError
 from tests.cli.conftest import Capture, Command
 from tests.cli.prometheus import samples
 
@@ -54,6 +54,7 @@ def test_a_complete_run_writes_its_figures(run: Command) -> None:
         (SystemExit(143), 143),
         (KeyboardInterrupt(), 130),
         (RuntimeError("a bug"), 1),
+        (SettingsError("top is 11.", "Write 1 to 10."), 2),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -76,12 +77,6 @@ def test_a_run_that_fails_writes_why_and_keeps_the_last_success(
     assert found["last_run_timestamp_seconds"] == pytest.approx(now, abs=0.01)
     assert found["last_success_timestamp_seconds"] == first["last_success_timestamp_seconds"]
     assert "rows" not in found
-
-
-def test_an_option_that_is_wrong_is_in_the_metrics_too(run: Command) -> None:
-    assert run("--top", "11") == 2
-    assert samples(FILE.read_text())["last_run_exit_code"] == 2
-    assert "last_success_timestamp_seconds" not in FILE.read_text()
 
 
 def test_several_files_are_counted_together(command: Command) -> None:

@@ -31,7 +31,7 @@ def examples(text: str) -> list[list[str]]:
             words = shlex.split(re.split(" [<>] ", line)[0], comments=True)
             while words and "=" in words[0]:  # variables
                 del words[0]
-            if words and words[0] == "tender-pipeline":
+            if words[:1] == ["tender-pipeline"] and words[1:]:  # alone, it prints help
                 found.append(words[1:])
     return found
 
