@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +15,23 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.answers import SYSTEMS, Answer, BatchAnswers, Matcher, System
 from pipeline.service.accounts import Accounts
 from tests.fakes import ScriptedMatcher
 
 SCRIPTED: dict[System, Matcher] = {system: ScriptedMatcher((system,)) for system in SYSTEMS}
+
+
+@dataclass
+class Answering:
+    """Answers any text to a system with what a function returns."""
+
+    system: System
+    answer: Callable[[str], Answer]
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        for texts in batches:
+            yield {self.system: [self.answer(text) for text in texts]}
 
 
 class VirtualClock:

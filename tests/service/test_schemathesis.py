@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -22,12 +22,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.answers import SYSTEMS, Match, Matched, Matcher, System
 from pipeline.codes.shipped import shipped
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import Metadata
 from tests.conftest import table_of_unicode
+from tests.service.conftest import Answering
 from tests.service.sockets import serving
 
 SEED = "6"
@@ -37,24 +38,17 @@ HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
 ENDPOINTS = [f"POST /api/{system}/match" for system in SYSTEMS]
 
 
-class DrawnMatches:
-    """Answers any text with up to ten codes of the table, the same for the same text."""
+def drawn(system: System) -> Matcher:
+    """Return a matcher that draws up to ten codes of a table, the same for the same text."""
+    titles = list(shipped(system).titles.items())
 
-    def __init__(self, system: System) -> None:
-        self._system = system
-        self._titles = list(shipped(system).titles.items())
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        for texts in batches:
-            yield {self._system: [self._drawn(Random(text)) for text in texts]}
-
-    def _drawn(self, chance: Random) -> Matched:
-        codes = chance.sample(self._titles, chance.randint(0, 10))
+    def draw(text: str) -> Matched:
+        chance = Random(text)
+        codes = chance.sample(titles, chance.randint(0, 10))
         sure = sorted((round(chance.random(), 4) for _ in codes), reverse=True)
         return Matched(tuple(Match(*code, at) for code, at in zip(codes, sure, strict=True)))
 
-
-DRAWN: dict[System, Matcher] = {system: DrawnMatches(system) for system in SYSTEMS}
+    return Answering(system, draw)
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,7 @@ def test_all_checks_hold_for_whatever_is_sent(
     at_least: int,
 ) -> None:
     account = accounts.open(Decimal(1_000))
-    matchers = engine_matchers() if engine else DRAWN
+    matchers = engine_matchers() if engine else {system: drawn(system) for system in SYSTEMS}
     app = create_app(accounts, matchers, metadata=metadata, key_rate=None, demo_rate=None)
     with serving(app) as place:
         report = examined(tmp_path, place, examples, account.key if keyed else None, 200)

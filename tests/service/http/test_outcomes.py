@@ -8,7 +8,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from starlette.requests import Request
@@ -21,8 +21,7 @@ from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import outcomes
 from pipeline.service.http.outcomes import AccessLog, prefers_html
-from tests.fakes import ScriptedMatcher
-from tests.service.conftest import SCRIPTED, Caller, envelope
+from tests.service.conftest import SCRIPTED, Answering, Caller, envelope
 
 pytestmark = pytest.mark.anyio
 
@@ -95,15 +94,10 @@ async def test_what_a_request_has_not_is_left_out(accounts: Accounts, lines: Lin
 async def test_no_line_has_what_people_send(accounts: Accounts, written: io.StringIO) -> None:
     """A canary is in every part of a request, and in the errors that it causes."""
 
-    class Quoting(ScriptedMatcher):
-        def answers(self, batches: Any) -> Any:
-            for texts in batches:
-                try:
-                    raise ValueError(f"cannot read {texts[0]}")
-                except ValueError as error:
-                    raise KeyError(texts[0]) from error
+    def quote(text: str) -> NoReturn:
+        raise KeyError(text) from ValueError(f"cannot read {text}")
 
-    app = create_app(accounts, {system: Quoting((system,)) for system in SYSTEMS})
+    app = create_app(accounts, {system: Answering(system, quote) for system in SYSTEMS})
     key = accounts.open().key
     headers = {
         name: f"{CANARY} {name}@example.org"

@@ -220,8 +220,7 @@ async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
 
 
 def charge_calls(accounts: Accounts, count: int) -> None:
-    dues = [Due(1, None, "cpv", Decimal(705 + n).scaleb(-7)) for n in range(count)]
-    assert all(accounts.statement.charge([[each] for each in dues]))
+    charge(accounts, "cpv", *(plain(Decimal(705 + n).scaleb(-7)) for n in range(count)))
 
 
 def shown(browser: Browser) -> list[list[str]]:

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 import pytest
 
-from pipeline.answers import BatchAnswers, Match, Matched
+from pipeline.answers import Match, Matched
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from tests.service.conftest import SCRIPTED
+from tests.service.conftest import SCRIPTED, Answering
 from tests.service.web.browsing import Browser
 
 pytestmark = pytest.mark.anyio
@@ -76,12 +75,8 @@ async def test_what_was_typed_comes_back_as_text(browser: Browser, text: str) ->
 
 @pytest.mark.parametrize("text", TEXTS)
 async def test_codes_and_titles_are_text(accounts: Accounts, text: str) -> None:
-    class Hostile:
-        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-            for texts in batches:
-                yield {"cpv": [Matched((Match(text, text, 0.5),)) for _ in texts]}
-
-    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Hostile()}))
+    hostile = Answering("cpv", lambda _: Matched((Match(text, text, 0.5),)))
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": hostile}))
     await browser.go("/try")
     await browser.send("/try", description="road", system="cpv")
     (table,) = browser.page.each("table")

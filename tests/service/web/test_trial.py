@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import NoReturn
 
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.answers import MEASURED, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.answers import MEASURED, Match, Matched, Matcher, System
 from pipeline.json_log import FIELDS
 from pipeline.money import plain
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due
 from pipeline.service.app import create_app
-from tests.service.conftest import SCRIPTED, Caller, exact
+from tests.service.conftest import SCRIPTED, Answering, Caller, exact
 from tests.service.web.browsing import Browser
 
 pytestmark = pytest.mark.anyio
@@ -59,25 +59,17 @@ async def test_an_answer_shows_what_the_interface_says(
     assert f"Price: {base} + 50 % markup, {markup} = {final} USD." in browser.page.text
 
 
-class Roads:
-    """Answers any text with one sure code and an alternative."""
-
-    def __init__(self, system: System, *codes: str) -> None:
-        self._system = system
-        self._codes = codes
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        matches = (Match(self._codes[0], "Roads", 0.9), Match(self._codes[1], "Signs", 0.1))
-        for texts in batches:
-            yield {self._system: [Matched(matches) for _ in texts]}
+def roads_in(system: System, sure: str, other: str) -> Answering:
+    matches = (Match(sure, "Roads", 0.9), Match(other, "Signs", 0.1))
+    return Answering(system, lambda _: Matched(matches))
 
 
 async def test_titles_are_in_the_language_with_the_codes_above_and_what_the_first_code_is_worth(
     accounts: Accounts,
 ) -> None:
     roads: dict[System, Matcher] = {
-        "cpv": Roads("cpv", "45233140", "45000000"),
-        "psc": Roads("psc", "Y1LB", "nothing"),
+        "cpv": roads_in("cpv", "45233140", "45000000"),
+        "psc": roads_in("psc", "Y1LB", "nothing"),
     }
     browser = Browser(create_app(accounts, {**SCRIPTED, **roads}))
     await browser.go("/try")
@@ -141,13 +133,11 @@ async def test_what_was_typed_and_chosen_stays(browser: Browser) -> None:
 async def test_lines_end_as_programs_end_them(accounts: Accounts) -> None:
     asked: list[str] = []
 
-    class Listening:
-        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-            for texts in batches:
-                asked.extend(texts)
-                yield {"cpv": [Matched(()) for _ in texts]}
+    def listen(text: str) -> Matched:
+        asked.append(text)
+        return Matched(())
 
-    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Listening()}))
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Answering("cpv", listen)}))
     await ask(browser, "Repair of\r\n roads ")
     assert asked == ["Repair of\n roads "]
 
@@ -229,17 +219,13 @@ async def test_where_nothing_was_answered_nothing_is_charged(
     assert "0.00 USD" not in browser.page.text
 
 
-class Failing:
-    """Fails at everything."""
-
-    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        raise RuntimeError("secret")
-
-
 async def test_what_was_charged_is_shown_though_another_call_fails(
     accounts: Accounts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    browser = Browser(create_app(accounts, {**SCRIPTED, "psc": Failing()}))
+    def fail(_: str) -> NoReturn:
+        raise RuntimeError("secret")
+
+    browser = Browser(create_app(accounts, {**SCRIPTED, "psc": Answering("psc", fail)}))
     await browser.sign_up()
     assert await ask(browser, "road", "cpv", "psc", "naics") == 200
     assert len(list(browser.page.each("table"))) == 2
