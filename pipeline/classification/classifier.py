@@ -19,8 +19,9 @@ from pipeline.classification.write import classify_batches
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_model
-from pipeline.errors import EngineError, PipelineError, SettingsError
+from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.public import public, public_class, shortened
+from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import (
@@ -28,7 +29,6 @@ from pipeline.tables.arrow import (
     appended,
     bounded,
     find_text_columns,
-    same_columns,
     with_columns,
 )
 from pipeline.tables.table import BATCH_ROWS
@@ -244,17 +244,29 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
     """Cut a stream of batches with one schema into small ones, with the text of each row.
 
     Raises:
-        SettingsError, InputError: see `text_columns_of` and `same_columns`; or a value is not text.
+        SettingsError, InputError: see `text_columns_of`; or a batch has other columns than the
+            first, or a value that is not text.
     """
-    waiting = same_columns(batches)
-    for first in waiting:
-        columns = text_columns_of(first.schema, settings)
+    left = iter(batches)
+    for first in left:
+        columns, names = text_columns_of(first.schema, settings), first.schema.names
         pieces = (
             batch.slice(start, BATCH_ROWS)
-            for batch in chain([first], waiting)
-            for start in range(0, batch.num_rows, BATCH_ROWS)
+            for batch in chain([first], left)
+            for start in range(0, _with_names(batch, names).num_rows, BATCH_ROWS)
         )
         yield from bounded(pieces, columns)
+
+
+def _with_names(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """Return a batch, whose columns must be those of the first one: texts are read by position."""
+    if batch.schema.names != names:
+        raise InputError(
+            f"A batch has the columns {listed(batch.schema.names)}, and the first has "
+            f"{listed(names)}.",
+            "Give all batches the same columns, in the same order.",
+        )
+    return batch
 
 
 def _made_with(settings: Settings) -> dict[str, str]:

@@ -15,7 +15,6 @@ from pipeline.classification.excerpts import other_columns
 from pipeline.classification.provenance import (
     TOOL,
     part_of,
-    path_from_here,
     read_manifest,
     texts_of_output,
 )
@@ -103,7 +102,7 @@ def open_enriched(
     reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
     names = reader.schema.names if csv.header else _names(reader, settings, prefix)
     systems = _systems(path, names, prefix, needed)
-    models = _models(manifest, path, systems)
+    models = _models(manifest, systems)
     engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
         path=path,
@@ -163,14 +162,12 @@ def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence
     return [*reader.schema.names[: -len(new)], *new]
 
 
-def _models(
-    manifest: Mapping[str, Any], path: Path, systems: Sequence[System]
-) -> Mapping[System, ModelFolder]:
+def _models(manifest: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
     """Return the models of the run that are still there; the package's suggest codes for others."""
     found: dict[System, ModelFolder] = {}
     for folder, sha256 in part_of(part_of(manifest, "settings"), "models").items():
         try:
-            models = opened([path_from_here(manifest, folder, path)], systems)
+            models = opened([folder], systems)
         except SettingsError:
             continue
         found |= {system: model for system, model in models.items() if model.sha256 == sha256}

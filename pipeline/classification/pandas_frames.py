@@ -175,14 +175,6 @@ def restore_types(table: pa.Table, settings: Settings) -> pa.Table:
     )
 
 
-def frame_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
-    """Return an enriched table as a frame; see `new_columns_of`."""
-    ours = {field.name for field in new_fields(settings)}
-    rest = [position for position, name in enumerate(table.column_names) if name not in ours]
-    new = new_columns_of(table, settings, exact_costs)
-    return PandasFrame(table.select(rest).to_pandas()).with_columns(new)
-
-
 def new_columns_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
     """Return the new columns of an enriched table as a frame.
 

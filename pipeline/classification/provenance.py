@@ -80,16 +80,6 @@ def other_input(output: AnyPath | None, given: AnyPath) -> str | None:
     return None if isinstance(given, Path) and Path(path).resolve() == given.resolve() else path
 
 
-def path_from_here(manifest: Mapping[str, Any], path: str, output: Path) -> str:
-    """Return a path of a manifest, from here if the run was in the folder of a relative path."""
-    named, written = str(part_of(manifest, "summary").get("output")), output.resolve()
-    if not Path(path).exists():
-        for folder in written.parents:
-            if (folder / named).resolve() == written and (folder / path).exists():
-                return str(folder / path)
-    return path
-
-
 def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:
     """Refuse to replace an output that is not ours, or a full table by a sample.
 

@@ -21,7 +21,6 @@ from pipeline.classification.columns import MATCHES, new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import (
     PandasFrame,
-    frame_of,
     new_columns_of,
     restore_types,
 )
@@ -165,10 +164,11 @@ class Result:
         Args:
             exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.
         """
-        if self._frame is not None:
-            new = new_columns_of(self._stored.read(), self._settings, exact_costs)
-            return self._frame.with_columns(new)
-        return frame_of(self.table, self._settings, exact_costs)
+        table, frame = self._stored.read(), self._frame
+        new = new_columns_of(table, self._settings, exact_costs)
+        if frame is None:
+            frame = PandasFrame(table.drop_columns(new.columns.to_list()).to_pandas())
+        return frame.with_columns(new)
 
     @public
     def to_polars(self) -> pl.DataFrame:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import cut, listed, quoted
+from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary, without_encoding
 from pipeline.tables.json_records import CellText, check_found, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
@@ -219,30 +219,6 @@ class ArrowBatch:
     def head(self, rows: int) -> ArrowBatch:
         """Return the first rows only."""
         return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows))
-
-
-def same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches that have the same columns, in the same order.
-
-    Raises:
-        InputError: one has others, or is no batch.
-    """
-    names: list[str] | None = None
-    for batch in batches:
-        if not isinstance(batch, pa.RecordBatch):
-            kind = type(batch).__qualname__
-            raise InputError(
-                f"batches holds a {kind}, not a pyarrow RecordBatch.",
-                "Give the batches of a table: table.to_batches().",
-            )
-        names = names or batch.schema.names
-        if batch.schema.names != names:
-            raise InputError(
-                f"A batch has the columns {listed(batch.schema.names)}, and the first has "
-                f"{listed(names)}.",
-                "Give all batches the same columns, in the same order.",
-            )
-        yield batch
 
 
 def bounded(

@@ -179,15 +179,6 @@ def test_a_wrong_table_is_one_clear_error(
             list(classifier.map(data.to_batches()))
 
 
-@pytest.mark.parametrize("kind", ["table", "batch"])
-def test_a_table_in_place_of_its_batches_is_refused(
-    classifier: pipeline.Classifier, table: pa.Table, kind: str
-) -> None:
-    data = table if kind == "table" else table.to_batches()[0]
-    with pytest.raises(pipeline.InputError, match=r"holds a .*Array, .*table\.to_batches\(\)"):
-        list(classifier.map(data))
-
-
 def test_a_batch_with_other_columns_is_refused_instead_of_read_by_position() -> None:
     batches = [
         pa.RecordBatch.from_pydict({"description": ["Road marking"], "buyer": ["Chairs Ltd"]}),
