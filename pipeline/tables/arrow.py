@@ -68,8 +68,8 @@ def find_text_columns(
 
 def check_fields(columns: Sequence[TextColumn], names: Sequence[str], table: Path | str) -> None:
     """Refuse a field of JSON that no row of a table had; see `check_found`."""
-    cells = [column.json for column in columns if column.json]
-    check_found(cells, names, [column.name for column in columns], table)
+    cells = [column.json or CellText(column.place, column.name) for column in columns]
+    check_found(cells, names, table)
 
 
 def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:

@@ -119,7 +119,9 @@ class CsvReader(FileReader):
         header: the record with the column names, as in the file; "" without one.
     """
 
-    def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
+    def __init__(
+        self, path: Path, text_columns: Sequence[str], options: CsvOptions, *_: object
+    ) -> None:
         super().__init__(path)
         above = (options.header_row or 1) - 1
         self.dialect: Dialect = detect(path, options, text_columns, above)
@@ -163,7 +165,7 @@ class CsvReader(FileReader):
         for batch in records:
             self._check_widths(batch)
             yield self._batch(batch)
-        check_found(self._text_in, self._names, [each.name for each in self._text_in], self._path)
+        check_found(self._text_in, self._names, self._path)
 
     def _batch(self, records: Records) -> CsvBatch:
         rows, cells = records.fields, self._text_in
@@ -244,21 +246,6 @@ def _is_row(names: Sequence[str]) -> bool:
 TAB_SUFFIXES = (".tsv", ".tab")
 
 
-def open_reader(path: Path, text_columns: Sequence[str], csv: CsvOptions, *_: object) -> CsvReader:
-    """Open a CSV file; see `pipeline.tables.open_reader`."""
-    return CsvReader(path, text_columns, csv)
-
-
-def open_writer(path: Path, name: str, reader: Reader, new_fields: Sequence[pa.Field]) -> CsvWriter:
-    """Open a CSV file, with the dialect of the input if that is one too."""
-    _, suffix, _ = split_suffixes(Path(name))
-    dialect, header = Dialect("\t" if suffix.lower() in TAB_SUFFIXES else ","), None
-    if isinstance(reader, CsvReader):
-        dialect, header = reader.dialect, reader.header
-    new_names = [field.name for field in new_fields]
-    return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
-
-
 def check(batch: Batch, _rows: int) -> None:
     """Check that the values of a batch can be written as text.
 
@@ -270,30 +257,24 @@ def check(batch: Batch, _rows: int) -> None:
 
 
 class CsvWriter(FileWriter):
-    """A CSV file being written.
-
-    The suffix of its final name may ask for compression. The header is the first record of a CSV
-    input; None writes the names.
-    """
+    """A CSV file being written, with the dialect of the input if that is one too."""
 
     def __init__(
-        self,
-        path: Path,
-        dialect: Dialect,
-        name: str,
-        header: str | None,
-        names: Sequence[str],
-        new_names: Sequence[str],
+        self, path: Path, name: str, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> None:
-        self._dialect = dialect
+        new_names = [field.name for field in new_fields]
+        is_tsv = split_suffixes(Path(name))[1].lower() in TAB_SUFFIXES
+        self._dialect = Dialect("\t" if is_tsv else ",")
+        if isinstance(reader, CsvReader):
+            self._dialect = reader.dialect
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
-            self._stream.write(dialect.mark)
-            if header is None:
-                first = self._records([[*names, *new_names]])[0] + dialect.terminator
-                self._stream.write(first.encode(dialect.encoding))
-            elif dialect.header:
-                self._append([header], self._records([new_names]))
+            self._stream.write(self._dialect.mark)
+            if not isinstance(reader, CsvReader):
+                first = self._records([[*reader.schema.names, *new_names]])[0]
+                self._stream.write(f"{first}{self._dialect.terminator}".encode())
+            elif self._dialect.header:
+                self._append([reader.header], self._records([new_names]))
             self._closing = stack.pop_all()
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
@@ -354,3 +335,6 @@ def _original_texts(batch: Batch) -> list[Sequence[str]]:
     columns = batch.to_arrow()
     both = zip(columns.schema.names, columns.columns, strict=True)
     return [arrow_cells(name, column) for name, column in both]
+
+
+open_reader, open_writer = CsvReader, CsvWriter

@@ -320,7 +320,7 @@ class JsonReader(FileReader):
         in_list: whether they are in a list.
     """
 
-    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, text_columns: Sequence[str], *_: object) -> None:
         super().__init__(path)
         self._wanted = text_columns
         self.in_list = False

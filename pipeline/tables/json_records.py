@@ -255,9 +255,7 @@ class CellText:
             self.fields |= dict.fromkeys(nested_names(record))
 
 
-def check_found(
-    cells: Iterable[CellText], names: Sequence[str], wanted: Sequence[str], table: Path | str
-) -> None:
+def check_found(cells: Sequence[CellText], names: Sequence[str], table: Path | str) -> None:
     """Refuse a field that no row of a table had, once all of it is read; see `check_absent`.
 
     Raises:
@@ -265,6 +263,7 @@ def check_found(
     """
     absent = [cell for cell in cells if cell.fields and not cell.is_settled]
     fields = dict.fromkeys(name for cell in absent for name in cell.fields)
+    wanted = [cell.name for cell in cells]
     check_absent([*names, *fields], [cell.name for cell in absent], wanted, table)
     for cell in absent:
         cell.is_settled = True

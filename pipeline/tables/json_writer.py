@@ -23,18 +23,6 @@ NO_NUMBERS = ("nan", "inf", "-inf")
 """Floats that JSON does not have; they are written as text."""
 
 
-def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> JsonReader:
-    """Open a file of JSON Lines, or a list; see `pipeline.tables.open_reader`."""
-    return JsonReader(path, text_columns)
-
-
-def open_writer(
-    path: Path, name: str, reader: Reader, _new_fields: Sequence[pa.Field]
-) -> JsonWriter:
-    """Open a file of JSON Lines, or a list; see `JsonWriter`."""
-    return JsonWriter(path, name, reader)
-
-
 class JsonWriter(FileWriter):
     """A JSON Lines file being written.
 
@@ -45,7 +33,7 @@ class JsonWriter(FileWriter):
         reader: the table; the records of JSON are copied.
     """
 
-    def __init__(self, path: Path, name: str, reader: Reader) -> None:
+    def __init__(self, path: Path, name: str, reader: Reader, *_: object) -> None:
         self._is_json = isinstance(reader, JsonReader)
         self._is_list = isinstance(reader, JsonReader) and reader.in_list
         self._in_list = self._is_list and split_suffixes(Path(name))[1].lower() == ".json"
@@ -141,3 +129,6 @@ def _is_bare(kind: pa.DataType) -> bool:
         or types.is_boolean(kind)
         or types.is_nested(kind)
     )
+
+
+open_reader, open_writer = JsonReader, JsonWriter

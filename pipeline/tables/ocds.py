@@ -30,25 +30,6 @@ from pipeline.tables.texts import check_absent, encodable, join_texts
 from pipeline.wording import option, written_as
 
 
-def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> OcdsReader:
-    """Open a file of OCDS; see `pipeline.tables.open_reader`."""
-    return OcdsReader(path, text_columns)
-
-
-def open_writer(path: Path, name: str, reader: Reader, _: Sequence[pa.Field]) -> OcdsWriter:
-    """Open a file of OCDS; see `pipeline.tables.open_writer`.
-
-    Raises:
-        OutputError: the input is no OCDS.
-    """
-    if not isinstance(reader, OcdsReader):
-        raise OutputError(
-            "Only OCDS data can be written as OCDS.",
-            f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
-        )
-    return OcdsWriter(path, name, reader)
-
-
 def check(_batch: Batch, _rows: int) -> None:
     """Do nothing: the values are those of the input."""
 
@@ -137,7 +118,7 @@ class OcdsReader(FileReader):
         schema: the identifiers and the text, for other formats, and what an earlier run added.
     """
 
-    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, text_columns: Sequence[str], *_: object) -> None:
         super().__init__(path)
         self._paths = TEXTS if tuple(text_columns) == TEXT_COLUMNS else text_columns
         self._missing = [] if self._paths is TEXTS else [*self._paths]
@@ -248,9 +229,18 @@ Edit = tuple[int, str]
 
 
 class OcdsWriter(JsonWriter):
-    """A file of OCDS packages, releases or records being written; see `JsonWriter`."""
+    """A file of OCDS packages, releases or records being written; see `JsonWriter`.
 
-    def __init__(self, path: Path, name: str, reader: Reader) -> None:
+    Raises:
+        OutputError: the input is no OCDS.
+    """
+
+    def __init__(self, path: Path, name: str, reader: Reader, *_: object) -> None:
+        if not isinstance(reader, OcdsReader):
+            raise OutputError(
+                "Only OCDS data can be written as OCDS.",
+                f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
+            )
         super().__init__(path, name, reader)
         self._open = b""  # the brackets that are open
 
@@ -353,3 +343,6 @@ def _member(name: str, value: Any, empty: bool) -> str:
 
 def _json(value: Any) -> str:
     return json_bytes(value).decode()
+
+
+open_reader, open_writer = OcdsReader, OcdsWriter

@@ -32,19 +32,6 @@ from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Rea
 from pipeline.wording import AS_CSV, both
 
 
-def open_reader(path: Path, text_columns: Sequence[str], *_: object) -> ParquetReader:
-    """Open a Parquet file; see `pipeline.tables.open_reader`."""
-    return ParquetReader(path, text_columns)
-
-
-def open_writer(
-    path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
-) -> ParquetWriter:
-    """Open a Parquet file, compressed like the input if that is one too."""
-    codec = reader.codec if isinstance(reader, ParquetReader) else DEFAULT_CODEC
-    return ParquetWriter(path, reader.schema, new_fields, codec)
-
-
 def check(batch: Batch, _rows: int) -> None:
     """Check that the columns of a batch can be those of a Parquet file.
 
@@ -74,7 +61,7 @@ class ParquetReader(FileReader):
         codec: what compresses most of its columns.
     """
 
-    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, text_columns: Sequence[str], *_: object) -> None:
         super().__init__(path)
         with _open_parquet(path) as file:
             _check_columns(file)
@@ -198,16 +185,17 @@ ROW_GROUP_BYTES = 64 * 1024 * 1024
 
 
 class ParquetWriter(FileWriter):
-    """Writes a Parquet file in row groups of bounded size.
+    """Writes a Parquet file in row groups of bounded size, compressed like the input if it is one.
 
     Raises:
         OutputError: Parquet does not support a column's type.
     """
 
     def __init__(
-        self, path: Path, schema: pa.Schema, new_fields: Sequence[pa.Field], codec: str
+        self, path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> None:
-        self._schema = with_columns(schema, new_fields)
+        codec = reader.codec if isinstance(reader, ParquetReader) else DEFAULT_CODEC
+        self._schema = with_columns(reader.schema, new_fields)
         self._held: list[pa.RecordBatch] = []
         with ExitStack() as stack:
             # Python opens the file, since Arrow accepts only UTF-8 names.
@@ -256,3 +244,6 @@ def _as_output_errors() -> Iterator[None]:
             f"The table cannot be written as Parquet: {reason}.",
             f"Drop the column, or write CSV: {AS_CSV}.",
         ) from error
+
+
+open_reader, open_writer = ParquetReader, ParquetWriter

@@ -80,7 +80,9 @@ class XlsxReader(FileReader):
         end: the number of the first column after the table, from 0.
     """
 
-    def __init__(self, path: Path, text_columns: Sequence[str], options: ExcelOptions) -> None:
+    def __init__(
+        self, path: Path, text_columns: Sequence[str], _csv: object, options: ExcelOptions
+    ) -> None:
         super().__init__(path)
         self.path = path
         with as_input_error(path), Workbook(path) as book:
@@ -114,8 +116,7 @@ class XlsxReader(FileReader):
         for rows in in_batches(table, _length):
             texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
             yield XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
-        wanted = [each.name for each in self._text_in]
-        check_found(self._text_in, self.schema.names, wanted, self._where)
+        check_found(self._text_in, self.schema.names, self._where)
 
     def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.

@@ -28,7 +28,6 @@ from pipeline.files.workbook import (
 )
 from pipeline.money import plain
 from pipeline.quoting import quoted
-from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.streams import FileWriter
 from pipeline.tables.table import Batch, NewColumn, Reader
@@ -57,11 +56,7 @@ CALCULATION = re.compile(rb"<(?:\w+:)?(?:Override|Relationship)\b[^>]*calcChain\
 """The links to the order of calculation, which spreadsheet programs find again."""
 
 
-def open_reader(
-    path: Path, text_columns: Sequence[str], _csv: object, excel: ExcelOptions
-) -> XlsxReader:
-    """Open a workbook; see `pipeline.tables.open_reader`."""
-    return XlsxReader(path, text_columns, excel)
+open_reader = XlsxReader
 
 
 def open_writer(
