@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
-from uuid import uuid4
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +18,7 @@ from pipeline.codes.added import path_of, read
 from pipeline.codes.normalization import normalized
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError
+from pipeline.files.atomic import new_file
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
 from pipeline.files.workbook import Workbook
@@ -31,11 +31,6 @@ HEADER_WITHIN = 20
 """Rows in which to look for the column names: the official spreadsheet has a notice above them."""
 
 DELIMITERS = ",;\t"
-
-CSV_BYTES = 256 * 2**20
-CODES = 1_000_000
-"""Limits for a CSV file, uncompressed, and for the number of codes: several times the official
-file."""
 
 LEVELS = ("segment", "family", "class", "commodity")
 
@@ -66,7 +61,9 @@ def add(file: Path) -> CodeTable:
     about = {"edition": f"added {datetime.now(UTC):%Y-%m-%d}", "source": f"your file {file.name}"}
     path = path_of("unspsc")
     try:
-        _keep(table.replace_schema_metadata(about), path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(path, overwrite=True) as draft:  # the old table serves until then
+            pq.write_table(table.replace_schema_metadata(about), draft)
     except OSError as error:
         raise CodeTableError(
             f"The table cannot be saved: {error}.",
@@ -75,33 +72,13 @@ def add(file: Path) -> CodeTable:
     return read(path, path.stat().st_mtime_ns)
 
 
-def _keep(table: pa.Table, path: Path) -> None:
-    """Write a temporary file, then move it into place: the old table serves until then."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # two processes may do this at once
-    try:
-        pq.write_table(table, draft)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _titles(file: Path) -> dict[str, str]:
     rows = _rows(file)
     top = list(islice(rows, HEADER_WITHIN))
     for number, row in enumerate(top):
         if columns := _columns(row):
-            return _by_code(_codes(chain(top[number + 1 :], rows), columns))
+            return dict(_codes(chain(top[number + 1 :], rows), columns))
     raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
-
-
-def _by_code(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
-    titles: dict[str, str] = {}
-    for code, title in codes:
-        titles[code] = title
-        if len(titles) > CODES:
-            raise CodeTableError(f"The file has more than {CODES:,} codes.", HINT)
-    return titles
 
 
 def _columns(row: Cells) -> list[_Columns]:
@@ -139,7 +116,11 @@ def _rows(file: Path) -> Iterator[Cells]:
     try:
         if file.name.lower().endswith((".csv", ".csv.gz")):
             with open_regular(file) as content:
-                yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
+                packed = file.suffix.lower() == ".gz"
+                source = gzip.GzipFile(fileobj=content) if packed else content
+                text = source.read().decode("utf-8-sig")
+            for cells in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)):
+                yield dict(enumerate(cells))
         else:
             with Workbook(file) as workbook:
                 for row in workbook.grid(workbook.sheets[0]).rows():
@@ -154,21 +135,9 @@ def _cell(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
-    source = gzip.GzipFile(fileobj=content) if packed else content
-    whole = source.read(CSV_BYTES + 1)
-    if len(whole) > CSV_BYTES:
-        raise ValueError(f"it has more than {CSV_BYTES >> 20} MiB")
-    text = io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="")
-    delimiter = _delimiter(text)
-    text.seek(0)
-    for row in csv.reader(text, delimiter=delimiter):
-        yield dict(enumerate(row))
-
-
-def _delimiter(text: TextIO) -> str:
+def _delimiter(text: str) -> str:
     """Return the delimiter that yields known column names; Excel's depends on the country."""
-    top = list(islice(text, HEADER_WITHIN))
+    top = list(islice(io.StringIO(text, newline=""), HEADER_WITHIN))
     for delimiter in DELIMITERS:
         if any(_columns(dict(enumerate(row))) for row in csv.reader(top, delimiter=delimiter)):
             return delimiter
