@@ -44,7 +44,7 @@ def test_closed_standard_input_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert "Standard input is closed." in err
 
 
-@pytest.mark.parametrize("what", ["search road --top 50", "show 45000000 --languages", ""])
+@pytest.mark.parametrize("what", ["search road --top 50", "show 45000000", ""])
 def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
     assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")
 

@@ -15,7 +15,6 @@ from pipeline.cli.output.console import say
 from pipeline.codes import (
     CodeTable,
     counterparts,
-    cpv_titles,
     find_code,
     load,
     remove,
@@ -58,9 +57,8 @@ def codes(context: click.Context) -> None:
 
 @codes.command(short_help="Show a CODE, the codes around it, or its replacement.")
 @click.argument("code")
-@click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
-def show(code: str, languages: bool, language: str) -> None:
+def show(code: str, language: str) -> None:
     """Show a CODE: its title, the codes above and right below it, or its replacement.
 
     For a CPV code, the codes of the other systems that fit it best are shown, too.
@@ -77,8 +75,6 @@ def show(code: str, languages: bool, language: str) -> None:
         similar = _in_other_systems(tables, name) if table.system == "cpv" else ()
         shown = replace(table, titles=titles(table.system, language))
         say("\n".join([*_describe(shown, name), *similar]))
-        if languages and table.system == "cpv":
-            say("\n".join(_translations(table, name)))
     if ended:
         say("\n".join(ended))
 
@@ -185,9 +181,3 @@ def _describe_end(code: str) -> Iterator[str]:
     else:
         yield f"{name}  retired, last day {end.until}; now {end.successor}:"
         yield from _describe(load("psc"), end.successor)
-
-
-def _translations(table: CodeTable, code: str) -> Iterator[str]:
-    index = list(table.titles).index(code)
-    for language, listed in cpv_titles().items():
-        yield f"  {language}  {listed[index]}"
