@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from threading import Lock
 
@@ -13,9 +12,6 @@ from pipeline.rate import Rate
 
 SOON = 0.001
 """Seconds to wait when a window ends this very moment."""
-
-KNOWN_ADDRESSES = 1_000
-"""How many addresses of clients are not parsed again."""
 
 NETWORK_BITS = 64
 """Bits of an IPv6 address that name a household or office (RFC 6177 assigns no less)."""
@@ -83,7 +79,6 @@ def network_of(address: str) -> str:
     return "" if parsed is None else str(parsed)
 
 
-@lru_cache(KNOWN_ADDRESSES)
 def parse_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return an address; None for anything else. An IPv4 one may be mapped to IPv6."""
     try:

@@ -20,7 +20,6 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.answers import System
 from pipeline.service.chaos.faults import FORMS, Dice, Fault, Form, Script
 from pipeline.service.chaos.record import Record
 from pipeline.service.http.messages import (
@@ -176,8 +175,7 @@ class FaultServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        is_post = scope["type"] == "http" and scope["method"] == "POST"
-        system: System | None = ENDPOINTS.get(scope["path"]) if is_post else None
+        system = ENDPOINTS.get(scope["path"]) if scope["method"] == "POST" else None
         if system is None:
             await self._app(scope, receive, send)
             return

@@ -158,9 +158,6 @@ class AccessLog:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and log its outcome."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started, number = time.perf_counter(), secrets.token_hex(8)
         status, size = None, 0
         scope.setdefault("state", {})["request_id"] = number

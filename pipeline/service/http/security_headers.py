@@ -41,9 +41,6 @@ class SecurityHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and add the headers to its response."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":

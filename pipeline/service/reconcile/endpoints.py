@@ -62,7 +62,7 @@ class AnyOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
-        is_open = scope["type"] == "http" and scope["path"].startswith(f"{RECONCILE}/")
+        is_open = scope["path"].startswith(f"{RECONCILE}/")
         await (self._open if is_open else self._app)(scope, receive, send)
 
 

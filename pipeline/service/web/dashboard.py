@@ -52,8 +52,7 @@ DAYS = 30
 
 RECENT = 20
 
-DONE = {"revoked": "Key revoked. Calls with it are refused from now on."}
-"""What the page says after an action, by the action's name in the address."""
+REVOKED = "Key revoked. Calls with it are refused from now on."
 
 
 def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
@@ -74,7 +73,7 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
         calls_made=sum(use.calls for use in usage),
         spent=total(use.usd for use in usage),
         calls=site.accounts.statement.entries(account.account_id, RECENT, kind="charge"),
-        done=DONE.get(visitor.request.query_params.get("done", "")),
+        done=REVOKED if visitor.request.query_params.get("done") == "revoked" else None,
     )
 
 
