@@ -33,9 +33,6 @@ fit 80 columns, or the end is cut off."""
 MOMENT = 1.0
 """Seconds after which a notebook shows a bar by default."""
 
-SECONDS_BETWEEN_UPDATES = 0.2
-"""How often a bar in a notebook is updated; each update is a message to the browser."""
-
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "reads": 10.0, "calls": 30.0}
 
 log = logging.getLogger(__name__)
@@ -56,13 +53,9 @@ class Display(Protocol):
         ...
 
 
-def bar(total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
-    """Show a bar with rate and remaining time: on the terminal, or below the cell of a notebook."""
-    return (_below_cell if _in_notebook() else _on_terminal)(total, unit)
-
-
 @contextmanager
-def _on_terminal(total: int, unit: Unit) -> Iterator[Count]:
+def bar(total: int, unit: Unit = "rows", delay: float = 0.0) -> Iterator[Count]:
+    """Show a bar with rate and remaining time on standard error, after some seconds."""
     tqdm = import_module("tqdm.std")
     with tqdm.tqdm(
         total=total,
@@ -70,6 +63,7 @@ def _on_terminal(total: int, unit: Unit) -> Iterator[Count]:
         dynamic_ncols=True,
         smoothing=0.1,
         bar_format=BAR_FORMATS.get(unit),
+        delay=delay,
     ) as shown:
 
         def advance(done: int, note: str = "") -> None:
@@ -111,7 +105,7 @@ def silent(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001 
 
 def notebook_bar(total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
     """Show a bar if the code runs in a notebook and takes longer than a moment."""
-    return _below_cell(total, unit, MOMENT) if _in_notebook() else silent(total, unit)
+    return bar(total, unit, MOMENT) if _in_notebook() else silent(total, unit)
 
 
 def _in_notebook() -> bool:
@@ -119,72 +113,10 @@ def _in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-@contextmanager
-def _below_cell(total: int, unit: Unit, delay: float = 0.0) -> Iterator[Count]:
-    """Show a bar below the cell of a notebook.
-
-    It is one output that is updated, not a widget: it needs no other package, and a notebook that
-    is saved or exported has its last state.
-    """
-    shown = _CellOutput(total, unit, delay)
-    try:
-        yield shown
-    finally:
-        shown.close()
-
-
 def line_below_cell(text: str, display: Progress) -> None:
     """Show a line below the cell of a notebook, if a display shows something there."""
     if display in (bar, notebook_bar) and _in_notebook():
         import_module("IPython.display").display({"text/plain": text}, raw=True)
-
-
-class _CellOutput:
-    """The output of `_below_cell`."""
-
-    def __init__(self, total: int, unit: Unit, delay: float) -> None:
-        self._total = total
-        self._unit = unit
-        self._done = 0
-        self._note = ""
-        self._started = time.monotonic()
-        self._next = self._started + delay
-        self._output: Any = None
-
-    def __call__(self, done: int, note: str = "") -> None:
-        self._done += done
-        self._note = note or self._note
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + SECONDS_BETWEEN_UPDATES
-            self._show(now)
-
-    def close(self) -> None:
-        """Show the last state, if the bar was shown at all."""
-        if self._output is not None:
-            self._show(time.monotonic())
-
-    def _show(self, now: float) -> None:
-        from html import escape  # only notebooks need it
-
-        text = self._text(now - self._started)
-        most = max(1, self._total)
-        html = f'<progress value="{self._done}" max="{most}"></progress> {escape(text)}'
-        both = {"text/plain": text, "text/html": html}
-        if self._output is None:
-            display = import_module("IPython.display").display
-            self._output = display(both, raw=True, display_id=True)
-        else:
-            self._output.update(both, raw=True)
-
-    def _text(self, seconds: float) -> str:
-        counted = f"{self._done:,} of {self._total:,} {self._unit}"
-        if self._note:
-            return f"{counted}, {self._note}"
-        rate = self._done / seconds if seconds else 0.0
-        left = self._total - self._done  # below 0 if the total was an estimate
-        remaining = f", {duration(left / rate)} left" if rate and left > 0 else ""
-        return f"{counted} in {duration(seconds)}, {rate:,.0f} {self._unit}/s{remaining}"
 
 
 def display_for(progress: object) -> Display:
