@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.columns import new_fields
-from pipeline.classification.excerpts import other_columns
+from pipeline.classification.excerpts import models_there, other_columns
 from pipeline.classification.provenance import (
     TOOL,
     part_of,
     read_manifest,
     texts_of_output,
 )
-from pipeline.engine.model import ModelFolder, opened
+from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import ENGINES, LANGUAGES, CsvOptions, EngineName, ExcelOptions, Settings
 from pipeline.tables import Reader, format_of, open_reader
@@ -102,7 +102,8 @@ def open_enriched(
     reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
     names = reader.schema.names if csv.header else _names(reader, settings, prefix)
     systems = _systems(path, names, prefix, needed)
-    models = _models(manifest, systems)
+    # For models that are not there any more, the package's suggest codes.
+    models = models_there(part_of(settings, "models"), systems)
     engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
         path=path,
@@ -160,18 +161,6 @@ def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence
     made = {name: settings[name] for name in ("systems", "top", "explain") if name in settings}
     new = [field.name for field in new_fields(Settings(**made, column_prefix=prefix))]
     return [*reader.schema.names[: -len(new)], *new]
-
-
-def _models(manifest: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
-    """Return the models of the run that are still there; the package's suggest codes for others."""
-    found: dict[System, ModelFolder] = {}
-    for folder, sha256 in part_of(part_of(manifest, "settings"), "models").items():
-        try:
-            models = opened([folder], systems)
-        except SettingsError:
-            continue
-        found |= {system: model for system, model in models.items() if model.sha256 == sha256}
-    return found
 
 
 def _answerer(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from math import log
 from types import MappingProxyType
@@ -131,16 +132,20 @@ def spoken_words(
     return [word for words in zip_longest(*found) for word in words if word]
 
 
-def models_there(settings: Settings) -> Mapping[System, ModelFolder]:
-    """Return the learned models of a run, without those that are not there any more."""
-    if not settings.models:
+def models_there(
+    models: Mapping[str, str], systems: Sequence[System]
+) -> Mapping[System, ModelFolder]:
+    """Return the learned models of a run that are still as its settings have them."""
+    if not models:
         return NO_MODELS
     from pipeline.engine.model import opened
 
-    try:
-        return opened([*settings.models], settings.systems)
-    except SettingsError:
-        return NO_MODELS
+    found: dict[System, ModelFolder] = {}
+    for folder, sha256 in models.items():
+        with suppress(SettingsError):
+            there = opened([folder], systems)
+            found |= {system: each for system, each in there.items() if each.sha256 == sha256}
+    return found
 
 
 def named_words(

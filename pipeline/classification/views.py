@@ -94,7 +94,7 @@ def _rows(
     others: Sequence[Mapping[str, str]],
 ) -> Iterator[_Row]:
     first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
-    excerpts, models = Excerpts(), models_there(settings)
+    excerpts, models = Excerpts(), models_there(settings.models, settings.systems)
     excerpts.count(texts)
     for index, (row, text, columns) in enumerate(zip(first, texts, others, strict=False)):
         cells = [

@@ -14,7 +14,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.quoting import how_many
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_table import CsvReader, numbered_batches
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.table import BATCH_ROWS
 from tests.tables.csv_files import CsvFile, csv_files, error_of, opened
 from tests.tables.rewriting import csv_rows, folder, rewrite, small_steps
 
@@ -189,12 +189,6 @@ def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) 
         CsvReader(path, ["b"], CsvOptions(header_row=2))
     with pytest.raises(SettingsError, match="exclude each other"):
         CsvOptions(header=False, header_row=1)
-
-
-def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(path: Path) -> None:
-    cell = "x" * (BATCH_CHARS // 3)
-    reader = opened(path, ("a,b\n" + f"1,{cell}\n" * 7).encode(), "a")
-    assert [len(batch.texts) for batch in reader.batches()] == [3, 3, 1]
 
 
 def test_a_gzip_file_of_several_members_is_read_to_its_end(tmp_path: Path) -> None:

@@ -215,17 +215,6 @@ def in_nanos(column: pa.ChunkedArray) -> list[int | None]:
     return [None if v is None else v * nanos for v in column.cast(pa.int64()).to_pylist()]
 
 
-@pytest.mark.parametrize("batch_rows", [1, 1024])
-def test_dates_that_nanoseconds_cannot_hold_come_back(
-    tmp_path: Path, batch_rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.parquet.BATCH_ROWS", batch_rows)
-    table = pa.table({"t": pa.array(FAR, pa.timestamp("us"))})
-    back = int96_rewritten(tmp_path / "in.parquet", table)
-    assert back.schema.field("t").type == pa.timestamp("us")
-    assert back.column("t").to_pylist() == FAR
-
-
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

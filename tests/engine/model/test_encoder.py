@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from pipeline.engine.model import load_model, shipped_model
-from pipeline.engine.model.encoder import Encoded, Encoder, Reading, quantised, reading, rotation
-from pipeline.engine.model.features import BITS, Counts, count, hashed_features, learn
-from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.encoder import Encoded, Encoder, quantised, reading, rotation
+from pipeline.engine.model.features import BITS, count, hashed_features, learn
 from pipeline.engine.text.ngrams import gram_hashes
 from tests.engine.model.training_data import history
 
@@ -129,35 +126,9 @@ def test_a_rotation_keeps_products() -> None:
 READ = "wheat and seeds", "asphalt for a road", "road works", "cleaning of windows"
 
 
-@dataclass(eq=False)
-class Watched:
-    """An encoder that remembers how many texts it encoded each time."""
-
-    encoder: Encoder
-    encoded: list[int] = field(default_factory=list)
-
-    def encode(self, counts: Counts) -> Encoded:
-        self.encoded.append(len(counts))
-        return self.encoder.encode(counts)
-
-
-@pytest.fixture
-def watched() -> Any:
-    scores = load_model(shipped_model(), "cpv").scores
-    assert isinstance(scores, Scorer)
-    return Watched(scores.encoder)
-
-
-@pytest.fixture
-def read() -> Reading:
-    reading.cache_clear()
-    return reading(READ)
-
-
-def test_an_encoder_is_asked_once(read: Reading, watched: Any) -> None:
-    first, second = (read(cast(Encoder, watched)) for _ in range(2))
-    assert first is second
-    assert watched.encoded == [4]
+def test_an_encoder_is_asked_once() -> None:
+    read, found = reading(READ), encoder()
+    assert read(found) is read(found)
 
 
 def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
