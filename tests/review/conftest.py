@@ -18,8 +18,8 @@ from pipeline.decisions import Decision, DecisionLog, read_decisions
 from pipeline.review.pages import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review
+from tests.html_pages import Element, read
 from tests.service.web.browsing import CHROMIUM, FORM
-from tests.service.web.markup import Element, read
 
 PORT = 8123
 

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
-from pipeline.json_log import FIELDS, iso
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
 from pipeline.service.http import outcomes
@@ -230,26 +229,6 @@ async def answered(app: ASGIApp) -> list[Any]:
     logged = AccessLog(app, failed)
     await logged({"type": "http", "method": "GET", "client": None}, receive, send)
     return sent
-
-
-@pytest.mark.parametrize("name", ["plain", "Straße", "\ud800", '"\n\x00', 1.5, 10**20, None, True])
-def test_a_line_is_ascii_as_json_writes_it(name: Any) -> None:
-    record = logging.makeLogRecord({"msg": "request", "levelname": "INFO", FIELDS: {"a": name}})
-    line = outcomes.ServiceLines().format(record)
-    assert line == json.dumps(json.loads(line))
-    assert json.loads(line)["a"] == name
-
-
-@pytest.mark.parametrize(
-    ("at", "written"),
-    [
-        (0, "1970-01-01T00:00:00.000Z"),
-        (1_795_000_000.9999, "2026-11-18T11:06:40.999Z"),
-        (1_795_000_000.9999999, "2026-11-18T11:06:41.000Z"),
-    ],
-)
-def test_a_time_is_written_to_the_millisecond(at: float, written: str) -> None:
-    assert iso(at) == written
 
 
 CHROMIUM = (

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import httpx
 from starlette.applications import Starlette
 
-from tests.service.web.markup import Element, read
+from tests.html_pages import Element, read
 
 EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
 

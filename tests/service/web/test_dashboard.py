@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import StringIO
 
@@ -274,22 +274,8 @@ async def test_before_the_first_entry_there_is_nothing(member: Browser) -> None:
 TODAY = date(2026, 11, 20)
 
 
-def rows(chart: str) -> list[list[str]]:
-    return [
-        re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", chart)
-    ]
-
-
 def titles(chart: str) -> list[str]:
     return re.findall("<g>\n<title>(.*?)</title>", chart)
-
-
-def test_the_days_are_those_up_to_today_without_a_gap() -> None:
-    old = DailyUse(TODAY - timedelta(30), "cpv", 5, Decimal(1))
-    chart = usage_chart([old], TODAY, 30)
-    days = [TODAY - timedelta(29 - place) for place in range(30)]
-    assert titles(chart) == [f"{day:%-d %B %Y}: no calls" for day in days]
-    assert rows(chart)[1:] == [["Total", "0", "0", "0", "0", "0", "0.0000000"]]
 
 
 def test_a_day_is_described_in_a_sentence() -> None:
