@@ -83,13 +83,6 @@ def test_several_text_columns_are_joined() -> None:
     assert joined.table["cpv_confidence"].equals(whole.table["cpv_confidence"])
 
 
-def test_a_bar_is_shown_when_asked(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
-    pipeline.classify(frame, systems="psc", progress=True)
-    assert "4/4" in capsys.readouterr().err
-    pipeline.classify(frame, systems="psc")
-    assert capsys.readouterr().err == ""
-
-
 def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -> None:
     of_frame = pipeline.classify(frame, systems="psc")
     pd.testing.assert_frame_equal(of_frame.data, of_frame.to_pandas())

@@ -109,24 +109,6 @@ def test_decisions_correct_and_complete_a_history(
     assert "1 row without a code" in caplog.text
 
 
-def test_python_learns_from_the_same_decisions(tmp_path: Path) -> None:
-    texts, codes = history(40)
-    frame = pd.DataFrame({"description": texts, "code": codes})
-    found = write(tmp_path / "d.jsonl", [chose(texts[0], "66110000"), nothing_fits(texts[1])])
-    found.write_bytes(found.read_bytes() + b'{"cut off')
-    with pytest.warns(UserWarning, match="is incomplete and is ignored") as warned:
-        model = pipeline.train(
-            frame, system="cpv", output=tmp_path / "m", only_history=True, decisions=[found]
-        )
-    assert Path(warned[0].filename) == Path(__file__)
-    learned = model.figures
-    assert (learned["learned_rows"], learned["codes"], model.skipped) == (
-        39,
-        4,
-        ["skipped: 1 row without a code"],
-    )
-
-
 def test_python_and_the_command_make_the_same_model_of_decisions(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:

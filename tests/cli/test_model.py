@@ -173,15 +173,3 @@ def test_the_words_for_a_match_are_the_last_of_its_columns(
         why or "" for why in found["cpv_why"].to_pylist()
     ]
     assert "Wheat" in written[0]["psc_why"]
-
-
-def test_a_frame_is_explained_only_when_asked(model: Path) -> None:
-    frame = pd.DataFrame({"description": ["wheat grain barley", None]})
-    plain = pipeline.classify(frame, systems="cpv", models=model)
-    assert "cpv_why" not in plain.to_pandas()
-    result = pipeline.classify(frame, systems="cpv", models=model, explain=True)
-    explained = result.to_pandas().drop(columns="cpv_why")
-    pd.testing.assert_frame_equal(explained, plain.to_pandas())
-    first, second = result.table["cpv_why"].to_pylist()
-    assert "barley" in first
-    assert second is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import shutil
 import sys
@@ -95,21 +94,6 @@ def test_json_is_the_only_thing_on_standard_output(
         "failed": 0,
         "cost_usd": "0",
     }
-
-
-def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fail(
-    tmp_path: Path,
-) -> None:
-    rows = [f"{place},UK-{place:04},City of London,Road marking {place}" for place in range(9)]
-    (tmp_path / "in.csv").write_text("\n".join(["id,ref,buyer,title", *rows]) + "\n")
-    options = ["--text-column", "id", "--systems", "cpv", "--output", "out.csv"]
-    environment = {**os.environ, "TENDER_PIPELINE_FAIL_IF_NO_MATCH": "0.5"}
-    done = ran(["run", "in.csv", *options], cwd=tmp_path, env=environment)
-    assert "'id' holds hardly any words: 9 of 9 rows" in done.stderr
-    assert "Did you mean --text-column 'title'?" in done.stderr
-    assert "Too many rows have no match: 9 of 9 rows (cpv)." in done.stderr
-    assert done.returncode == 3
-    assert (tmp_path / "out.csv").is_file()
 
 
 @pytest.mark.parametrize(
