@@ -14,7 +14,6 @@ import pytest
 
 import pipeline
 from pipeline.answers import Explained, Matched, System
-from pipeline.classification.enriched import open_enriched
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
 from tests.cli.conftest import Capture, Command
@@ -47,19 +46,6 @@ def test_the_model_answers_for_its_system_and_is_named_in_the_manifest(
     assert codes(Path("outputs/t.classified.csv")) == ["03111000", ""]
     said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
     assert said["settings"]["models"] == {str(model): model_folder(model).sha256}
-
-
-def test_a_review_in_another_folder_finds_a_model_that_the_run_named_by_a_relative_path(
-    command: Command, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(model.parent)
-    assert (
-        command("run", table, "--systems", "cpv", "--model", model.name, "--output", "o.csv") == 0
-    )
-    output = Path("o.csv").resolve()
-    (model / "elsewhere").mkdir()
-    monkeypatch.chdir(model / "elsewhere")
-    assert open_enriched(output).models == {"cpv": model_folder(model)}
 
 
 def test_a_model_can_come_from_the_environment_or_the_settings_file(
