@@ -71,7 +71,6 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
         systems: the systems whose requests can be struck.
         after: seconds after the start of the service when the fault begins.
         until: seconds after the start when the fault ends.
-        most: the maximum number of strikes; a burst counts as one.
         burst: the number of requests of `systems` in a row that each strike hits.
         seconds: how long the fault takes, or asks the client to wait.
         jitter: the maximum random addition to it, in seconds.
@@ -88,7 +87,6 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     systems: tuple[System, ...] = SYSTEMS
     after: Seconds = 0.0
     until: Annotated[float, Meta(gt=0)] = inf
-    most: Positive | UnsetType = UNSET
     burst: Positive = 1
     seconds: Seconds | UnsetType = UNSET
     jitter: Seconds | UnsetType = UNSET
@@ -219,7 +217,7 @@ class _Die:
     def __init__(self, fault: Fault, seed: str) -> None:
         self.fault = fault
         self._seed = seed
-        self._seen = self._strikes = self._left_of_burst = 0
+        self._seen = self._left_of_burst = 0
 
     def falls(self, system: System, elapsed: float, free: bool = True) -> bool:
         """Return whether the next request is struck; it is not free if another fault strikes it."""
@@ -232,9 +230,8 @@ class _Die:
         if self._left_of_burst:
             self._left_of_burst -= 1
             return True
-        if self._strikes == fault.most or not self._is_chosen():
+        if not self._is_chosen():
             return False
-        self._strikes += 1
         self._left_of_burst = fault.burst - 1
         return True
 

@@ -47,7 +47,6 @@ def test_a_file_says_what_python_can_say(tmp_path: Path) -> None:
         probability = 0.25
         after = 1.5
         until = 60
-        most = 4
         burst = 3
         """,
     )
@@ -55,7 +54,7 @@ def test_a_file_says_what_python_can_say(tmp_path: Path) -> None:
         seed=7,
         fault=(
             Fault("refuse", retry_after="date", seconds=3, requests=(2, 5), systems=("cpv", "psc")),
-            Fault("stall", seconds=90, probability=0.25, after=1.5, until=60, most=4, burst=3),
+            Fault("stall", seconds=90, probability=0.25, after=1.5, until=60, burst=3),
         ),
     )
     assert read_script(path) == expected
@@ -148,12 +147,12 @@ def test_places_count_the_requests_of_the_faults_systems() -> None:
     ("faults", "expected"),
     [
         # A burst strikes neighbours and counts once.
-        ([Fault("cut", requests=(2, 6, 9), burst=3, most=2)], " cut cut cut  cut cut cut  "),
+        ([Fault("cut", requests=(2, 3, 6), burst=3)], " cut cut cut  cut cut cut  "),
         ([Fault("cut", after=2, until=4)], "  cut cut  "),
         ([Fault("cut", requests=())], "   "),
         # Of two faults the first counts, and the other does not use itself up.
         (
-            [Fault("cut", requests=(1, 2)), Fault("drop-before", most=2)],
+            [Fault("cut", requests=(1, 2)), Fault("drop-before", requests=(2, 3, 4))],
             "cut cut drop-before drop-before ",
         ),
     ],
