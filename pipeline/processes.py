@@ -93,7 +93,7 @@ def in_processes(
     from concurrent.futures import Future
 
     waiting: deque[Future[Found]] = deque()
-    with _executor(jobs - 1, worker, partial(_end_with, os.getpid())) as executor:
+    with _executor(jobs - 1, worker) as executor:
         for item in items:
             if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
                 waiting.append(_submit(executor, work, item))
@@ -154,10 +154,8 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _executor(
-    jobs: int, worker: str, begin: Callable[[], object] | None = None
-) -> Iterator[Executor]:
-    """Start processes, which first call a function, and kill them at the end of a block."""
+def _executor(jobs: int, worker: str) -> Iterator[Executor]:
+    """Start processes, and kill them at the end of a block, or if this process is gone."""
     # A run in one process does without these imports.
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import current_process
@@ -170,6 +168,7 @@ def _executor(
             f"Let it work alone: {option('jobs', 1)}.",
         )
 
+    begin = partial(_end_with, os.getpid())
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE, initializer=begin)
     try:
         yield executor

@@ -54,16 +54,17 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
 
 KILLED = """
 import time
-from pipeline.processes import in_processes
+from pipeline.processes import as_completed, in_processes
 work = 'print(__import__("os").getpid(), flush=True) or bytes(1 << 20)'
-for _ in in_processes(eval, [work] * 9, 2, "A process"):
+for _ in {}(eval, [work] * 9, 2, "A process"):
     time.sleep(600)
 """
 
 
-def test_no_process_outlives_the_one_that_started_it() -> None:
+@pytest.mark.parametrize("how", ["in_processes", "as_completed"])
+def test_no_process_outlives_the_one_that_started_it(how: str) -> None:
     """A killed run takes no result any more, so a process would wait for ever to hand it over."""
-    command = [sys.executable, "-c", KILLED]
+    command = [sys.executable, "-c", KILLED.format(how)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdout
         other = next(pid for line in process.stdout if (pid := int(line)) != process.pid)

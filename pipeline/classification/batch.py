@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -29,7 +28,7 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
 from pipeline.processes import as_completed
-from pipeline.progress import Advance, Progress
+from pipeline.progress import Progress, silent
 from pipeline.purchases import CostLimitReached, identity_of_files
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
@@ -54,8 +53,6 @@ STATES = {
 
 COUNTED = (*NOT_FAILED, "failed")
 """The statuses of a system that a manifest counts, with those of failed calls together."""
-
-TERMINATED = 143
 
 log = logging.getLogger("pipeline")
 
@@ -191,7 +188,7 @@ def _at_once(
     files: Sequence[InputFile], request: Request, run: Run, begin: Callable[[], object], jobs: int
 ) -> Iterator[FileOutcome]:
     alone = replace(request, settings=replace(request.settings, jobs=1), storage=Storage())
-    work = partial(_in_worker, alone, run, begin, os.getpid())
+    work = partial(_in_worker, alone, run, begin)
     begun: dict[AnyPath, InputFile] = {}
 
     def beginning() -> Iterator[InputFile]:
@@ -212,21 +209,11 @@ def _at_once(
 
 
 def _in_worker(
-    request: Request, run: Run, begin: Callable[[], object], parent: int, file: InputFile
+    request: Request, run: Run, begin: Callable[[], object], file: InputFile
 ) -> FileOutcome:
     """Run the job of a file in a process of its own."""
     begin()
-
-    @contextmanager
-    def while_parent_lives(rows: int) -> Iterator[Advance]:  # noqa: ARG001 - see Progress
-        def check(_: int) -> None:
-            if os.getppid() != parent:
-                raise SystemExit(TERMINATED)
-
-        check(0)
-        yield check
-
-    return _run_one(EarlierRuns(file, request), request, run, while_parent_lives)
+    return _run_one(EarlierRuns(file, request), request, run, silent)
 
 
 def _size(file: InputFile) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +30,6 @@ def carried(work: Work, files: Iterable[InputFile], *_: object) -> Iterator[Any]
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use this process in place of the others."""
     monkeypatch.setattr(batch, "as_completed", carried)
-    monkeypatch.setattr(os, "getppid", os.getpid)
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
@@ -101,15 +99,4 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
     assert begun == ["c.csv", "b.csv"], "the largest file begins"
     expected = "Interrupted; 1 of 3 files are done, and the same command continues.\n"
     assert capsys.readouterr().err.endswith(expected)
-    assert files_in(Path("out")) == []
-
-
-@pytest.mark.usefixtures("here")
-def test_a_process_stops_when_the_run_was_killed(
-    command: Command, data: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "getppid", lambda: 1)
-    arguments = ["data", "--systems", "psc", "--engine", "lexical", "--jobs", "2"]
-    assert command("run", *arguments, "--output", "out") == 143
-    assert "0 of 3 files are done" in capsys.readouterr().err
     assert files_in(Path("out")) == []
