@@ -64,18 +64,6 @@ def test_anyone_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: L
     assert "example" not in lock.name
 
 
-def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
-    with another("job", path, BASE_URL, "tenders"):
-        with (
-            pytest.raises(LedgerError, match="works on this job") as caught,
-            job_lock(path, BASE_URL, "tenders", wait=False),
-        ):
-            pass
-        with job_lock(path, BASE_URL, "others", wait=False):
-            pass
-    assert "--wait" in caught.value.hint
-
-
 @pytest.mark.parametrize("lock", ["key", "job"])
 def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
@@ -119,13 +107,6 @@ def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
     thread.join()
     assert order == ["first", "second"]
     assert "Another run is buying with this key. Waiting for it." in caplog.text
-
-
-def test_an_error_while_buying_lets_the_lock_go() -> None:
-    with pytest.raises(KeyError), buyer_lock(BASE_URL, FINGERPRINT, wait=False):
-        raise KeyError
-    with buyer_lock(BASE_URL, FINGERPRINT, wait=False):
-        pass
 
 
 def test_neither_the_key_nor_the_address_is_in_a_files_name() -> None:
