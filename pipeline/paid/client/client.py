@@ -153,7 +153,6 @@ class Client:
         api_key: the API key; None sends requests without one.
         language_model: the language model; None: the server speaks the interface.
         timeout: how many seconds an attempt may take, from its start to the last byte.
-        max_body: how many bytes of a response are read; the rest is cut off.
         transport: replaces the network in tests.
 
     Raises:
@@ -168,7 +167,6 @@ class Client:
         *,
         language_model: LanguageModel | None = None,
         timeout: float = 60.0,
-        max_body: int = MAX_BODY,
         transport: Transport | None = None,
     ) -> None:
         self._base_url = base_url
@@ -176,7 +174,6 @@ class Client:
         self._headers = _headers(base_url, api_key, self._protocol).raw
         self._key_forms = forms_of(api_key)
         self._timeout = timeout
-        self._max_body = max_body
         self._transport = transport or HttpTransport(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
@@ -211,7 +208,7 @@ class Client:
         error: Failure = "CONNECTION_ERROR"
         try:
             async with time_limit(self._timeout):
-                await self._transport.send(exchange, self._max_body)
+                await self._transport.send(exchange, MAX_BODY)
             return self._received(exchange, exchange.status or 0)
         except TimeoutError:
             error, detail = "TIMEOUT", f"no complete answer in {self._timeout:g} s"
@@ -246,9 +243,9 @@ class Client:
 
     def _received(self, exchange: Exchange, status: int) -> Received:
         content = bytes(exchange.body)
-        if is_compressed(exchange.fields) and len(content) <= self._max_body:
-            content = decompress(content, self._max_body + 1)
-        content = redact(content, self._key_forms)[: self._max_body + 1]
+        if is_compressed(exchange.fields) and len(content) <= MAX_BODY:
+            content = decompress(content, MAX_BODY + 1)
+        content = redact(content, self._key_forms)[: MAX_BODY + 1]
         return Received(status, self._kept_headers(exchange.fields), content)
 
     def _kept_headers(self, headers: Sequence[Field]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from pipeline.paid.client import client
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import MAX_BODY, Lost, Received, Unreadable
 from pipeline.paid.client.responses import read_response
@@ -80,9 +81,9 @@ async def test_a_huge_body_is_cut_off_and_its_connection_closed() -> None:
         finally:
             gone.set()
 
-    async with serving(floods) as server, Client(server.base, KEY) as client:
+    async with serving(floods) as server, Client(server.base, KEY) as opened:
         with little_memory():
-            reply = await client.send("cpv", "one")
+            reply = await opened.send("cpv", "one")
         await asyncio.wait_for(gone.wait(), 5)
     assert isinstance(reply, Received)
     assert reply.status == 200
@@ -91,10 +92,14 @@ async def test_a_huge_body_is_cut_off_and_its_connection_closed() -> None:
     assert sent < 52428800
 
 
-async def test_a_body_of_just_the_bound_is_whole_and_one_byte_more_shows() -> None:
+async def test_a_body_of_just_the_bound_is_whole_and_one_byte_more_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with serving(answers) as server:
-        whole = await attempt(server.base, max_body=len(OK))
-        cut = await attempt(server.base, max_body=len(OK) - 2)
+        monkeypatch.setattr(client, "MAX_BODY", len(OK))
+        whole = await attempt(server.base)
+        monkeypatch.setattr(client, "MAX_BODY", len(OK) - 2)
+        cut = await attempt(server.base)
     assert isinstance(whole, Received)
     assert isinstance(cut, Received)
     assert (whole.body, cut.body) == (OK, OK[:-1])
