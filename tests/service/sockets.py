@@ -79,7 +79,7 @@ class Timed:
 
 
 @contextmanager
-def timed(app: Any, **options: Any) -> Iterator[Timed]:
+def timed(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Timed]:
     """Run the server on a clock of its own."""
     here: list[Timed] = []
 
@@ -94,7 +94,7 @@ def timed(app: Any, **options: Any) -> Iterator[Timed]:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(running.serve([listener]))
 
-    with server.listening("127.0.0.1", 0) as listener:
+    with server.listening(host, 0) as listener:
         here.append(Timed(listener.getsockname()[:2], loop))
         thread = threading.Thread(target=run, args=(listener,))
         thread.start()

@@ -10,6 +10,7 @@ import logging
 import math
 import re
 import sys
+from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
@@ -18,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.json_log import FIELDS
 from pipeline.service.http.messages import failure
-from pipeline.service.limits import parse_address
+from pipeline.service.limits import network_of, parse_address
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head, which h11 keeps in memory."""
@@ -95,6 +96,7 @@ class BoundedHttp(H11Protocol):
     """
 
     _is_extra = False
+    _network = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -108,6 +110,7 @@ class BoundedHttp(H11Protocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
+            self._network = network_of(self.client[0])
         self._is_extra = not self._has_place()
         self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
@@ -157,8 +160,8 @@ class BoundedHttp(H11Protocol):
     def _has_place(self) -> bool:
         """Return whether there are not too many connections.
 
-        If there are, the one that has waited longest for a request gives way, so that no client can
-        hold all of them.
+        If there are, the one that has waited longest for a request gives way, of the network that
+        has most of them: so no client can hold all of them, or cut off the others.
         """
         served = [
             other
@@ -168,7 +171,10 @@ class BoundedHttp(H11Protocol):
         ]
         if self._most is None or len(served) <= self._most:
             return True
-        longest = min(served, key=BoundedHttp.waits_since)
+        held = Counter(other._network for other in served)
+        most = max(held.values())
+        theirs = (one for one in served if held[one._network] == most)
+        longest = min(theirs, key=BoundedHttp.waits_since)
         if longest.waits_since() > self.loop.time() - AT_REST:
             return False
         longest.end(503, BUSY)

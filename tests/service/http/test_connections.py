@@ -158,6 +158,25 @@ def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
             assert one(connection).startswith(b"HTTP/1.1 200 ")
 
 
+def test_connections_of_one_network_give_way_to_each_other_and_cut_off_nobody_else(
+    accounts: Accounts,
+) -> None:
+    options = {"host": "::", "most_connections": 3}
+    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
+        here, there = (("127.0.0.1", running.place[1]), ("::1", running.place[1]))
+        slow = stack.enter_context(connected(here))  # it waits longest
+        slow.sendall(CALL + b"\r\n" + BODY[:9])
+        running.wait_for(len(CALL) + 11)
+        first, second = (stack.enter_context(connected(there)) for _ in range(2))
+        second.sendall(HEALTH)
+        assert one(second).startswith(b"HTTP/1.1 200 ")
+        running.pass_time(protocol.AT_REST + 1)
+        stack.enter_context(connected(there))
+        assert rest(first) == b""
+        slow.sendall(BODY[9:])
+        assert one(slow).startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() -> None:
     begun, arrived = threading.Event(), threading.Event()
     order: list[str] = []
