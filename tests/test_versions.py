@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-import pytest
-
 import pipeline
 from pipeline import versions
 
@@ -17,10 +15,3 @@ def test_the_package_knows_its_version() -> None:
 
 def test_a_library_that_is_not_installed_as_a_package_does_not_lose_the_job() -> None:
     assert versions._version("not-installed-as-a-package") == "unknown"
-
-
-def test_versions_are_those_of_the_installed_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = {library: version(library) for library in versions.LIBRARIES}
-    assert installed == versions.VERSIONS
-    monkeypatch.setattr(versions, "_installed", dict)  # as where packages have another form
-    assert versions._version("tender-pipeline") == version("tender-pipeline")

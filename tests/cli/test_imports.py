@@ -60,7 +60,7 @@ print(json.dumps([helped, started, run(SOURCE, "--systems", "naics", "--output",
 
 NOT_FOR_HELP = {"numpy", "logging", "tempfile", "tomllib", "difflib", "hashlib", "html"}
 NOT_FOR_THE_ENGINE = {"pandas", "scipy", "httpx", "asyncio", "ssl", "sqlite3", "jinja2"}
-NOT_WITHOUT_PARQUET = {"pyarrow.parquet", "pyarrow.fs", "pyarrow.compute", "importlib.metadata"}
+NOT_WITHOUT_PARQUET = {"pyarrow.parquet", "pyarrow.fs", "pyarrow.compute"}
 
 
 def test_a_run_imports_only_what_it_uses(tmp_path: Path) -> None:
