@@ -229,21 +229,6 @@ def test_what_cannot_be_done_is_refused_before_the_first_file(
     assert not Path("outputs").exists()
 
 
-def test_a_plan_adds_up(command: Command, data: Path, capsys: Capture) -> None:
-    assert command("plan", "data", "--systems", "psc", "--json") == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["rows"] == 3
-    assert [Path(file["input"]).name for file in figures["files"]] == [
-        "more.jsonl",
-        "p.parquet",
-        "p.parquet",
-    ]
-    assert command("plan", "data", "--systems", "psc") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "3 files, 3 rows, 0 without text"
-    assert command("plan", "data/more.jsonl", "--systems", "psc") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "1 row, 0 without text"
-
-
 def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
     command: Command, data: Path, capsys: Capture
 ) -> None:

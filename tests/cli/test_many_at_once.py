@@ -64,20 +64,6 @@ def test_files_at_once_have_the_outputs_and_the_summary_of_files_in_turn(
     assert states(done[1]) == ["skipped", "failed", "skipped"]
 
 
-@pytest.mark.usefixtures("here")
-def test_a_missing_column_fails_the_files_and_not_the_run(
-    command: Command, data: list[str], capsys: Capture
-) -> None:
-    arguments = ["data", "--text-column", "a", "--text-column", "b", "--output", "out"]
-    code, figures = run(command, capsys, *arguments, "--jobs", "2")
-    again, in_turn = run(command, capsys, *arguments)
-    assert code == again == 2
-    assert states(figures) == ["failed"] * len(data)
-    errors = [file["error"] for file in figures["files"]]
-    assert "no column 'a' and no column 'b'" in errors[0]
-    assert errors == [file["error"] for file in in_turn["files"]]
-
-
 def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
     command: Command, data: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
