@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -227,37 +227,31 @@ def _engine(system: System) -> Finding:
 
 
 def _ledger(path: Path, workers: int | None) -> Finding:
-    from pipeline.paid.ledger.database import check_writable
+    from pipeline.paid.ledger.checks import open_usable
+    from pipeline.paid.ledger.database import check_not_gone, check_writable
+    from pipeline.paid.ledger.mark import HighWaterMark
+    from pipeline.paid.ledger.room import spare_file
+    from pipeline.paid.ledger.totals import open_jobs
 
-    found = _ledger_file(path)
-    if workers is None or found.verdict != "ok":
-        return found
+    found = f"{path} does not exist; the first paid run creates it"
+    if path.exists():
+        with open_usable(path) as snapshot:
+            jobs = count_jobs(open_jobs(snapshot), path)
+            found = f"{path}, {snapshot.size / 2**20:.1f} MB, {jobs}"
+            HighWaterMark(snapshot).check()
+    else:
+        check_not_gone(path)
+    if workers is None:
+        return Finding("ledger", "ok", found)
     check_writable(path)
     if path.exists() and not os.access(path, os.W_OK):
-        return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
+        return Finding("ledger", "error", f"{found} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)
     if folder.verdict != "error" and path.parent.is_dir():
-        from pipeline.paid.ledger.room import spare_file
-
         spare = path.with_name(f"{path.name}.answers-{os.getpid()}")
         with spare_file(path, spare, workers):  # as a run does before it sends anything
             pass
-    return found if folder.verdict == "ok" else folder
-
-
-def _ledger_file(path: Path) -> Finding:
-    from pipeline.paid.ledger.checks import open_usable
-    from pipeline.paid.ledger.database import check_not_gone
-    from pipeline.paid.ledger.mark import HighWaterMark
-    from pipeline.paid.ledger.totals import open_jobs
-
-    if not path.exists():
-        check_not_gone(path)
-        return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
-    with open_usable(path) as snapshot:
-        jobs, size = open_jobs(snapshot), snapshot.size
-        HighWaterMark(snapshot).check()
-    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {count_jobs(jobs, path)}")
+    return Finding("ledger", "ok", found) if folder.verdict == "ok" else folder
 
 
 def _decisions(files: Sequence[str]) -> Finding:
@@ -295,26 +289,23 @@ AS_EXPECTED = {
     501: ", as expected: GET buys nothing",
 }
 
-REDIRECTED = "Use the address that it redirects to as --base-url."
+Judgement: TypeAlias = tuple[Verdict, str]
 
+REDIRECTED: Judgement = "error", "Use the address that it redirects to as --base-url."
 
-def _judge(status: int) -> tuple[Verdict, str]:
-    """Return what the status of an answer that nobody pays for says of a run, and what to do."""
-    match status:
-        case 301 | 302 | 307 | 308:
-            return "error", REDIRECTED
-        case 403:
-            return "warning", "Perhaps a firewall or a proxy refuses; only the first call shows it."
-        case 407:
-            return "error", "Give the proxy a user and a password: http://USER:PASSWORD@HOST."
-        case 429:
-            return "warning", "It refuses too many requests: run later, or with a lower --rate."
-        case _ if status >= 500 and status not in AS_EXPECTED:
-            return (
-                "error",
-                "The service has an error of its own. Try again later, or ask its operator.",
-            )
-    return "ok", ""
+JUDGED: dict[int, Judgement] = {
+    **dict.fromkeys((301, 302, 307, 308), REDIRECTED),
+    403: ("warning", "Perhaps a firewall or a proxy refuses; only the first call shows it."),
+    407: ("error", "Give the proxy a user and a password: http://USER:PASSWORD@HOST."),
+    429: ("warning", "It refuses too many requests: run later, or with a lower --rate."),
+}
+"""What the status of an answer that nobody pays for says of a run, and what to do."""
+
+FINE: Judgement = "ok", ""
+FAILING: Judgement = (
+    "error",
+    "The service has an error of its own. Try again later, or ask its operator.",
+)
 
 
 def _check_service(service: PaidService) -> Iterator[Finding]:
@@ -365,7 +356,8 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     status = answer.status or 0
     about = f"HTTP {status}{AS_EXPECTED.get(status, '')}"
     found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
-    verdict, remedy = _judge(status)
+    usual = FAILING if status >= 500 and status not in AS_EXPECTED else FINE
+    verdict, remedy = JUDGED.get(status, usual)
     yield Finding("service", verdict, found, remedy)
     yield from _clock(answer)
 
