@@ -136,8 +136,8 @@ HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
     accounts: Accounts, part: bytes
 ) -> None:
-    options = {"most_connections": 2}
-    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
+    app = create_app(accounts, SCRIPTED)
+    with timed(app, most_connections=2) as running, ExitStack() as stack:
         first, second = (stack.enter_context(connected(running.place)) for _ in range(2))
         first.sendall(part)
         second.sendall(HEALTH)
@@ -161,8 +161,8 @@ def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
 def test_connections_of_one_network_give_way_to_each_other_and_cut_off_nobody_else(
     accounts: Accounts,
 ) -> None:
-    options = {"host": "::", "most_connections": 3}
-    with timed(create_app(accounts, SCRIPTED), **options) as running, ExitStack() as stack:
+    app = create_app(accounts, SCRIPTED)
+    with timed(app, "::", most_connections=3) as running, ExitStack() as stack:
         here, there = (("127.0.0.1", running.place[1]), ("::1", running.place[1]))
         slow = stack.enter_context(connected(here))  # it waits longest
         slow.sendall(CALL + b"\r\n" + BODY[:9])
