@@ -170,15 +170,16 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
 
 
 def _encoding_without_mark(sample: bytes) -> str:
-    """Return UTF-16 if there are NULs in nearly only every second place, as in ASCII; else UTF-8.
+    """Return UTF-16 if hardly any but every second byte is NUL; else UTF-8.
 
-    Only the first line counts, whose delimiters and end are ASCII: texts may be UTF-16 in cells of
-    UTF-8.
+    Only the first line counts, since texts may be UTF-16 in cells of UTF-8. It is mostly ASCII, or
+    at least its delimiters and its end are.
     """
     end = sample.find(b"\n", 2)
     line = sample if end < 0 else sample[: end + 2]
     even, odd = (line[first::2].count(0) for first in (0, 1))
-    if max(even, odd) < max(2, 4 * min(even, odd)):
+    is_wide = 4 * abs(even - odd) > len(line) or line[-2:] == b"\n\0" or line[-3:-1] == b"\0\n"
+    if not is_wide or max(even, odd) < max(2, 4 * min(even, odd)):
         return "utf-8"
     return "utf-16-be" if even > odd else "utf-16-le"
 

@@ -173,6 +173,7 @@ def test_utf_16_without_a_mark_is_known_by_its_nuls(path: Path, codec: str, name
 def test_utf_16_in_cells_does_not_make_a_file_utf_16(path: Path) -> None:
     cell = "Road repair works".encode("utf-16-le")
     assert detected(path, b"id;title\n1;" + cell + b"\n") == Dialect(";")
+    assert detected(path, b"id\0;title\0;a\n1;" + cell + b";\n") == Dialect(";")
 
 
 def test_another_encodings_mark_is_not_taken_for_one(path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
@@ -90,6 +90,7 @@ def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
 @given(file=csv_files(header=True))
 def test_csv_to_parquet_and_back_keeps_every_value(file: CsvFile) -> None:
     names = file.records[0]
+    assume("\0" not in "".join(names))  # they may look like UTF-16 without a mark
     file.records[0][:] = [f"{place}{name}" for place, name in enumerate(names)]
     added = [(str(place), None) for place in range(len(file.rows))]
     with folder() as place:
