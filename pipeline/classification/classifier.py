@@ -25,12 +25,12 @@ from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import (
-    TextColumn,
     appended,
     bounded,
     find_text_columns,
     with_columns,
 )
+from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
 

@@ -11,27 +11,10 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary, without_encoding
-from pipeline.tables.json_records import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import TextColumn, check_found, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
-
-
-@dataclass(frozen=True, slots=True)
-class TextColumn:
-    """A column with text, or a field of a nested one.
-
-    Attributes:
-        name: its name; that of a field has dots, such as ``tender.title``.
-        place: the position of the column in the table.
-        fields: the positions of the field and of those around it, from the outside.
-        json: where its text is in the JSON of the column; None if the column holds no JSON.
-    """
-
-    name: str
-    place: int
-    fields: tuple[int, ...] = ()
-    json: CellText | None = None
 
 
 def find_text_columns(
@@ -44,18 +27,18 @@ def find_text_columns(
     Raises:
         InputError: a column is missing, exists twice, or holds no text.
     """
-    columns = [TextColumn(name, place) for place, name in enumerate(schema.names)]
+    columns = [TextColumn(place, name) for place, name in enumerate(schema.names)]
     nested = {column.name: column for column in _nested_fields(schema)}
     columns += [column for name, column in nested.items() if name not in schema.names]
     names = [column.name for column in columns]
     plain = [field.name for field in schema if is_text(field.type)]
     found = [
-        replace(columns[each.place], json=each if each.path else None)
+        replace(each, place=columns[each.place].place, within=columns[each.place].within)
         for each in find_cell_texts(names, wanted, table, plain)
     ]
     for column in found:
         kind = schema.field(column.place).type
-        if not (column.fields or _has_text(_without_lists(kind))):
+        if not (column.within or _has_text(_without_lists(kind))):
             within = [name for name, each in nested.items() if each.place == column.place]
             raise InputError(
                 f"The column {quoted(column.name)} has the type {cut(str(kind))}, not text.",
@@ -66,12 +49,6 @@ def find_text_columns(
     return found
 
 
-def check_fields(columns: Sequence[TextColumn], names: Sequence[str], table: Path | str) -> None:
-    """Refuse a field of JSON that no row of a table had; see `check_found`."""
-    cells = [column.json or CellText(column.place, column.name) for column in columns]
-    check_found(cells, names, table)
-
-
 def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:
     """Return a text column's values; the items of a list are joined.
 
@@ -80,14 +57,14 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
         pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
     values = batch.column(column.place)
-    if column.json:
-        return [column.json.of(text) for text in column_texts(values)]
-    if not column.fields and _without_lists(values.type) == values.type:
+    if column.path:
+        return [column.of(text) for text in column_texts(values)]
+    if not column.within and _without_lists(values.type) == values.type:
         return column_texts(values)
     import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
 
     rows: Sequence[int] = range(len(values))
-    fields = list(column.fields)
+    fields = list(column.within)
     while fields or _without_lists(values.type) != values.type:
         if isinstance(values.type, pa.BaseExtensionType):
             values = values.storage
@@ -122,7 +99,7 @@ def _nested_fields(schema: pa.Schema) -> Iterator[TextColumn]:
     for place, field in enumerate(schema):
         found = [each for each in _fields(field.type) if _has_text(each[2])]
         for name, fields, _ in sorted(found, key=lambda each: not pa.types.is_string(each[2])):
-            yield TextColumn(f"{field.name}.{name}", place, fields)
+            yield TextColumn(place, f"{field.name}.{name}", within=fields)
 
 
 def _fields(kind: pa.DataType) -> Iterator[tuple[str, tuple[int, ...], pa.DataType]]:
@@ -290,7 +267,7 @@ class ArrowReader:
         """Read the table from its beginning; see `Reader.batches`."""
         yield from bounded(self._chunks(), self._text_columns)
         if not self._part:
-            check_fields(self._text_columns, self.schema.names, "The table")
+            check_found(self._text_columns, self.schema.names, "The table")
 
     def fingerprint(self) -> str:
         """Return "": a table in memory does not change."""

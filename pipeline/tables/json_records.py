@@ -202,13 +202,14 @@ DECODER = json.JSONDecoder(
 
 
 @dataclass(slots=True)
-class CellText:
-    """Where the text of a row is.
+class TextColumn:
+    """A column with text, or a field of a nested one.
 
     Attributes:
         place: the position of the column.
-        column: its name.
+        column: its name; that of a field has dots, such as ``tender.title``.
         path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
+        within: the positions of the field and of those around it in a type, from the outside.
         is_settled: whether a cell had the field, or a warning said that none has.
         fields: the fields that cells had, until one had it.
     """
@@ -216,6 +217,7 @@ class CellText:
     place: int
     column: str
     path: str = ""
+    within: tuple[int, ...] = ()
     is_settled: bool = False
     fields: dict[str, None] = field(default_factory=dict)
 
@@ -255,7 +257,7 @@ class CellText:
             self.fields |= dict.fromkeys(nested_names(record))
 
 
-def check_found(cells: Sequence[CellText], names: Sequence[str], table: Path | str) -> None:
+def check_found(cells: Sequence[TextColumn], names: Sequence[str], table: Path | str) -> None:
     """Refuse a field that no row of a table had, once all of it is read; see `check_absent`.
 
     Raises:
@@ -274,7 +276,7 @@ def find_cell_texts(
     wanted: Sequence[str],
     table: Path | str,
     may_hold: Collection[str] | None = None,
-) -> list[CellText]:
+) -> list[TextColumn]:
     """Return where the texts are; ``tender.title`` may be in the JSON of the column ``tender``.
 
     Only the columns that ``may_hold`` JSON are looked into; None for all.
@@ -286,7 +288,7 @@ def find_cell_texts(
     split = [_split(names, name, may_hold) for name in wanted]
     places = find_columns(names, [column for column, _ in split], table)
     return [
-        CellText(place, column, path) for place, (column, path) in zip(places, split, strict=True)
+        TextColumn(place, column, path) for place, (column, path) in zip(places, split, strict=True)
     ]
 
 

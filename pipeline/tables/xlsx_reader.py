@@ -27,7 +27,7 @@ from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.json_records import CellText, check_found, find_cell_texts
+from pipeline.tables.json_records import TextColumn, check_found, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import in_batches
 from pipeline.tables.texts import encodable, has_all, join_texts
@@ -263,7 +263,7 @@ def _length(row: Row) -> int:
     return sum(len(cell) for cell in row if isinstance(cell, str))
 
 
-def _text_in(row: Row, where: CellText) -> str | None:
+def _text_in(row: Row, where: TextColumn) -> str | None:
     cell = _at(row, where.place)
     return None if isinstance(cell, CellError) else where.of(_text(cell))
 
