@@ -28,7 +28,7 @@ from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
+from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
 from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more
@@ -230,8 +230,6 @@ def run_and_log(
     answerer = _who_answers(service_of(job.request))
     started = {"event": "started", "input": path, "systems": systems}
     log.info("%s", f"{name}: {systems}, {answerer}", extra={FIELDS: started})
-    if titles := title_languages(settings):
-        log.info("%s", titles)
     for system, model in job.request.models.items():
         log.info("%s: learned model %s", system, model.path)
     observers = [each.observe for each in (page, examples) if each]

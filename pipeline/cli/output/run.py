@@ -16,7 +16,7 @@ from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
-from pipeline.settings import LANGUAGES, Settings
+from pipeline.settings import Settings
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
@@ -27,18 +27,6 @@ OWNED = "(answers that you own are not bought again: their rows then cost 0)"
 """What a second run of a job that is done changes: the costs in the output are those of a job."""
 
 log = logging.getLogger("pipeline")
-
-
-def title_languages(settings: Settings) -> str:
-    """Return which systems have titles in which language; "" if all are in English."""
-    if settings.language == "en":
-        return ""
-    parts = []
-    if "cpv" in settings.systems:
-        parts.append(f"cpv titles in {LANGUAGES[settings.language]}")
-    if others := ", ".join(system for system in settings.systems if system != "cpv"):
-        parts.append(f"{others} titles in English, because there are no others")
-    return "; ".join(parts)
 
 
 def print_summary(
