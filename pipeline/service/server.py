@@ -80,6 +80,7 @@ class Server(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal."""
         asyncio.get_running_loop().set_exception_handler(_unnoticed)
+        logging.getLogger("uvicorn.error").addFilter(_was_not_cut_off)
         await super().serve(sockets)
 
     @contextmanager
@@ -100,6 +101,11 @@ class Server(uvicorn.Server):
 def _unnoticed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:  # noqa: ARG001
     """Log an error that nobody awaited; asyncio's own line could quote a text."""
     log.error("unnoticed: %s", context["message"], exc_info=context.get("exception"))
+
+
+def _was_not_cut_off(record: logging.LogRecord) -> bool:
+    """Drop uvicorn's traceback of a request that a second interrupt cut off."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def make_room(connections: int) -> None:

@@ -143,6 +143,7 @@ def test_a_second_interrupt_does_not_wait(tmp_path: Path) -> None:
         assert b"INTERNAL_ERROR" not in received
         server.ended()
     assert server.process.returncode == 130
+    assert {line["level"] for line in server.lines()} == {"info"}  # it was asked to, so no error
 
 
 def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) -> None:
