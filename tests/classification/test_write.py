@@ -1,12 +1,16 @@
+"""What becomes of answers as they are written: rolled up, translated and counted."""
+
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
-from pipeline.classification.write import RollUp, roll_ups
+from pipeline.classification.columns import new_columns
+from pipeline.classification.write import RollUp, Tally, roll_ups, translations
 from pipeline.codes import load
 from pipeline.settings import Settings
 
@@ -130,3 +134,56 @@ def test_without_roll_up_no_answer_changes() -> None:
 def test_roll_up_asks_for_enough_matches_whatever_top_says() -> None:
     assert Settings(top=3).matches_wanted == 3
     assert Settings(top=3, roll_up=0.8).matches_wanted == 20
+
+
+ROADS = Match("45233140", "Roadworks", 0.9)
+
+
+def test_only_the_titles_of_cpv_codes_change() -> None:
+    unknown, with_check_digit = Match("99999999", "Odd", 0.1), Match("45000000-7", "Works", 0.2)
+    answers = (
+        Explained((ROADS, unknown, with_check_digit), Decimal(1), why="road"),
+        Failed("VALIDATION_ERROR"),
+        Pending(),
+        Matched(()),
+        None,
+    )
+    changed = translations(Settings(systems=("cpv", "psc"), language="de"))
+    first, *others = map(changed["cpv"], answers)
+    assert isinstance(first, Explained)
+    assert [match.title for match in first.matches] == ["Straßenarbeiten", "Odd", "Bauarbeiten"]
+    assert [match.code for match in first.matches] == ["45233140", "99999999", "45000000-7"]
+    assert (first.cost_usd, first.why) == (Decimal(1), "road")
+    assert others == list(answers[1:])
+    assert "psc" not in changed
+
+
+def test_english_changes_nothing() -> None:
+    assert not translations(Settings(systems=("cpv",)))
+    assert not translations(Settings(systems=("psc",), language="de"))
+
+
+ANSWERS: Sequence[Sequence[Answer | None]] = [
+    [matched(("1", 0.99)), None, matched(("1", 0.2)), Failed("VALIDATION_ERROR", Decimal("0.25"))],
+    [Pending(None), Matched(()), Matched((), Decimal("0.10")), matched(("1", float("nan")))],
+]
+
+
+def test_the_figures_of_rows_add_up() -> None:
+    settings = Settings(systems=("cpv", "psc"))
+    tally = Tally.of(settings.systems)
+    for answers in [*ANSWERS, *ANSWERS]:
+        tally.add(new_columns(settings, {"cpv": answers, "psc": answers[::-1]}))
+    assert tally.rows == 16
+    assert (tally.cost_usd, tally.to_check) == (Decimal("1.40"), 12)
+    cpv = tally.systems["cpv"]
+    assert cpv.statuses == {
+        "ok": 4,
+        "empty": 2,
+        "review": 2,
+        "VALIDATION_ERROR": 2,
+        "pending": 2,
+        "no_match": 4,
+    }
+    assert cpv.cost_usd == Decimal("0.70")
+    assert cpv.confidences == {99: 2, 20: 2}
