@@ -197,7 +197,8 @@ def given_path(data: str | PathLike[str]) -> AnyPath:
     if isinstance(data, str) and _is_no_path(data):
         raise InputError(
             f"{cut(data)} is not the path of a table, and a string must be one.",
-            "To classify a text, put it in a list: pipeline.classify([text]).",
+            "To classify a text, put it in a list: pipeline.classify([text]). For a folder, call "
+            "pipeline.classify_files.",
         )
     return as_path(data)
 
