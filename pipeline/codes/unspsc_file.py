@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,11 +41,6 @@ HINT = (
 
 UNREADABLE = (*NO_WORKBOOK, csv.Error)
 """What reading raises for a file that is damaged, encrypted, too large or of another kind."""
-
-
-class _Columns(NamedTuple):
-    code: int
-    title: int
 
 
 def add(file: Path) -> CodeTable:
@@ -81,26 +76,24 @@ def _titles(file: Path) -> dict[str, str]:
     raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
 
 
-def _columns(row: Cells) -> list[_Columns]:
-    """Return the columns of codes and titles; nothing if this row does not name them."""
+def _columns(row: Cells) -> list[tuple[int, int]]:
+    """Return the columns of codes, each with that of its titles; none if this row has no names."""
     names: dict[str, int] = {}
     for place, cell in row.items():
         names.setdefault(_text(cell).casefold(), place)
     if all(level in names for level in LEVELS):
         return [
-            _Columns(names[level], names[f"{level} title"])
-            for level in LEVELS
-            if f"{level} title" in names
+            (names[level], names[f"{level} title"]) for level in LEVELS if f"{level} title" in names
         ]
     if "code" in names and "title" in names:
-        return [_Columns(names["code"], names["title"])]
+        return [(names["code"], names["title"])]
     return []
 
 
-def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple[str, str]]:
+def _codes(rows: Iterable[Cells], columns: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str]]:
     for row in rows:
-        for at in columns:
-            code, title = _text(row.get(at.code, "")), _text(row.get(at.title, ""))
+        for place, beside in columns:
+            code, title = _text(row.get(place, "")), _text(row.get(beside, ""))
             if code and title:
                 full = normalized("unspsc", code)
                 if full is None:
