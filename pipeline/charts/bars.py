@@ -33,13 +33,13 @@ class Taken:
     confidence: float | None
 
 
-def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
+def coverage(points: Sequence[Taken], rows: int) -> Markup:
     """Draw, for each wanted accuracy, the largest part of the rows that reaches it.
 
     The points go from few rows to many.
     """
     lines = {wanted: most_taken(points, wanted) for wanted in WANTED}
-    return draw("coverage.html.j2", lines=lines, rows=rows, style=style)
+    return draw("coverage.html.j2", lines=lines, rows=rows)
 
 
 def most_taken(points: Sequence[Taken], wanted: float) -> Taken | None:

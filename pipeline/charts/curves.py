@@ -42,19 +42,11 @@ class Day:
     amount: str
 
 
-def daily(
-    days: Sequence[Day],
-    series: Mapping[str, str],
-    *,
-    title: str,
-    counted: tuple[str, str],
-    amounts: tuple[str, str],
-    caption: str,
-) -> Markup:
-    """Draw a bar a day, with the series stacked.
+def daily(days: Sequence[Day], series: Mapping[str, str], total: str) -> Markup:
+    """Draw the calls of each day as a bar, with the series stacked, and as a table.
 
     The days have no gap. `series` has the name of each series by its CSS class, from the ground up;
-    `counted` the word for one and for several; `amounts` the heading and total of the last column.
+    `total` is the last cell of the table.
     """
     ticks = round_ticks(max(sum(day.counts.values()) for day in days))
     return draw(
@@ -68,10 +60,7 @@ def daily(
         top=TOP,
         ground=GROUND,
         height=HEIGHT,
-        title=title,
-        counted=counted,
-        amounts=amounts,
-        caption=caption,
+        total=total,
     )
 
 

@@ -39,14 +39,7 @@ def days(counts: Sequence[dict[str, int]]) -> list[Day]:
 
 
 def chart(counts: Sequence[dict[str, int]]) -> str:
-    return daily(
-        days(counts),
-        SERIES,
-        title="Calls",
-        counted=("call", "calls"),
-        amounts=("USD", "5.00"),
-        caption="All calls.",
-    )
+    return daily(days(counts), SERIES, "5.00")
 
 
 def bars(group: Element) -> list[Element]:

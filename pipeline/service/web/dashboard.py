@@ -83,10 +83,7 @@ def usage_chart(uses: Sequence[DailyUse], today: date, days: int) -> Markup:
     return daily(
         [_day(day, [use for use in uses if use.day == day]) for day in shown],
         {system: system.upper() for system in SYSTEMS},
-        title="Calls per day and system",
-        counted=("call", "calls"),
-        amounts=("USD", usd(total(use.usd for use in uses if use.day >= shown[0]), 7)),
-        caption=f"Charged calls of the last {days} days (UTC). Days without calls are left out.",
+        usd(total(use.usd for use in uses if use.day >= shown[0]), 7),
     )
 
 
