@@ -54,7 +54,7 @@ PROTECTIONS = (
         "the limit of a day counts what may have been billed",
         "allowance.charge(confirmed, at_risk)",
         "allowance.charge(confirmed)",
-        "tests/paid/test_limits.py::test_what_may_have_been_billed_counts",
+        "tests/paid/test_limits.py::test_a_run_says_which_limit_stops_it_and_for_how_long",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -324,37 +324,28 @@ def test_the_limit_is_used_up_and_the_next_day_goes_on(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_what_may_have_been_billed_counts(tmp_path: Path) -> None:
-    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0005")
-    server = DatedServer(["price 0.0001", "silent", "silent", "silent"])
-    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
-    pool = run_job(ledger, "job", service, server, None)
-    assert len(server.asked) == 3
-    assert pool and pool.parked
-    assert "with up to 0.0003 USD more that may have been billed" in pool.parked.message
-    ledger.close()
-
-
-def test_of_two_limits_the_one_that_lasts_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("per_day", "per_month", "script", "sent", "said"),
+    [
+        ("0.0005", None, ["price 0.0001", *["silent"] * 3], 3,
+         "with up to 0.0003 USD more that may have been billed"),
+        ("0.0002", "0.0002", [], 1, "The cost limit of this month is reached"),
+        ("0.0002", "0.0002", [], 1, "after 2026-04-01 00:00 UTC"),
+        ("0.0001", None, [], 0, " One call may cost 0.00015 USD: raise --max-cost-per-day."),
+    ],
+    ids=["what may have been billed", "the limit that lasts", "when it ends", "under one price"],
+)  # fmt: skip
+def test_a_run_says_which_limit_stops_it_and_for_how_long(
+    tmp_path: Path, per_day: str, per_month: str | None, script: list[str], sent: int, said: str
+) -> None:
     service = PaidService(
-        BASE_URL, "key", ledger="x", max_cost_per_day="0.0002", max_cost_per_month="0.0002"
+        BASE_URL, "key", "unused", max_cost_per_day=per_day, max_cost_per_month=per_month
     )
-    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
-    pool = run_job(ledger, "job", service, DatedServer([]), None)
+    with closing(Ledger(tmp_path / "ledger.db", BASE_URL, Clock())) as ledger:
+        pool = run_job(ledger, "job", service, server := DatedServer(script), None)
+    assert len(server.asked) == sent
     assert pool and pool.parked
-    assert "The cost limit of this month is reached" in pool.parked.message
-    assert "2026-04-01 00:00 UTC" in pool.parked.hint
-    ledger.close()
-
-
-def test_a_limit_under_the_price_of_a_call_does_not_ask_to_wait(tmp_path: Path) -> None:
-    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0001")
-    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
-    pool = run_job(ledger, "job", service, server := DatedServer([]), None)
-    assert not server.asked
-    assert pool and pool.parked
-    assert pool.parked.hint == "One call may cost 0.00015 USD: raise --max-cost-per-day."
-    ledger.close()
+    assert said in f"{pool.parked.message} {pool.parked.hint}"
 
 
 def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service) -> None:
