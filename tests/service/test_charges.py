@@ -18,14 +18,6 @@ from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exa
 pytestmark = pytest.mark.anyio
 
 
-async def test_no_matches_is_an_answer_and_is_charged(accounts: Accounts) -> None:
-    account = accounts.open()
-    body = exact(await Caller(create_app(accounts, SCRIPTED), account.key).match("gibberish"))
-    assert body["success"] is True
-    assert body["data"] == []
-    assert accounts.balance(account.account_id) == 5 - Decimal("0.0000705")
-
-
 async def test_what_responses_state_is_what_the_record_says_to_the_last_digit(
     accounts: Accounts,
 ) -> None:

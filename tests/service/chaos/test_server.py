@@ -133,21 +133,6 @@ def test_a_spoilt_answer_is_read_as_the_price_that_it_states_and_the_codes_that_
             pytest.fail(f"{form} is read as {outcome}")
 
 
-def test_the_forms_are_what_their_names_say() -> None:
-    assert b"NaN" in made("nan").body
-    assert b"<html>" in made("html").body
-    assert made("html").headers == {"Content-Type": "text/html"}
-    assert len(made("huge").body) > HUGE == 50 * 1024 * 1024
-    assert made("absurd-cost", "compact").stated_usd == ABSURD_USD
-    assert made("absurd-cost").stated_usd is None
-    assert b'"confidence":"0.9"' in made("text-confidence").body
-    assert b'"finalCost":-0.0000' in made("negative-cost").body
-    assert b'"finalCost":"0.0000' in made("text-costs").body
-    assert made("duplicates").body.count(b'"45233140"') == 2
-    assert b"metadata" not in made("no-metadata").body
-    assert Decimal(0) < PRICE.final < ABSURD_USD
-
-
 @pytest.mark.parametrize("retry_after", ["seconds", "date", "none"])
 def test_a_refusal_says_when_to_retry_in_its_form(
     tmp_path: Path, retry_after: Literal["seconds", "date", "none"]

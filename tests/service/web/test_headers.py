@@ -8,28 +8,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from pipeline.service.app import ROUTES
 from tests.service.web.browsing import Browser
 
 pytestmark = pytest.mark.anyio
 
-PATHS = (
-    "/",
-    "/account",
-    "/api/cpv/match",
-    "/broken",
-    "/dashboard",
-    "/health",
-    "/keys/1/revoke",
-    "/login",
-    "/logout",
-    "/nothing",
-    "/openapi.json",
-    "/signup",
-    "/statement",
-    "/statement.csv",
-    "/static/nothing.css",
-    "/try",
-)
+PATHS = [path.replace("{key_id}", "1") for path, *_ in ROUTES]
+PATHS += ["/api/cpv/match", "/broken", "/health", "/nothing", "/openapi.json", "/static/no.css"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
