@@ -18,7 +18,7 @@ from benchmarks.command_line import parser_for
 from benchmarks.local_service import DISK
 from pipeline.rate import parse_rate
 from tests.soak.night import Night, Plan
-from tests.soak.verdict import verdict
+from tests.soak.verdict import lines, verdict
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
         night.pass_by()
         seconds = time.monotonic() - started
         print(f"{len(night.exits)} runs, {len(night.kills)} killed, in {seconds:.0f} s", flush=True)
-        print(verdict(night))
+        print(lines(verdict(night)))
 
 
 if __name__ == "__main__":

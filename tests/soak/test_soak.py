@@ -9,7 +9,7 @@ from pipeline.rate import Rate
 from pipeline.service.chaos.faults import FORMS, KINDS, read_script
 from tests.soak.night import Night, Plan, toml
 from tests.soak.script import PARKING, soak_script
-from tests.soak.verdict import verdict
+from tests.soak.verdict import lines, verdict
 
 
 def test_a_night_of_faults_and_kills_loses_nothing_and_pays_for_nothing_twice(
@@ -22,12 +22,13 @@ def test_a_night_of_faults_and_kills_loses_nothing_and_pays_for_nothing_twice(
     night.pass_by()
     assert len(night.kills) == plan.kills
     figures = verdict(night)
-    print(figures)
-    assert figures.attempts["unconfirmed"] > 0
-    assert figures.attempts["answered"] > 150
-    struck = {fault.split()[0] for fault in figures.faults}
+    print(lines(figures))
+    assert figures["attempts"]["unconfirmed"] > 0
+    assert figures["attempts"]["answered"] > 150
+    faults = figures["requests by fault"]
+    struck = {fault.split()[0] for fault in faults}
     assert struck >= KINDS.keys() - {"latency"}
-    assert {f"garbage {form}" for form in FORMS if form not in PARKING} <= set(figures.faults)
+    assert {f"garbage {form}" for form in FORMS if form not in PARKING} <= set(faults)
 
 
 def test_the_same_seed_gives_the_same_faults_by_way_of_a_file(tmp_path: Path) -> None:

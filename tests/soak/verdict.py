@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from pipeline.answers import SYSTEMS
-from pipeline.money import plain, total
+from pipeline.money import total
 from tests.money_trail.books import (
     Attempt,
     Output,
@@ -35,47 +35,24 @@ from tests.money_trail.checks import (
 from tests.money_trail.trail import follow
 from tests.soak.night import Night
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A night's figures.
-
-    Attributes:
-        attempts: attempts in the ledger, by state.
-        faults: requests at the service, by fault.
-        first: cells of the first output, by status.
-        second: cells of the second one.
-        exits: runs, by exit code; -9 is a kill.
-        billed_usd: what the service billed.
-        confirmed_usd: what the job paid for certain.
-    """
-
-    attempts: Counter[str]
-    faults: Counter[str]
-    first: Counter[str]
-    second: Counter[str]
-    exits: Counter[int]
-    billed_usd: Decimal
-    confirmed_usd: Decimal
-
-    def __str__(self) -> str:
-        counts: dict[str, Counter[Any]] = {
-            "runs by exit code": self.exits,
-            "attempts": self.attempts,
-            "requests by fault": self.faults,
-            "cells of the first output": self.first,
-            "cells of the second": self.second,
-        }
-        lines = [
-            f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in some.most_common())
-            for name, some in counts.items()
-        ]
-        billed, confirmed = plain(self.billed_usd), plain(self.confirmed_usd)
-        return "\n".join([*lines, f"{billed} USD billed, {confirmed} confirmed"])
+Figures: TypeAlias = Mapping[str, Mapping[Any, int | Decimal]]
+"""Counts by what is counted, and amounts in US dollars."""
 
 
-def verdict(night: Night) -> Verdict:
-    """Compare every book of a night with every other.
+def lines(figures: Figures) -> str:
+    """Return figures as lines for people, the largest first."""
+    return "\n".join(
+        f"{name}: "
+        + ", ".join(
+            f"{key} {figure:,}"
+            for key, figure in sorted(some.items(), key=lambda each: each[1], reverse=True)
+        )
+        for name, some in figures.items()
+    )
+
+
+def verdict(night: Night) -> Figures:
+    """Compare every book of a night with every other, and return a few figures.
 
     Raises:
         AssertionError: something is not as it must be.
@@ -134,17 +111,19 @@ def table_is_whole(night: Night, output: Output) -> list[str]:
 
 def _figures(
     night: Night, service: Service, attempts: list[Attempt], outputs: list[Output]
-) -> Verdict:
+) -> Figures:
     first, *_, second = (
         Counter(row[f"{system}_status"] for row in output.rows for system in SYSTEMS)
         for output in outputs
     )
-    return Verdict(
-        Counter(attempt.state for attempt in attempts),
-        Counter(one.fault or "none" for one in service.requests),
-        first,
-        second,
-        Counter(night.exits),
-        total(one.billed_usd for one in service.requests if one.billed_usd is not None),
-        total(one.cost_usd for one in attempts if one.cost_usd is not None),
-    )
+    return {
+        "runs by exit code": Counter(night.exits),
+        "attempts": Counter(attempt.state for attempt in attempts),
+        "requests by fault": Counter(one.fault or "none" for one in service.requests),
+        "cells of the first output": first,
+        "cells of the second": second,
+        "USD": {
+            "billed": total(each.billed_usd for each in service.requests if each.billed_usd),
+            "confirmed": total(each.cost_usd for each in attempts if each.cost_usd),
+        },
+    }
