@@ -54,10 +54,6 @@ class SlidingWindow:
             if taken := self._taken.get(caller):
                 taken.pop()
 
-    def __len__(self) -> int:
-        """Return how many callers are remembered."""
-        return len(self._taken)
-
     def _forget(self, before: float) -> None:
         """Drop the callers whose last request was before a time."""
         while self._taken:

@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from typing import TypeAlias
 
 from pipeline.answers import System
-from pipeline.codes import CodeTable, cpv_titles, find_code, load
+from pipeline.codes import CodeTable, cpv_titles, load
 
 NO_WORD = re.compile(r"[\W_]+")
 
@@ -88,10 +88,6 @@ class Catalogue:
     def entities(self, codes: Iterable[str | None]) -> list[Entity]:
         """Return the entities of codes of the table."""
         return [self.entity(code) for code in codes if code is not None]
-
-    def find(self, written: str) -> str | None:
-        """Return the code that somebody wrote; None if the table has no such code."""
-        return find_code(self.table, written)
 
     def path(self, code: str) -> list[str]:
         """Return the codes above a code of the table from the top down, and the code itself."""

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.charts import environment
+from pipeline.codes import find_code
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Calls
@@ -232,7 +233,7 @@ def _templates() -> Environment:
 
 
 def _code(request: Request, codes: Catalogue) -> str:
-    code = codes.find(request.query_params.get("id", ""))
+    code = find_code(codes.table, request.query_params.get("id", ""))
     if code is None:
         raise HTTPException(404)
     return code
@@ -338,7 +339,7 @@ async def _reconcile(
     """Answer queries. Cells with codes are looked up free of charge; texts are calls."""
     for query in queries.values():
         query.levels(codes)  # a wrong type is refused before anything is charged
-    written = {name: codes.find(query.text) for name, query in queries.items()}
+    written = {name: find_code(codes.table, query.text) for name, query in queries.items()}
     texts = {
         name: query.text
         for name, query in queries.items()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from pipeline.codes import find_code
 from pipeline.service.errors import ValidationError
 from pipeline.service.http.messages import parse_json
 from pipeline.service.pricing import MAX_MATCHES
@@ -120,7 +121,7 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
         raise ValidationError(f"A property is unknown. Send some of {names}.")
     rows: dict[str, dict[str, list[dict[str, str]]]] = {}
     for written in asked.ids:
-        code = codes.find(written)
+        code = find_code(codes.table, written)
         rows[written] = {
             name: [] if code is None else values(code) for name, (_, _, values) in known.items()
         }

@@ -85,9 +85,6 @@ SESSION = "tender_session"
 
 HOME = "/dashboard"
 
-PLACES = frozenset((HOME, "/account", "/docs", "/statement", "/try"))
-"""The pages that a visitor may be sent to after logging in."""
-
 MEMBERS = (
     (HOME, "Dashboard"),
     ("/statement", "Statement"),
@@ -95,6 +92,9 @@ MEMBERS = (
     ("/docs", "Docs"),
     ("/account", "Account"),
 )
+PLACES = frozenset(path for path, _ in MEMBERS)
+"""The pages that a visitor may be sent to after logging in."""
+
 GUESTS = (
     ("/try", "Try it"),
     ("/docs", "Docs"),
