@@ -100,27 +100,33 @@ def _open_parquet(path: Path, unit: str = "us") -> Iterator[pq.ParquetFile]:
 
 
 def _check_int96(path: Path, columns: Sequence[str], batch_rows: int) -> None:
-    """Refuse INT96 timestamps with nanoseconds, which Arrow would cut silently.
+    """Refuse INT96 timestamps that microseconds do not hold: Arrow would change them silently.
 
-    Nanoseconds in 64 bits are right modulo 2**64, whatever the year is.
+    Seconds hold every year. Nanoseconds in 64 bits are right modulo 2**64, whatever the year is.
     """
     fine: dict[str, None] = {}
-    with _open_parquet(path) as in_micros, _open_parquet(path, "ns") as in_nanos:
+    with _open_parquet(path, "s") as in_seconds, _open_parquet(path, "ns") as in_nanos:
         streams = [
             file.iter_batches(batch_rows, columns=columns, use_threads=False)
-            for file in (in_micros, in_nanos)
+            for file in (in_seconds, in_nanos)
         ]
         for pair in zip(*streams, strict=True):
             for name, *both in zip(pair[0].schema.names, *pair, strict=True):
-                for micros, nanos in zip(*map(leaves, both), strict=True):
+                for seconds, nanos in zip(*map(leaves, both), strict=True):
                     # Other leaves of a struct may have any type.
-                    if micros.type != nanos.type and (_in_64(micros) * 1000 != _in_64(nanos)).any():
+                    if seconds.type != nanos.type and _is_changed(_in_64(seconds), _in_64(nanos)):
                         fine[name] = None
     if fine:
         raise InputError(
-            f"{path}: the INT96 timestamps of {listed([*fine])} are finer than microseconds.",
+            f"{path}: the INT96 timestamps of {listed([*fine])} do not fit in microseconds: "
+            "some are finer, or over 290,000 years away.",
             "Write the file again with timestamps in INT64, or drop the column.",
         )
+
+
+def _is_changed(seconds: Any, nanos: Any) -> bool:
+    is_far = abs(seconds) >= 2**63 // 10**6
+    return bool(((nanos - seconds * 10**9) % 1000).any() or is_far.any())
 
 
 def _in_64(column: pa.Array) -> Any:

@@ -234,8 +234,13 @@ FINE = pa.array([1577836800000000123], pa.timestamp("ns"))
 
 @pytest.mark.parametrize(
     "fine",
-    [FINE, pa.array([None, {"a": FINE[0].as_py()}], pa.struct([("a", FINE.type)]))],
-    ids=["column", "field"],
+    [
+        FINE,
+        pa.array([None, {"a": FINE[0].as_py()}], pa.struct([("a", FINE.type)])),
+        pa.array([2**63 // 10**6 + 1], pa.timestamp("s")),
+        pa.array([-(2**63) // 10**6 - 1], pa.timestamp("s")),
+    ],
+    ids=["column", "field", "late", "early"],
 )
 def test_timestamps_that_microseconds_cannot_hold_are_refused(
     tmp_path: Path, fine: pa.Array
@@ -245,7 +250,7 @@ def test_timestamps_that_microseconds_cannot_hold_are_refused(
     write_int96(path, pa.table({"fine": fine, "x": ["text"] * len(fine), "late": late}))
     with pytest.raises(InputError) as caught:
         open_reader(path, ["x"])
-    assert caught.value.message.startswith(f"{path}: the INT96 timestamps of 'fine' are finer")
+    assert caught.value.message.startswith(f"{path}: the INT96 timestamps of 'fine' do not")
     assert caught.value.hint == "Write the file again with timestamps in INT64, or drop the column."
 
 
