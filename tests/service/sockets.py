@@ -22,6 +22,8 @@ CALL = (
 )
 """A call as far as its length: further fields, an empty line and the body follow."""
 
+HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
+
 
 @contextmanager
 def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[tuple[str, int]]:

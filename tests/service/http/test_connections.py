@@ -22,6 +22,7 @@ from tests.service.conftest import SCRIPTED
 from tests.service.sockets import (
     BODY,
     CALL,
+    HEALTH,
     connected,
     one,
     parsed,
@@ -75,7 +76,7 @@ def test_a_connection_without_a_request_is_closed_and_one_after_a_request_is_kep
         connected(running.place) as silent,
         connected(running.place) as busy,
     ):
-        busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n")
+        busy.sendall(HEALTH)
         assert one(busy).startswith(b"HTTP/1.1 200 ")
         running.pass_time(protocol.SLOWEST + 1)
         assert rest(silent) == b""
@@ -117,7 +118,7 @@ def test_one_connection_too_many_is_asked_to_retry_later(
         connected(place) as second,
     ):
         for connection in (first, second):
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n")
+            connection.sendall(HEALTH)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
         with connected(place) as third:
             third.sendall(CALL + b"\r\n" + BODY)
@@ -127,9 +128,6 @@ def test_one_connection_too_many_is_asked_to_retry_later(
         logged = [ServiceLines().format(record) for record in caplog.records]
         assert any('"status": 503, "address": "127.0.0.1"' in line for line in logged)
         assert len(accounts.statement.charges()) == 0
-
-
-HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 
 
 @pytest.mark.parametrize("part", [b"", CALL + b"\r\n" + BODY[:9]], ids=["silent", "in part"])

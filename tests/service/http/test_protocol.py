@@ -17,13 +17,11 @@ from pipeline.service.http.protocol import MAX_HEAD
 from pipeline.service.server import IDLE
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
-from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving, timed
+from tests.service.sockets import BODY, CALL, HEALTH, connected, one, refusal, rest, serving, timed
 
 CANARY = "canary7f3a"
 
 USUAL = CALL + b"\r\n" + BODY
-
-HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 
 
 @pytest.mark.parametrize(
