@@ -4,7 +4,6 @@ import io
 import os
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
@@ -15,9 +14,6 @@ from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from pipeline.files.workbook import CellError, Value, Workbook
 from tests.files.spreadsheet import PARTS, SHEET
-
-ADDED = import_module("pipeline.codes.unspsc_file")
-"""The module; its package has a function of that name."""
 
 LAST = "XFD1048576"
 SHEET_NAME = "xl/worksheets/sheet1.xml"
@@ -188,19 +184,6 @@ def test_a_file_of_another_kind_says_what_to_save_it_as(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CodeTableError, match=r"cannot be read: .*(save it as \.xlsx|zip file)"):
         add(tmp_path / name)
-
-
-def test_a_csv_file_is_unpacked_and_kept_only_up_to_its_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "u.csv"
-    path.write_text("code,title\n10,Life\n11,Minerals\n", "utf-8")
-    monkeypatch.setattr(ADDED, "CODES", 1)
-    with pytest.raises(CodeTableError, match="more than 1 codes"):
-        add(path)
-    monkeypatch.setattr(ADDED, "CSV_BYTES", 10)
-    with pytest.raises(CodeTableError, match="it has more than 0 MiB"):
-        add(path)
 
 
 def test_an_added_table_that_became_a_pipe_is_damaged(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from tests.paid.serving import Instead, Service
         ("--max-duration", "soon", "6h or 30d (--max-duration)."),
         ("--max-price", "-1", "such as 2.50 (--max-price)."),
         ("--max-cost", "NaN", "such as 2.50 (--max-cost)."),
-        ("--max-cost-per-day", "1,50", "Write 1.50 (--max-cost-per-day)."),
+        ("--max-cost-per-day", "1,50", "such as 2.50 (--max-cost-per-day)."),
     ],
 )
 def test_what_cannot_be_understood_is_refused(
