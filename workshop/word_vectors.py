@@ -33,9 +33,6 @@ from pipeline.engine.training import Examples
 from workshop.acceptance import Judgement, source_folds
 from workshop.examples import Example
 
-EMBEDDED = 70_000
-"""The most words that get a first vector, the most usual; the others begin at zero."""
-
 USUAL, TITLES_COUNT = 20_000, 2.0
 """The columns are those in which the titles, each of which counts so much, and so many of the most
 usual words differ most: the vectors are for telling titles apart."""
@@ -336,17 +333,22 @@ def _descend(
         optimizer.step()
 
 
-def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int, str]:
-    """Return, by feature, the usual spellings of the most usual words that the vocabulary has."""
-    spelt: defaultdict[str, Counter[str]] = defaultdict(Counter)
+def spellings(written: Counter[str]) -> dict[str, Counter[str]]:
+    """Return how often each word, without case and accents, is spelt how."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for word, number in written.items():
-        spelt[readable(word)][word] += number
+        found[readable(word)][word] += number
+    return found
+
+
+def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int, str]:
+    """Return, by feature, the usual spellings of the words that the vocabulary has."""
+    spelt = spellings(written)
     words = sorted(spelt, key=lambda word: (spelt[word].total(), word))
-    features = hashed_features(word_hashes(words), 0)
-    known, places = find(vocabulary.features, features)
+    known, places = find(vocabulary.features, hashed_features(word_hashes(words), 0))
     pairs = zip(places[known].tolist(), compress(words, known), strict=True)
     found = dict(pairs)  # of words with one feature, the last: the most usual
-    most = sorted(found.items(), key=lambda item: -spelt[item[1]].total())[:EMBEDDED]
+    most = sorted(found.items(), key=lambda item: -spelt[item[1]].total())
     return {place: spelt[word].most_common(1)[0][0] for place, word in most}
 
 

@@ -21,7 +21,15 @@ from pipeline.errors import InputError, SettingsError
 from tests.engine.model.spoiling import Spoil, of_system, without
 from tests.engine.model.training_data import history, ignored
 from tests.workshop.tasks import small, task
-from workshop.acceptance import Judgement, Lessons, Verdict, judge, lister, read_judged
+from workshop.acceptance import (
+    NO_VERDICT,
+    Judgement,
+    Lessons,
+    Verdict,
+    judge,
+    lister,
+    read_judged,
+)
 from workshop.training import train
 
 CODES: dict[System, dict[str, str]] = {
@@ -192,12 +200,11 @@ def test_other_files_are_refused(tmp_path: Path, line: Any) -> None:
 
 def test_the_verdicts_on_other_sources_say_how_often_a_code_is_accepted() -> None:
     codes = np.array([["45233140", "45000000"], ["45233140", "90910000"], ["45233140", "4500000"]])
-    verdicts = [
-        Verdict(frozenset(codes[row, :1].tolist()), frozenset(codes[row, 1:].tolist()), False)
-        for row in range(3)
+    judged = [
+        Judgement("", source, {"cpv": Verdict(frozenset(row[:1]), frozenset(row[1:]), False)})
+        for source, row in zip(("one", "two", "two"), codes.tolist(), strict=True)
     ]
-    traits = np.zeros((3, 2, TRAITS), np.float32)
-    lessons = Lessons.of("cpv", traits, codes, verdicts, ["one", "two", "two"])
+    lessons = Lessons.of("cpv", np.zeros((3, 2, TRAITS), np.float32), codes, judged)
     everything = np.ones(3, np.bool_)
     asked = np.array(["45233140", "45233140", "45239999", "90910000", "03111000"])
     unknown = lessons.rates(everything, asked)
@@ -206,3 +213,29 @@ def test_the_verdicts_on_other_sources_say_how_often_a_code_is_accepted() -> Non
     own = lessons.rates(everything, asked[:2], np.array([0, 1]))
     assert unknown[0, 2] > own[0, 2] > own[1, 2], "two verdicts of others, then one"
     assert lessons.rates(everything & False, asked)[:, 0] == pytest.approx(np.zeros(5))
+
+
+def test_a_description_counts_less_than_a_notice() -> None:
+    verdict = {"cpv": Verdict(frozenset({"45233140"}), frozenset({"03111000"}), unknowable=False)}
+    codes = np.array([["45233140", "03111000", "90910000"]] * 2)
+    judged = [Judgement("", "", verdict), Judgement("", "", verdict, is_notice=False)]
+    lessons = Lessons.of("cpv", np.zeros((2, 3, TRAITS), np.float32), codes, judged)
+    notice, description = lessons.weights
+    assert notice.tolist() == [1.0, 1.0, 0.3]
+    assert description == pytest.approx(0.6 * notice)
+
+
+def test_the_figures_are_those_of_notices() -> None:
+    plain = trained(judged=False)["cpv"].model
+    listed = lister(task("cpv", *history(300), ([], [])), True, plain)
+    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
+    refused = [
+        replace(each, source="writer", verdicts={"cpv": replace(NO_VERDICT, unknowable=False)})
+        for each in judgements(60, 6)
+    ]
+    other = [replace(each, verdicts={"psc": NO_VERDICT}) for each in refused]
+    written = [replace(each, is_notice=False) for each in refused + other]
+    cosines = np.zeros((90 + len(written), 3), np.float32)
+    _, figures = judge(plain, listed, voices, [*written, *judgements(90, 5)], cosines)
+    assert figures["texts"] == 90
+    assert figures["accepted"] > 0.5

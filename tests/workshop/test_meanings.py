@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.codes import shipped
-from pipeline.engine.model import load_model, model_folder, shipped_model
+from pipeline.engine.model import Model, load_model, model_folder, shipped_model
+from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.model.word_vectors import COLUMNS
@@ -77,6 +79,12 @@ def test_rows_without_a_text_are_left_out_and_codes_that_do_not_exist_are_none(
     ]
 
 
+def lister_of(model: Model) -> Lister:
+    """Return what lists the best codes of a model of the package."""
+    assert model.acceptance is not None
+    return model.acceptance.evidence.lister
+
+
 def test_a_completed_model_judges_by_its_own_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +103,10 @@ def test_a_completed_model_judges_by_its_own_vectors(
     models = {system: load_model(shipped_model(), system) for system in SYSTEMS}
     taught = replace(own(models["psc"]), prior=own(models["psc"]).prior[::-1].copy())
     models["psc"] = replace(models["psc"], scores=taught)
-    complete(models, Meanings(words, titles, cosines), judged, tmp_path / "model")
+    listed = {system: lister_of(model) for system, model in models.items()}
+    about: dict[str, Any] = {system: {} for system in SYSTEMS}
+    made = Meanings(words, titles, cosines)
+    complete(models, listed, made, judged, about, tmp_path / "model")
     folder = model_folder(tmp_path / "model")
     assert own(load_model(folder, "psc")).prior.tolist() == taught.prior.tolist()
     for system in SYSTEMS:

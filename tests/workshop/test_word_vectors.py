@@ -50,10 +50,9 @@ def vocabulary() -> Vocabulary:
 
 def trained(judged: Sequence[Judgement]) -> Meanings:
     texts, codes = history(1_500)
-    verdicts = [each.verdicts["cpv"] for each in judged]
     rows = np.tile(CODES, (len(judged), 1))
     logs = np.zeros((*rows.shape, 1), np.float32)
-    lessons = Lessons.of("cpv", logs, rows, verdicts, [each.source for each in judged])
+    lessons = Lessons.of("cpv", logs, rows, judged)
     return train(
         vocabulary(),
         count_words(texts),

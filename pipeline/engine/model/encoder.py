@@ -108,7 +108,7 @@ def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
     starts = range(0, rows.shape[1], columns)
     centres = [_centres(unit[sample, at : at + columns], random) for at in starts]
     places = [
-        _nearest(unit[:, at : at + columns], found)
+        nearest_centres(unit[:, at : at + columns], found)
         for at, found in zip(starts, centres, strict=True)
     ]
     return Codebook(np.stack(places, axis=1), lengths, np.stack(centres))
@@ -118,15 +118,16 @@ def _centres(parts: Floats, random: np.random.Generator) -> Floats:
     """Return k-means centroids; with few rows, some are duplicates."""
     centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
     for _ in range(ROUNDS):
-        nearest = _nearest(parts, centres)
-        times = np.bincount(nearest, minlength=CENTRES)
-        sums = [np.bincount(nearest, column, CENTRES) for column in parts.T]
+        places = nearest_centres(parts, centres)
+        times = np.bincount(places, minlength=CENTRES)
+        sums = [np.bincount(places, column, CENTRES) for column in parts.T]
         found = (np.stack(sums, axis=1) / np.maximum(times, 1)[:, None]).astype(np.float32)
         centres = np.where(times[:, None] > 0, found, centres)
     return np.ascontiguousarray(centres)
 
 
-def _nearest(parts: Floats, centres: Floats) -> Ints:
+def nearest_centres(parts: Floats, centres: Floats) -> Ints:
+    """Return the index of the centroid that is nearest to each row."""
     half = np.einsum("ij,ij->i", centres, centres) / 2
     near = [
         (parts[at : at + QUANTISED_AT_ONCE] @ centres.T - half).argmax(axis=1)
