@@ -20,7 +20,7 @@ from pipeline.settings import ENGINES, EngineName
 
 NOISE = [
     "asdf qwer zxcv",
-    "qwertz uiop",
+    "yxcvb nmkol",
     "xkjhq wvbnz",
     "12345",
     "8f14e45f-ceea-467a-9575-0d1c2b3a4e5f",

@@ -25,7 +25,7 @@ async def test_the_texts_that_need_a_look_come_once_each_with_their_candidates(s
     assert len(sitting.codes) == len(set(sitting.codes)) == 9
     best = next(each for each in sitting.page.each("button") if "autofocus" in each.attributes)
     assert best.attributes["value"] == sitting.codes[0]
-    assert "about 4 in 10" in best.text
+    assert "about 3 in 10" in best.text
     assert [each.text for each in sitting.page.each("mark")]
 
 
