@@ -70,7 +70,7 @@ LIMITS = {
 }
 
 JUDGED = """Small trees put the best 15 codes in the order of the chance that an expert accepts
-them, which is the confidence. They learned it from notices that a language model judged,
+them, which is the confidence. They learned it from notices and descriptions that a language model judged,
 instructed as an expert (two such experts agree in 93 of 100 verdicts). With each source judged by
 trees that learned only from the others, the first code is accepted for {accepted} of {texts:,}
 texts, and the calibration error is {error}. As hashes, the words of each code's texts, titles and
@@ -96,8 +96,8 @@ shared by the four systems), with weights in {bits} bits each.
 - {learned:,} labelled texts with {codes_from_examples:,} codes;
 - {phrases:,} titles, descriptions and phrases, which word the codes as a buyer would; the phrases
   were written for this project{languages};
-- {described:,} descriptions of purchases, which were written for this project and taught the
-  directions of the codes last.
+- {described:,} descriptions of purchases, which were written for this project and taught
+  words and the directions of codes last.
 
 It can answer with {codes:,} codes.
 
