@@ -84,7 +84,7 @@ class Trees:
 HEARD = 8
 """How many of the best codes of another system are compared with a candidate."""
 
-GAINS: Mapping[Act, float] = {Act.LEASE: 3.0, Act.REPAIR: 2.0, Act.WORKS: 0.5}
+GAINS: Mapping[Act, float] = {Act.LEASE: 2.0, Act.REPAIR: 1.5, Act.WORKS: 0.5}
 """What a code of an act gains in log odds if the text names this act before any other, times how
 strongly; CPV and UNSPSC have few codes for hire, so there they gain nothing. Of judged notices as
 many first codes are accepted as without, to within .002, but PSC and NAICS follow the verb of texts
