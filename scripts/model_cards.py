@@ -70,11 +70,11 @@ LIMITS = {
 }
 
 JUDGED = """Small trees put the best 15 codes in the order of the chance that an expert accepts
-them, which is the confidence. They learned it from notices and descriptions that a language model judged,
-instructed as an expert (two such experts agree in 93 of 100 verdicts). With each source judged by
-trees that learned only from the others, the first code is accepted for {accepted} of {texts:,}
-texts, and the calibration error is {error}. As hashes, the words of each code's texts, titles and
-phrases are kept.
+them, which is the confidence. They learned it from notices and descriptions that a language
+model judged, instructed as an expert (two such experts agree in 93 of 100 verdicts). With each
+source judged by trees that learned only from the others, the first code is accepted for
+{accepted} of {texts:,} texts, and the calibration error is {error}. As hashes, the words of each
+code's texts, titles and phrases are kept.
 """
 
 NEAR = """They also weigh how near the titles are to the text in meaning, by vectors of words that
