@@ -216,9 +216,11 @@ def test_the_verdicts_on_other_sources_say_how_often_a_code_is_accepted() -> Non
 
 
 def test_a_description_counts_less_than_a_notice() -> None:
-    verdict = {"cpv": Verdict(frozenset({"45233140"}), frozenset({"03111000"}), unknowable=False)}
+    verdicts: dict[System, Verdict] = {
+        "cpv": Verdict(frozenset({"45233140"}), frozenset({"03111000"}), unknowable=False)
+    }
     codes = np.array([["45233140", "03111000", "90910000"]] * 2)
-    judged = [Judgement("", "", verdict), Judgement("", "", verdict, is_notice=False)]
+    judged = [Judgement("", "", verdicts), Judgement("", "", verdicts, is_notice=False)]
     lessons = Lessons.of("cpv", np.zeros((2, 3, TRAITS), np.float32), codes, judged)
     notice, description = lessons.weights
     assert notice.tolist() == [1.0, 1.0, 0.3]
