@@ -190,11 +190,11 @@ PROTECTIONS = (
         "::test_runs_that_parked_at_two_services_name_the_ledger_of_each",
     ),
     Protection(
-        "no new ledger is begun if a run parked before it wrote its output",
+        "no older copy of the ledger is used after a run parked before it wrote its output",
         "        self.note_ledger()\n        return self._summary(Tally",
         "        return self._summary(Tally",
         "tests/paid/test_ledger_of_an_output.py"
-        "::test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too",
+        "::test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output",
     ),
     Protection(
         "no new ledger is begun if a run was killed before it wrote its output",

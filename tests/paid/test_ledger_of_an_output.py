@@ -163,7 +163,11 @@ def test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output(
         terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
         with pytest.raises(ParkedError):
             buy(service=dataclasses.replace(terms, max_cost=Decimal("0.0005")))
-        assert json.loads(manifest.read_text())["exit_state"] == "started"
+        started = json.loads(manifest.read_text())
+        assert started["exit_state"] == "started"
+        (mark,) = started["parked"].values()
+        last = mark["ledger"]["last_attempt"]
+        assert last == len(service.asked) > 1, "an older copy of the ledger lacks answers"
         buy(service=terms)
     assert len(service.asked) == len(TEXTS)
     assert "parked" not in json.loads(manifest.read_text())
