@@ -76,7 +76,7 @@ class Description(NamedTuple):
 
 
 def descriptions() -> list[Description]:
-    """Return the descriptions that were written for training, of up to six writers for a code."""
+    """Return the descriptions that were written for training, of up to four writers for a code."""
     return [Description(**row) for row in _rows("descriptions.csv")]
 
 

@@ -28,7 +28,7 @@ from pipeline.engine.model.serialization import own
 from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
 from workshop.examples import Example, Written
-from workshop.word_vectors import Embed, spellings
+from workshop.word_vectors import TINY, Embed, spellings, unit
 
 MOST_NEW, SHORTEST = 22_000, 3
 """The most words that become known, and the characters of the shortest."""
@@ -48,8 +48,6 @@ BEFORE = 1.0
 
 NEARNESS, NEARNESS_OF_WORDS = 1e-3, 3e-4
 """How strongly weights are kept near where they were: the cost of one standard deviation."""
-
-TINY = 1e-6
 
 AT_ONCE = 16_384
 """Texts whose features are counted at once."""
@@ -140,12 +138,7 @@ def _expected(
 def _with_rows(weights: Codebook, rows: Floats, which: Ints) -> Codebook:
     """Return a codebook with some rows replaced; the centres stay."""
     places, lengths = weights.places.copy(), weights.lengths.copy()
-    columns = weights.centres.shape[2]
-    unit = rows / (np.linalg.norm(rows, axis=1, keepdims=True) + TINY)
-    for part, centres in enumerate(weights.centres.astype(np.float32)):
-        places[which, part] = nearest_centres(
-            unit[:, part * columns : (part + 1) * columns], centres
-        )
+    places[which] = nearest_centres(unit(rows), weights.centres.astype(np.float32))
     lengths[which] = 1
     found = replace(weights, places=places, lengths=lengths)
     near = found.rows(which)
@@ -169,9 +162,13 @@ def _learned(
     counts = torch.tensor([each.weight for each in some])
     rest, texts = _read(encoder, [each.text for each in some])
     first = torch.from_numpy(encoder.weights.rows(np.arange(texts.shape[1])))
-    words, unit = first.clone(), float(first.std())
+    words, unit_of_words = first.clone(), float(first.std())
     rarity = torch.from_numpy(encoder.vocabulary.rarity[: len(first)].astype(np.float32))
-    rates = RATE_OF_WORDS * unit * torch.where(rarity == rarity.max(), TIMES_RAREST, 1.0)[:, None]
+    rates = (
+        RATE_OF_WORDS
+        * unit_of_words
+        * torch.where(rarity == rarity.max(), TIMES_RAREST, 1.0)[:, None]
+    )
     mean, square = torch.zeros_like(first), torch.zeros_like(first)
     before = {
         name: (torch.tensor(own(each).directions.rows()), torch.tensor(own(each).prior))
@@ -207,7 +204,7 @@ def _learned(
             said = softmax((others + sums(first[which])) @ old.T + start, 1)
         of_labels = nll_loss(logs, labels[batch], reduction="none")
         moved = ((directions - old) ** 2).sum() / units[name] ** 2 / len(old)
-        moved_words = ((here - first[which]) ** 2).sum() / unit**2 / len(batch)
+        moved_words = ((here - first[which]) ** 2).sum() / unit_of_words**2 / len(batch)
         loss = (of_labels * counts[batch]).mean() - BEFORE * (said * logs).sum(1).mean()
         optimizer.zero_grad()
         (loss + NEARNESS * moved + NEARNESS_OF_WORDS * moved_words).backward()

@@ -147,7 +147,7 @@ def train(
         log.info("learning from verdicts without those on the sources of part %d", fold + 1)
         held = folds == fold
         words, vectors = trainer.stored(trainer.learn_verdicts(learned, np.flatnonzero(~held)))
-        texts = _unit(trainer.texts[held] @ words)
+        texts = unit(trainer.texts[held] @ words)
         for name, places in trainer.places.items():
             near = np.einsum("nd,nkd->nk", texts, vectors[places[held]])
             cosines[name][held] = np.where(places[held] < 0, 0, near)
@@ -208,7 +208,7 @@ class _Trainer:
         found = {
             "words": start,
             "gains": np.zeros(self._width),
-            "titles": _unit(titles),
+            "titles": unit(titles),
             "turn": np.eye(axes.shape[1]),
             "scale": np.array(SCALE),
             "trust": np.full(len(self.places), TRUST),
@@ -306,7 +306,7 @@ class _Trainer:
         """Return words and titles of all systems as a model stores them."""
         found = {name: each.detach().numpy() for name, each in weights.items()}
         words = in_four_bits(found["words"] * np.exp(found["gains"])[:, None]).rows()
-        return words, rounded(_unit(found["titles"] @ found["turn"])).rows()
+        return words, rounded(unit(found["titles"] @ found["turn"])).rows()
 
 
 def _of_titles(weights: Weights, which: Any) -> Any:
@@ -352,7 +352,8 @@ def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int,
     return {place: spelt[word].most_common(1)[0][0] for place, word in most}
 
 
-def _unit(rows: Floats) -> Floats:
+def unit(rows: Floats) -> Floats:
+    """Return rows scaled to unit length; those of zeros stay."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     found: Floats = (rows / np.maximum(lengths, TINY)).astype(np.float32)
     return found

@@ -87,7 +87,7 @@ HEARD = 8
 GAINS: Mapping[Act, float] = {Act.LEASE: 2.0, Act.REPAIR: 1.5, Act.WORKS: 0.5}
 """What a code of an act gains in log odds if the text names this act before any other, times how
 strongly; CPV and UNSPSC have few codes for hire, so there they gain nothing. Of judged notices as
-many first codes are accepted as without, to within .002, but PSC and NAICS follow the verb of texts
+many first codes are accepted as without, to within .003, but PSC and NAICS follow the verb of texts
 about hire and repair more often, and road works are no machinery."""
 
 NAMED = 0.3

@@ -106,19 +106,22 @@ def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
     count = min(SAMPLE, len(rows))
     sample = np.sort(random.choice(len(rows), count, replace=False, p=chance / chance.sum()))
     starts = range(0, rows.shape[1], columns)
-    centres = [_centres(unit[sample, at : at + columns], random) for at in starts]
-    places = [
-        nearest_centres(unit[:, at : at + columns], found)
-        for at, found in zip(starts, centres, strict=True)
-    ]
-    return Codebook(np.stack(places, axis=1), lengths, np.stack(centres))
+    centres = np.stack([_centres(unit[sample, at : at + columns], random) for at in starts])
+    return Codebook(nearest_centres(unit, centres), lengths, centres)
+
+
+def nearest_centres(rows: Floats, centres: Floats) -> Ints:
+    """Return rows x subvectors: the index of the centroid that is nearest to each subvector."""
+    parts = np.split(rows, len(centres), axis=1)
+    places = [_nearest(part, some) for part, some in zip(parts, centres, strict=True)]
+    return np.stack(places, axis=1)
 
 
 def _centres(parts: Floats, random: np.random.Generator) -> Floats:
     """Return k-means centroids; with few rows, some are duplicates."""
     centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
     for _ in range(ROUNDS):
-        places = nearest_centres(parts, centres)
+        places = _nearest(parts, centres)
         times = np.bincount(places, minlength=CENTRES)
         sums = [np.bincount(places, column, CENTRES) for column in parts.T]
         found = (np.stack(sums, axis=1) / np.maximum(times, 1)[:, None]).astype(np.float32)
@@ -126,8 +129,7 @@ def _centres(parts: Floats, random: np.random.Generator) -> Floats:
     return np.ascontiguousarray(centres)
 
 
-def nearest_centres(parts: Floats, centres: Floats) -> Ints:
-    """Return the index of the centroid that is nearest to each row."""
+def _nearest(parts: Floats, centres: Floats) -> Ints:
     half = np.einsum("ij,ij->i", centres, centres) / 2
     near = [
         (parts[at : at + QUANTISED_AT_ONCE] @ centres.T - half).argmax(axis=1)
