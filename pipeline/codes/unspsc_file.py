@@ -57,7 +57,7 @@ def add(file: Path) -> CodeTable:
     path = path_of("unspsc")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(path, overwrite=True) as draft:  # the old table serves until then
+        with new_file(path) as draft:  # the old table serves until then
             pq.write_table(table.replace_schema_metadata(about), draft)
     except OSError as error:
         raise CodeTableError(

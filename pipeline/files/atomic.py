@@ -100,30 +100,17 @@ def only_writer(place: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_file(place: Path, overwrite: bool) -> Iterator[Path]:
+def new_file(place: Path) -> Iterator[Path]:
     """Yield the path of a temporary file, and put what a block writes there in place, durably.
 
-    Args:
-        place: where the file goes.
-        overwrite: whether it replaces one that is there, or is put there meanwhile.
-
     Raises:
-        OutputError: there is something else, or another run is writing the same file.
+        OutputError: another run is writing the same file.
     """
-    _check_new(place, overwrite)
     with only_writer(place) as temporary:
         yield temporary
         sync(temporary)
-        _check_new(place, overwrite)
         temporary.replace(place)
         sync(place.parent)
-
-
-def _check_new(place: Path, overwrite: bool) -> None:
-    if place.exists() and not place.is_file():
-        raise OutputError(f"{place} is not a file.", "Name another file.")
-    if place.exists() and not overwrite:
-        raise OutputError(f"{place} exists.", f"Replace it with {OVERWRITE}, or name another file.")
 
 
 def remove_draft(place: Path) -> None:

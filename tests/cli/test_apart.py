@@ -133,7 +133,6 @@ def test_no_two_files_that_a_run_writes_are_one(options: list[str], expected: st
     [
         (["evaluate", "in.csv", "--system", "cpv", "--report", "ledger.html"], "--report and the"),
         (["train", "in.csv", "--system", "cpv", "--output", "."], "--output and HISTORY are"),
-        (["ledger", "export", "symbolic.html"], "FILE and the ledger are"),
     ],
 )
 def test_other_commands_write_over_nothing_either(arguments: list[str], expected: str) -> None:

@@ -21,7 +21,7 @@ from generated.manifest import manifest_example
 from generated.metrics import metrics
 from generated.notebook import notebook
 from generated.python_api import python_api
-from generated.schemas import accounts_schema, export_columns, ledger_schema, record_schema
+from generated.schemas import accounts_schema, ledger_schema, record_schema
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -34,7 +34,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "dependencies": dependencies,
     "errors": errors,
-    "export-columns": export_columns,
     "http-examples": examples,
     "http-fields": fields,
     "http-paths": paths,

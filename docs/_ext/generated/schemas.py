@@ -1,14 +1,13 @@
-"""The tables of the SQLite files, and the columns of the ledger's export."""
+"""The tables of the SQLite files."""
 
 from __future__ import annotations
 
-from generated.markdown import block, code, table
-from pipeline.paid.ledger.export import BODY, COLUMNS
+from generated.markdown import block
 from pipeline.paid.ledger.schema import SCHEMA as LEDGER
 from pipeline.service.accounts.database import SCHEMA as ACCOUNTS
 from pipeline.service.chaos.record import SCHEMA as RECORD
 
-__all__ = ["accounts_schema", "export_columns", "ledger_schema", "record_schema"]
+__all__ = ["accounts_schema", "ledger_schema", "record_schema"]
 
 
 def ledger_schema() -> str:
@@ -24,11 +23,3 @@ def accounts_schema() -> str:
 def record_schema() -> str:
     """Return the tables of a rehearsal's ``record.db``."""
     return block("sql", RECORD)
-
-
-def export_columns() -> str:
-    """Return the columns of ``ledger export``."""
-    fields = [*COLUMNS, BODY]
-    return table(
-        ["column", "type"], [[code(field.name), code(str(field.type))] for field in fields]
-    )

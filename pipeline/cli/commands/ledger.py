@@ -1,4 +1,4 @@
-"""``tender-pipeline ledger``: show what was bought; settle, export, prune and verify it."""
+"""``tender-pipeline ledger``: show what was bought; settle, prune and verify it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ from pipeline.cli.output.ledger import (
     spending_figures,
     spending_lines,
 )
-from pipeline.cli.settings_file import check_apart, on_ledger
+from pipeline.cli.settings_file import on_ledger
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.database import Snapshot
-from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
     Verdict,
@@ -97,10 +96,10 @@ def _confirm_pruning() -> None:
 
 @click.group(cls=SuggestingGroup)
 def ledger() -> None:
-    """Show what was bought; settle, export, prune and verify it.
+    """Show what was bought; settle, prune and verify it.
 
-    The ledger has every attempt, answer and price of all paid runs. show, attempts, export and
-    verify change nothing; you can use them during a run.
+    The ledger has every attempt, answer and price of all paid runs. show, attempts and verify
+    change nothing; you can use them during a run.
     """
 
 
@@ -238,23 +237,6 @@ def settle(
     else:
         together = plain(total([verdict] * count))
         say(f"{count:,} settled: billed {plain(verdict)} USD each, {together} USD together")
-    return 0
-
-
-@ledger.command("export")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--bodies", is_flag=True, help="Include the bodies of the responses.")
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
-@on_ledger
-def export_table(file: Path, bodies: bool, overwrite: bool, path: Path) -> int:
-    """Write every attempt to FILE, a .parquet or a .csv file.
-
-    Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
-    """
-    check_apart({"FILE": file}, (), path)
-    with open_usable(path) as snapshot:
-        count = export(snapshot, file, bodies, overwrite)
-    say(f"{how_many(count, 'attempt')}: {file}")
     return 0
 
 

@@ -28,7 +28,6 @@ VERSION_1 = (TESTS / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
         ("show",),
         ("attempts",),
         ("settle", 1, "--not-billed"),
-        ("export", "attempts.csv"),
         ("prune", "--older-than", "1d", "--yes"),
         ("verify",),
     ],
@@ -68,7 +67,6 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         until(lambda: job()["attempts"] == 7 + 3 and len(sent()) == 3)
         under_way = sent()
         assert job()["calls"] == 20
-        assert command("export", "attempts.csv") == 0
         assert command("verify") == 0
         for arguments in [("prune", "--older-than", "0s", "--yes"), ("settle", under_way[0])]:
             verdict = ["--not-billed"] if arguments[0] == "settle" else []
@@ -112,7 +110,7 @@ def version_1(tmp_path: Path) -> bytes:
 def test_a_ledger_of_an_earlier_version_is_read_as_it_is_and_settled(
     command: Command, tmp_path: Path, version_1: bytes, capsys: Capture
 ) -> None:
-    for reading in (("show",), ("jobs",), ("attempts",), ("verify",), ("export", "attempts.csv")):
+    for reading in (("show",), ("jobs",), ("attempts",), ("verify",)):
         assert command(*reading) == 0
         assert place(tmp_path).read_bytes() == version_1
     assert command("settle", 1, "--not-billed") == 0

@@ -1,15 +1,11 @@
-"""``ledger attempts``, ``settle`` and ``export``: the attempts, one by one."""
+"""``ledger attempts`` and ``settle``: the attempts, one by one."""
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
-
-import pyarrow.parquet as pq
 
 from tests.cli.conftest import Capture, Command, figures, lines
-from tests.paid.serving import Buyer, Service
+from tests.paid.serving import Buyer
 
 HEADER = ["attempt", "sent", "(UTC)", "system", "state", "error", "HTTP", "USD", "text"]
 
@@ -70,17 +66,3 @@ def test_settle_wants_one_verdict_and_attempts_that_are_in_doubt(
     ]:
         assert command("settle", *arguments) == 2
         assert said in capsys.readouterr().err
-
-
-def test_export_writes_what_the_account_lost(
-    command: Command, bought: Buyer, service: Service, tmp_path: Path, capsys: Capture
-) -> None:
-    assert command("export", "attempts.parquet", "--bodies") == 0
-    assert lines(capsys) == ["11 attempts: attempts.parquet"]
-    table = pq.read_table(tmp_path / "attempts.parquet").to_pylist()
-    assert sum(row["cost_usd"] or 0 for row in table) == service.charged
-    assert json.loads(table[0]["body"])["success"] is True
-    assert command("export", "attempts.parquet") == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert command("export", "attempts.parquet", "--overwrite") == 0
-    assert "body" not in pq.read_schema(tmp_path / "attempts.parquet").names
