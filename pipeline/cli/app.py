@@ -17,7 +17,7 @@ COMMANDS = {
     "doctor": "Check what a run needs on this machine, and say what to do.",
     "evaluate": "Measure how good the codes are, on a labelled table.",
     "init": "Write a settings file in which every setting is explained.",
-    "ledger": "Show what was bought; settle, export, prune and verify it.",
+    "ledger": "Show what was bought; settle, prune and verify it.",
     "plan": "Show what a run would do and cost, and spend nothing.",
     "review": "Decide doubtful rows on a local page, by keyboard.",
     "run": "Classify a table and write it back with its codes.",
