@@ -17,7 +17,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
+from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
 from pipeline.paid.verify import Extent, extent, problems
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
@@ -90,11 +90,11 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ((lost,),) = snapshot.rows("SELECT attempt_id FROM attempts WHERE state = 'unconfirmed'")
     settle_by_hand(path, {lost: Decimal("0.0001")}, time.time(), wait=False)
     assert found(path) == []
-    pruned = prune_by_hand(path, Old(time.time() + 1, SYSTEMS), time.time(), wait=False)
-    assert pruned.answers > 0
+    pruned, _ = prune_by_hand(path, time.time() + 1, SYSTEMS, time.time(), wait=False)
+    assert pruned > 0
     assert found(path) == []
     with Snapshot(path) as snapshot:
-        assert extent(snapshot).pruned == pruned.answers
+        assert extent(snapshot).pruned == pruned
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.maintenance import (
-    Old,
     Verdict,
     close_by_hand,
     count_prunable,
@@ -254,15 +253,15 @@ def prune_answers(
     The ledger keeps their payments for ever, and it keeps failures and the answers of open jobs.
     The file is rewritten without the deleted answers; that needs as much free space as it has.
     """
-    old = Old(moment(older_than), systems or SYSTEMS)
+    before, of = moment(older_than), systems or SYSTEMS
     with Snapshot(path) as snapshot:
-        found = count_prunable(snapshot, old)
-    in_use = f"; {found.in_use:,} more of that age are kept for open jobs" if found.in_use else ""
-    say(f"{found.answers:,} answers, {megabytes(found.size)}{in_use}")
-    if found.answers and not yes:
+        answers, size, in_use = count_prunable(snapshot, before, of)
+    kept = f"; {in_use:,} more of that age are kept for open jobs" if in_use else ""
+    say(f"{answers:,} answers, {megabytes(size)}{kept}")
+    if answers and not yes:
         _confirm_pruning()
-    pruned = prune_by_hand(path, old, time.time(), wait)
-    say(f"{pruned.answers:,} pruned, {megabytes(pruned.size)} freed")
+    pruned, freed = prune_by_hand(path, before, of, time.time(), wait)
+    say(f"{pruned:,} pruned, {megabytes(freed)} freed")
     return 0
 
 

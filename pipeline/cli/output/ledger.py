@@ -131,12 +131,12 @@ def count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:
 
 def open_job_lines(job: OpenJob) -> Iterator[str]:
     """Yield the lines about one open job."""
-    note, cost = job.note, job.cost
-    yield f"job {job.number}, begun {utc(iso(job.opened_at))} UTC"
-    if note:
-        yield f"  input    {note.source}, {how_many(note.rows, 'row')}"
-        yield f"  output   {note.output}"
-    yield f"  service  {job.base_url}, {how_many(job.calls, 'call')}"
+    cost = job.cost
+    yield f"job {job.job}, begun {utc(iso(job.opened_at))} UTC"
+    if job.rows is not None:
+        yield f"  input    {job.input}, {how_many(job.rows, 'row')}"
+        yield f"  output   {job.output}"
+    yield f"  service  {job.endpoint}, {how_many(job.calls, 'call')}"
     more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
     last = f", the last {utc(iso(job.last_sent_at))} UTC" if cost.attempts else ""
     attempts = how_many(cost.attempts, "attempt")
@@ -146,7 +146,7 @@ def open_job_lines(job: OpenJob) -> Iterator[str]:
 
 def is_in_memory(job: OpenJob) -> bool:
     """Return whether Python classified a table that is in no file, such as a data frame."""
-    return job.note is not None and job.note.source == IN_MEMORY
+    return job.input == IN_MEMORY
 
 
 def _waits_for(job: OpenJob) -> str:
@@ -154,28 +154,16 @@ def _waits_for(job: OpenJob) -> str:
         return "a run is working on it"
     same = "call" if is_in_memory(job) else "command"
     state = "its last run was killed or failed."
-    if job.note and job.note.stopped:
-        state = f"stopped {utc(iso(job.note.stopped_at))} UTC: {job.note.stopped}"
+    if job.stopped:
+        state = f"stopped {utc(iso(job.stopped_at))} UTC: {job.stopped}"
     return f"{state} The same {same} continues."
 
 
 def open_job_figures(job: OpenJob) -> dict[str, Any]:
     """Return the contents of `open_job_lines` as JSON types; times in ISO 8601."""
-    note = job.note
-    return {
-        "job": job.number,
-        "endpoint": job.base_url,
-        "opened_at": iso(job.opened_at),
-        "last_sent_at": iso(job.last_sent_at),
-        "calls": job.calls,
-        **_figures(job.cost),
-        "input": note and note.source,
-        "output": note and note.output,
-        "rows": note and note.rows,
-        "running": job.running,
-        "stopped": note and note.stopped,
-        "stopped_at": note and iso(note.stopped_at),
-    }
+    figures = _with_iso_times(job._asdict())
+    del figures["cost"]
+    return figures | _figures(job.cost)
 
 
 def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
@@ -195,7 +183,7 @@ def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
             {
                 **attempt_figures(one),
                 "cost": _cost(one),
-                "text": one.digest.hex()[:DIGEST],
+                "text": one.text_sha256[:DIGEST],
             }
             for one in attempts
         ),
@@ -205,21 +193,13 @@ def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
 
 def attempt_figures(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt as JSON types; money as text, times in ISO 8601."""
-    return {
-        "attempt": attempt.number,
-        "job": attempt.job,
-        "endpoint": attempt.base_url,
-        "system": attempt.system,
-        "text_sha256": attempt.digest.hex(),
-        "account": attempt.key_fingerprint,
-        "sent_at": iso(attempt.sent_at),
-        "settled_at": iso(attempt.settled_at),
-        "state": attempt.state,
-        "error": attempt.error,
-        "http_status": attempt.status,
-        "cost_usd": None if attempt.cost_usd is None else plain(attempt.cost_usd),
-        "reserved_usd": plain(attempt.reserved_usd),
-    }
+    cost = None if attempt.cost_usd is None else plain(attempt.cost_usd)
+    money = {"cost_usd": cost, "reserved_usd": plain(attempt.reserved_usd)}
+    return _with_iso_times(attempt._asdict()) | money
+
+
+def _with_iso_times(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: iso(value) if name.endswith("_at") else value for name, value in figures.items()}
 
 
 def megabytes(size: int) -> str:

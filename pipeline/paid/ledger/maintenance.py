@@ -5,14 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
-from pipeline.money import is_storable, plain
+from pipeline.money import plain
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
@@ -28,38 +27,6 @@ RESOLVE = """
 """
 
 
-def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
-    """Record what attempts were billed that are unconfirmed, or errors with a price: all, or none.
-
-    Their calls are open again: the next run that needs them buys them.
-
-    Args:
-        database: the ledger's file.
-        verdicts: what each attempt was billed.
-        now: the time, seconds since 1970.
-
-    Raises:
-        SettingsError: an attempt is neither, or an amount is invalid.
-        LedgerError: the ledger cannot be written.
-    """
-    with database.transaction() as connection:
-        for attempt, verdict in verdicts.items():
-            state = "free" if verdict == "free" else "billed"
-            cost = None if verdict == "free" else str(_storable_amount(attempt, verdict))
-            if connection.execute(RESOLVE, (state, cost, now, attempt)).rowcount != 1:
-                raise _refusal(connection, attempt, database.path)
-
-
-def _storable_amount(attempt: int, amount: Decimal) -> Decimal:
-    """Return an amount that every output can hold."""
-    if not is_storable(amount):
-        raise SettingsError(
-            f"Attempt {attempt} cannot have cost {amount} USD.",
-            "Give the amount that was charged, such as 0.000105.",
-        )
-    return Decimal(plain(amount))
-
-
 def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> SettingsError:
     listed = command("ledger attempts --state unconfirmed --state billed --ledger", ledger)
     which = f"List the attempts that can be settled: {listed}"
@@ -67,11 +34,6 @@ def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> Sett
     row = connection.execute(query, (attempt,)).fetchone()
     if row is None:
         return SettingsError(f"The ledger has no attempt {attempt}.", which)
-    if row[0] == "sent":
-        return SettingsError(
-            f"Attempt {attempt} is under way, or was when its run was killed.",
-            "Run its job again: if the run was killed, the attempt becomes unconfirmed.",
-        )
     return SettingsError(
         f"Attempt {attempt} is settled already."
         if row[1]
@@ -81,7 +43,7 @@ def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> Sett
 
 
 ABANDONED = 86400.0
-"""A plan that is still in the ledger after this many seconds was killed."""
+"""A plan that is still in the ledger after this many seconds was killed; it has bought nothing."""
 
 SENT = """
     SELECT endpoint, account FROM attempts JOIN jobs USING (job_id)
@@ -115,27 +77,20 @@ PLANS = f"""
 """  # noqa: S608 - a constant
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """What was pruned: how many answers, and by how many bytes the file is smaller."""
-
-    answers: int
-    size: int
-
-
 def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait: bool) -> None:
     """Settle attempts, all or none, as the account's statement bills them.
 
-    An attempt that a killed run left as sent is unconfirmed too.
+    They are unconfirmed, as is one that a killed run left as sent, or errors with a price. Their
+    calls are open again: the next run that needs them buys them.
 
     Args:
         path: the ledger's file.
-        verdicts: what each attempt was billed.
+        verdicts: what each attempt was billed; see `pipeline.money.usd`.
         now: the time, seconds since 1970.
         wait: whether to wait for runs that hold a lock.
 
     Raises:
-        SettingsError: an attempt cannot be settled, or an amount is invalid.
+        SettingsError: an attempt cannot be settled.
         LedgerError: a run holds a lock, or the ledger cannot be used.
     """
     with _nobody_at_jobs_of(path, verdicts, wait):
@@ -144,8 +99,12 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
         for base_url, key_fingerprint in killed:
             with closing(Ledger(path, base_url, lambda: now)) as ledger:
                 ledger.recover(key_fingerprint)
-        with closing(Database(path)) as database:
-            settle(database, verdicts, now)
+        with closing(Database(path)) as database, database.transaction() as connection:
+            for attempt, verdict in verdicts.items():
+                state = "free" if verdict == "free" else "billed"
+                cost = None if verdict == "free" else plain(verdict)
+                if connection.execute(RESOLVE, (state, cost, now, attempt)).rowcount != 1:
+                    raise _refusal(connection, attempt, path)
 
 
 def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) -> None:
@@ -186,84 +145,56 @@ def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
     )
 
 
-def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:
-    """Prune old answers and what killed plans left, and make the file smaller.
+def prune_by_hand(
+    path: Path, before: float, systems: Sequence[System], now: float, wait: bool
+) -> tuple[int, int]:
+    """Delete the bodies of old answers, so that they can be bought again, and abandoned plans.
 
     Args:
         path: the ledger's file.
-        old: which answers are old.
+        before: answers recorded before this time, seconds since 1970, are old.
+        systems: those whose answers are pruned.
         now: the time, seconds since 1970.
         wait: whether to wait for runs that hold a lock.
+
+    Returns:
+        How many answers, and by how many bytes the file is smaller.
 
     Raises:
         LedgerError: a run holds a lock, or the ledger cannot be written.
     """
     with _nobody_buying(path, wait), closing(Database(path)) as database:
-        before = path.stat().st_size
-        answers = prune(database, old)
-        forget_plans(database, now - ABANDONED)
+        size = path.stat().st_size
+        with database.transaction() as connection:
+            query = f"SELECT attempt_id {_prunable(systems)} AND {NOT_IN_USE}"
+            answers = connection.execute(query, (before, *systems)).fetchall()
+            pruning = "UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?"
+            connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", answers)
+            connection.executemany(pruning, answers)
+            plans = connection.execute(PLANS, (now - ABANDONED,)).fetchall()
+            connection.executemany("DELETE FROM first_rows WHERE job_id = ?", plans)
+            connection.executemany("DELETE FROM jobs WHERE job_id = ?", plans)
         database.give_space_back()
-        return Pruned(answers, max(0, before - path.stat().st_size))
+        return len(answers), max(0, size - path.stat().st_size)
 
 
-@dataclass(frozen=True, slots=True)
-class Old:
-    """Old answers: those of some systems, recorded before a time in seconds since 1970."""
+def count_prunable(
+    snapshot: Snapshot, before: float, systems: Sequence[System]
+) -> tuple[int, int, int]:
+    """Count what `prune_by_hand` would delete.
 
-    before: float
-    systems: Sequence[System]
-
-
-@dataclass(frozen=True, slots=True)
-class Prunable:
-    """What can be pruned.
-
-    Attributes:
-        answers: how many answers.
-        size: the bytes of their bodies in the ledger.
-        in_use: how many more are as old, but belong to open jobs.
+    Returns:
+        How many answers, the bytes of their bodies in the ledger, and how many more are as old, but
+        belong to open jobs.
     """
-
-    answers: int
-    size: int
-    in_use: int
-
-
-def count_prunable(snapshot: Snapshot, old: Old) -> Prunable:
-    """Count what `prune` would delete."""
     free = f"({NOT_IN_USE})"
-    counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"
-    ((answers, size, old_answers),) = snapshot.rows(counted, old.before, *old.systems)
-    return Prunable(int(answers), int(size), old_answers - int(answers))
+    counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_prunable(systems)}"
+    ((answers, size, old_answers),) = snapshot.rows(counted, before, *systems)
+    return int(answers), int(size), old_answers - int(answers)
 
 
-def prune(database: Database, old: Old) -> int:
-    """Delete the bodies of old answers, so that they can be bought again; return how many.
-
-    The caller ensures that nobody is buying: an answer must stay while a job relies on it.
-    """
-    query = f"SELECT attempt_id {_old(old)} AND {NOT_IN_USE}"
-    with database.transaction() as connection:
-        numbers = connection.execute(query, (old.before, *old.systems)).fetchall()
-        connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", numbers)
-        connection.executemany("UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?", numbers)
-    return len(numbers)
-
-
-def _old(old: Old) -> str:
-    return PRUNABLE.replace(":systems", ", ".join("?" * len(old.systems)))
-
-
-def forget_plans(database: Database, before: float) -> int:
-    """Delete what killed plans left that began before a time; return how many.
-
-    A plan has bought nothing, and deletes its rows itself when it ends.
-    """
-    with database.transaction() as connection:
-        plans = connection.execute(PLANS, (before,)).fetchall()
-        connection.executemany("DELETE FROM first_rows WHERE job_id = ?", plans)
-        connection.executemany("DELETE FROM jobs WHERE job_id = ?", plans)
-    return len(plans)
+def _prunable(systems: Sequence[System]) -> str:
+    return PRUNABLE.replace(":systems", ", ".join("?" * len(systems)))
 
 
 def _nobody_buying(path: Path, wait: bool) -> AbstractContextManager[None]:

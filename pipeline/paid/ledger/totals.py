@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
@@ -173,7 +173,7 @@ STATES: tuple[Wanted, ...] = (
 )
 
 LISTED_ATTEMPTS = """
-    SELECT attempt_id, job_id, endpoint, system, digest, account, sent_at, settled_at,
+    SELECT attempt_id, job_id, endpoint, system, lower(hex(digest)), account, sent_at, settled_at,
         state, error, status, cost_usd, reserved_usd
     FROM attempts JOIN jobs USING (job_id)
 """
@@ -187,37 +187,24 @@ FAILED = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One request.
 
-    Attributes:
-        number: its number in the ledger.
-        job: the number of its job.
-        base_url: the canonical base URL.
-        system: the system asked about.
-        digest: the SHA-256 of the text sent.
-        key_fingerprint: names the key.
-        sent_at: when it was sent, seconds since 1970.
-        settled_at: when its end was recorded; None while it is under way.
-        state: its state.
-        error: the error type; None for an answer.
-        status: the HTTP status; None without a response.
-        cost_usd: its cost, US dollars; None if unknown, or nothing.
-        reserved_usd: the most that it was expected to cost.
+    Times are seconds since 1970, and amounts US dollars; docs/reference/ledger.md has the states.
+    ``account`` names the key, and ``settled_at`` is None while it is under way.
     """
 
-    number: int
+    attempt: int
     job: int
-    base_url: str
+    endpoint: str
     system: System
-    digest: bytes
-    key_fingerprint: str
+    text_sha256: str
+    account: str
     sent_at: float
     settled_at: float | None
     state: State
     error: str | None
-    status: int | None
+    http_status: int | None
     cost_usd: Decimal | None
     reserved_usd: Decimal
 
@@ -262,79 +249,67 @@ def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-OPEN_JOBS = f"""
+OPEN_JOBS = """
     SELECT job_id, endpoint, identity, opened_at,
-        (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id),
-        (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id)
-    FROM jobs WHERE {OPEN_JOB} ORDER BY job_id
-"""  # noqa: S608 - a constant
-
-NOTES = "SELECT job_id, input, output, table_rows, stopped, stopped_at FROM job_notes"
+        (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id),
+        (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id), {notes}
+    FROM jobs {joined} WHERE {is_open} ORDER BY job_id
+"""
 
 NOTES_SINCE = 3
 """The version of the ledger that has notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobNote:
-    """What a run noted about its job.
+class OpenJob(NamedTuple):
+    """A job whose output is not in place: parked, killed, or under way.
 
     Attributes:
-        source: the path of the input, or what it is.
-        output: the path of the output, or what it is.
+        job: its number in the ledger.
+        endpoint: where it buys.
+        opened_at: when it was first started, seconds since 1970.
+        last_sent_at: when its last attempt was sent; None before the first.
+        calls: the distinct calls of its table planned so far.
+        cost: what it has cost so far.
+        running: whether a run is working on it.
+        input, output: their paths, or what they are; None, as all below, in a ledger without notes.
         rows: the rows of the table.
         stopped: why the last run stopped before its end; None if it is under way, or was killed.
-        stopped_at: when, seconds since 1970.
+        stopped_at: when.
     """
 
-    source: str
-    output: str
-    rows: int
+    job: int
+    endpoint: str
+    opened_at: float
+    last_sent_at: float | None
+    calls: int
+    cost: Tally
+    running: bool
+    input: str | None
+    output: str | None
+    rows: int | None
     stopped: str | None
     stopped_at: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenJob:
-    """A job whose output is not in place: parked, killed, or under way.
-
-    Attributes:
-        number: its number in the ledger.
-        base_url: where it buys.
-        opened_at: when it was first started, seconds since 1970.
-        calls: the distinct calls of its table planned so far.
-        last_sent_at: when its last attempt was sent, seconds since 1970; None before the first.
-        cost: what it has cost so far.
-        running: whether a run is working on it.
-        note: what its last run noted; None if a version without notes opened it.
-    """
-
-    number: int
-    base_url: str
-    opened_at: float
-    calls: int
-    last_sent_at: float | None
-    cost: Tally
-    running: bool
-    note: JobNote | None
-
-
 def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
     """Return the jobs whose output is not in place."""
-    rows = snapshot.rows(NOTES) if snapshot.version >= NOTES_SINCE else ()
-    notes = {number: JobNote(*note) for number, *note in rows}
+    notes, joined = "NULL, NULL, NULL, NULL, NULL", ""
+    if snapshot.version >= NOTES_SINCE:
+        notes = "input, output, table_rows, stopped, stopped_at"
+        joined = "LEFT JOIN job_notes USING (job_id)"
+    query = OPEN_JOBS.format(notes=notes, joined=joined, is_open=OPEN_JOB)
     return [
         OpenJob(
             number,
-            base_url,
+            endpoint,
             opened_at,
-            calls,
             last_sent_at,
+            calls,
             job_tally(snapshot, number),
-            is_worked_on(snapshot.path, base_url, identity),
-            notes.get(number),
+            is_worked_on(snapshot.path, endpoint, identity),
+            *noted,
         )
-        for number, base_url, identity, opened_at, calls, last_sent_at in list(
-            snapshot.rows(OPEN_JOBS)
+        for number, endpoint, identity, opened_at, last_sent_at, calls, *noted in list(
+            snapshot.rows(query)
         )
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from pipeline.paid.ledger.calls import (
     RateRefusal,
     text_digest,
 )
-from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 
@@ -68,9 +66,7 @@ def buy(journal: Journal, how: AttemptEnd = ANSWERED, call: Call = ROAD) -> int:
 
 
 def settle(path: Path, verdicts: Mapping[int, maintenance.Verdict]) -> None:
-    """Record what attempts were billed in a ledger, whatever locks are held."""
-    with closing(Database(path)) as database:
-        maintenance.settle(database, verdicts, now=2_000.0)
+    maintenance.settle_by_hand(path, verdicts, now=2_000.0, wait=False)
 
 
 def note(job: Job, *texts: str) -> int:

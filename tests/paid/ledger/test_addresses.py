@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import maintenance
 from pipeline.paid.ledger.calls import RateRefusal
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.ledger.schema import address_of, at_address
 from tests.paid.ledger.buying import (
@@ -33,7 +34,6 @@ from tests.paid.ledger.holding import another
 
 ADDRESSES = ["https://models.example/v1", "http://[::1]:8080/v1", "https://a_b%.example"]
 PLAIN = ADDRESSES[0]
-EVERY = maintenance.Old(1_500.0, ["cpv"])
 SMALL, LARGE = f"{PLAIN}#small-1", f"{PLAIN}#org/large:8b"
 
 
@@ -114,9 +114,10 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
             job = ledger.open_job("tenders")
             buy(Journal(job, FINGERPRINT), ANSWERED)
             job.close()
+    prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], 2_000.0, wait=False)
     with another("ledger", path, LARGE), pytest.raises(LedgerError, match="Another process"):
-        maintenance.prune_by_hand(path, EVERY, 2_000.0, wait=False)
-    maintenance.prune_by_hand(path, EVERY, 2_000.0, wait=False)
+        prune()
+    prune()
     for endpoint in (SMALL, LARGE):
         with closing(Ledger(path, endpoint, clock)) as ledger:
             assert ledger.open_job("next").responses("cpv", [ROAD_DIGEST]) == {}

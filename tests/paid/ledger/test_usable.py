@@ -48,7 +48,6 @@ COMMANDS = (
     ("plan", "in.csv"),
     ("ledger", "show"),
     ("ledger", "attempts"),
-    ("ledger", "export", "attempts.csv"),
     ("ledger", "verify"),
 )
 
