@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
@@ -204,8 +205,10 @@ def given_path(data: str | PathLike[str]) -> AnyPath:
 
 
 def _is_no_path(text: str) -> bool:
-    """Return whether a string looks like a text to classify: no address, and no suffix."""
-    return "://" not in text and not Path(text).suffix.strip(".").isalnum()
+    """Return whether a string looks like a text to classify: no file, no address, no suffix."""
+    if not text or "://" in text or isfile(text):  # noqa: PTH113 - a text may be too long for a `Path`
+        return False
+    return not Path(text).suffix.strip(".").isalnum()
 
 
 def in_memory(data: Any, settings: Settings) -> Source:

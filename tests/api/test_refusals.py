@@ -56,6 +56,25 @@ def test_anything_but_a_table_is_refused_with_what_would_be_one(data: Any) -> No
     assert "data must be a pandas frame" in refusal.value.hint
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("Road marking", "Road marking is not the path of a table"),
+        ("", "The path is empty"),
+        ("tenders", "The name 'tenders' does not show which"),
+        ("folder", "For a folder, call pipeline.classify_files"),
+    ],
+)
+def test_a_string_is_the_path_of_a_file_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("tenders").write_text("description\nRoad marking\n")
+    with pytest.raises(pipeline.PipelineError, match=said):
+        pipeline.classify(data)
+
+
 def test_a_column_with_the_arrow_interface_is_not_a_table() -> None:
     column = SimpleNamespace(__arrow_c_stream__=pa.chunked_array([["a"]]).__arrow_c_stream__)
     with pytest.raises(pipeline.InputError, match="Arrow cannot read the table"):
