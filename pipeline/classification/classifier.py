@@ -219,7 +219,7 @@ def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System,
     """
     try:
         paths = [models] if isinstance(models, str | PathLike) else list(models)
-        names = [str(Path(path).absolute()) for path in paths]  # a worker may have another folder
+        names = [str(Path(path)) for path in paths]
     except TypeError as error:
         raise SettingsError(
             f"models is {models!r}.", "models must be the folder of a learned model, or a list."
@@ -247,26 +247,33 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
         SettingsError, InputError: see `text_columns_of`; or a batch has other columns than the
             first, or a value that is not text.
     """
-    left = iter(batches)
+    left = _same_columns(batches)
     for first in left:
-        columns, names = text_columns_of(first.schema, settings), first.schema.names
         pieces = (
             batch.slice(start, BATCH_ROWS)
             for batch in chain([first], left)
-            for start in range(0, _with_names(batch, names).num_rows, BATCH_ROWS)
+            for start in range(0, batch.num_rows, BATCH_ROWS)
         )
-        yield from bounded(pieces, columns)
+        yield from bounded(pieces, text_columns_of(first.schema, settings))
 
 
-def _with_names(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """Return a batch, whose columns must be those of the first one: texts are read by position."""
-    if batch.schema.names != names:
-        raise InputError(
-            f"A batch has the columns {listed(batch.schema.names)}, and the first has "
-            f"{listed(names)}.",
-            "Give all batches the same columns, in the same order.",
-        )
-    return batch
+def _same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches, which must have the columns of the first: texts are read by position."""
+    names = None
+    for batch in batches:
+        if not isinstance(batch, pa.RecordBatch):
+            raise InputError(
+                f"batches holds a {type(batch).__name__}, not a pyarrow RecordBatch.",
+                "Give the batches of a table: table.to_batches().",
+            )
+        names = names or batch.schema.names
+        if batch.schema.names != names:
+            raise InputError(
+                f"A batch has the columns {listed(batch.schema.names)}, and the first has "
+                f"{listed(names)}.",
+                "Give all batches the same columns, in the same order.",
+            )
+        yield batch
 
 
 def _made_with(settings: Settings) -> dict[str, str]:

@@ -43,6 +43,7 @@ class RowCells(NamedTuple):
 class EnrichedTable:
     """The output of a run, with what gave its codes, for the record and to rank more candidates.
 
+    The lost models are folders that no longer hold what they held in the run.
     The names are those of its columns, also if it has no header.
     """
 
@@ -55,6 +56,7 @@ class EnrichedTable:
     model: str
     engine: EngineName
     models: Mapping[System, ModelFolder]
+    lost_models: Sequence[str]
     text_columns: Sequence[str]
 
     def rows(self) -> Iterator[tuple[int, str, Mapping[System, RowCells], Mapping[str, str]]]:
@@ -102,8 +104,9 @@ def open_enriched(
     reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
     names = reader.schema.names if csv.header else _names(reader, settings, prefix)
     systems = _systems(path, names, prefix, needed)
-    # For models that are not there any more, the package's suggest codes.
-    models = models_there(part_of(settings, "models"), systems)
+    stated = part_of(settings, "models")
+    models = models_there(stated, systems)
+    there = {model.sha256 for model in models.values()}
     engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
         path=path,
@@ -112,9 +115,10 @@ def open_enriched(
         systems=systems,
         prefix=prefix,
         language=language if language in LANGUAGES else "en",
-        model=_answerer(manifest, models),
+        model=_answerer(manifest),
         engine=engine if engine in ENGINES else "learned",
         models=models,
+        lost_models=[folder for folder, sha256 in stated.items() if sha256 not in there],
         text_columns=texts,
     )
 
@@ -163,7 +167,7 @@ def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence
     return [*reader.schema.names[: -len(new)], *new]
 
 
-def _answerer(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) -> str:
+def _answerer(manifest: Mapping[str, Any]) -> str:
     """Return what gave the codes, such as ``learned engine 0.1.0``."""
     if not manifest:
         return ""
@@ -171,5 +175,5 @@ def _answerer(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder])
         return str(service)
     settings = part_of(manifest, "settings")
     version = part_of(manifest, "versions").get(TOOL, "")
-    used = sorted({model.sha256[:12] for model in models.values()})
+    used = sorted({str(sha256)[:12] for sha256 in part_of(settings, "models").values()})
     return ", ".join([f"{settings.get('engine')} engine {version}", *map("model {}".format, used)])

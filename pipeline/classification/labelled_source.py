@@ -16,6 +16,7 @@ from pipeline.classification.text_columns import warn_of_few_words
 from pipeline.settings import Settings, file_options
 from pipeline.tables import Reader, find_all
 from pipeline.tables.json_records import holders
+from pipeline.tables.texts import naming_all
 from pipeline.wording import warn_in_python
 
 
@@ -28,7 +29,7 @@ def open_labelled(
     excel: Any,
     optional: str | None = None,
 ) -> Iterator[Reader]:
-    """Open a labelled table; the error about columns that a frame lacks names all of them.
+    """Open a labelled table; an error about missing columns names all of them.
 
     ``needed`` has the argument and the name of each column beside the text, and ``optional`` is one
     more column of a frame that is read if it holds text.
@@ -39,19 +40,20 @@ def open_labelled(
     """
     data = from_polars(data, lambda: asked.text_columns[0])
     csv, excel = file_options(data, csv, excel)
-    if not isinstance(data, pd.DataFrame):
-        with Request(asked, csv=csv, excel=excel).open(data) as job:
-            warn_of_few_words(job.source.reader, asked.text_columns, warn_in_python)
-            yield job.source.reader
-        return
-    names = [str(label) for label in data.columns]
-    texts = [("text_columns", name) for name in holders(names, asked.text_columns)]
-    find_all(names, [*texts, *needed], "The frame")
-    more = [optional] if optional is not None and _holds_text(data, optional) else []
-    reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
-    sample = PandasFrame(data).sample
-    warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
-    yield reader
+    with naming_all(needed):
+        if not isinstance(data, pd.DataFrame):
+            with Request(asked, csv=csv, excel=excel).open(data) as job:
+                warn_of_few_words(job.source.reader, asked.text_columns, warn_in_python)
+                yield job.source.reader
+            return
+        names = [str(label) for label in data.columns]
+        texts = [("text_columns", name) for name in holders(names, asked.text_columns)]
+        find_all(names, [*texts, *needed], "The frame")
+        more = [optional] if optional is not None and _holds_text(data, optional) else []
+        reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
+        sample = PandasFrame(data).sample
+        warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
+        yield reader
 
 
 def _holds_text(frame: pd.DataFrame, name: str) -> bool:

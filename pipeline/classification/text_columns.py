@@ -139,8 +139,9 @@ def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if isinstance(missing := error.__cause__, MissingError) and missing.hints:
-            _suggest_words(error, missing.hints, sample())
+        if isinstance(missing := error.__cause__, MissingError) and any(missing.hints.values()):
+            of_texts = [hint for hint, is_of_text in missing.hints.items() if is_of_text]
+            _suggest_words(error, of_texts, sample())
         raise
 
 

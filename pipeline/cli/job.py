@@ -25,6 +25,7 @@ from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
+from pipeline.cli.options import of_fields
 from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
@@ -36,7 +37,7 @@ from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
 from pipeline.progress import Progress
-from pipeline.settings import Format, parse_systems
+from pipeline.settings import Format
 from pipeline.tables import (
     TABLE_FORMATS,
     Batch,
@@ -137,33 +138,24 @@ def request_of(options: RunOptions) -> Request:
     Raises:
         PipelineError: an option is wrong.
     """
-    models, decisions = {}, decisions_in(options.decisions, warn, options.text_columns)
+    decisions = decisions_in(options.decisions, warn, options.text_columns)
+    checked = {"settings": options.settings(decisions), "decisions": decisions, "models": {}}
+    request = Request(**of_fields(Request, options) | checked)
     if options.models:
-        from pipeline.engine.model import opened
+        from pipeline.classification.classifier import with_models
 
-        models = dict(opened(options.models, parse_systems(options.systems)))
-    settings = options.settings(models, decisions)
-    for line in never_ok(settings):
-        warn(line)
-    service, buyer = options.service(), None
-    if service is None:
+        settings, models = with_models(request.settings, options.models)
+        request = replace(request, settings=settings, models=models)
+    if (service := options.service()) is None:
         check_no_terms()
     else:
         from pipeline.cli.output.buying import buyer_of
 
-        buyer = buyer_of(service, options.yes)
-    return Request(
-        settings,
-        models,
-        decisions,
-        buyer,
-        options.csv,
-        options.excel,
-        options.input_format,
-        options.output_format,
-        options.overwrite,
-        options.partial,
-    )
+        settings, buyer = request.settings.for_service(), buyer_of(service, options.yes)
+        request = replace(request, settings=settings, buyer=buyer)
+    for line in never_ok(request.settings):
+        warn(line)
+    return request
 
 
 def service_of(request: Request) -> PaidService | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -18,6 +18,9 @@ from pipeline.files.paths import AnyPath, CloudPath, as_path
 from pipeline.processes import Jobs
 from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
 from pipeline.wording import SETTINGS, flag_name, variable_name
+
+if TYPE_CHECKING:  # --help needs no table
+    from pipeline.tables import Reader
 
 SETTINGS_FILE = f"{__name__}.settings_file"
 """The key in a command's context for the path of the settings file that was read."""
@@ -296,3 +299,22 @@ class LabelledOptions(DialectOptions):
         "A file of decisions: of review, or an output of run with corrected codes; repeat it for "
         "several."
     )
+
+    def reader(
+        self, path: Path, needed: Iterable[tuple[str, str]], warn: Callable[[str], None]
+    ) -> Reader:
+        """Open the table; warn if its texts hold hardly any words.
+
+        ``needed`` has the argument and the name of each column beside the text.
+
+        Raises:
+            InputError: it cannot be read, or lacks columns, all of which the error names.
+        """
+        from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+        from pipeline.tables.texts import naming_all
+
+        texts = self.text_columns
+        with naming_all(needed):
+            reader = open_suggesting(path, texts, self.csv, self.input_format, self.excel)
+        warn_of_few_words(reader, texts, warn)
+        return reader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 from click.core import ParameterSource
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS
 from pipeline.cli.options import (
     BUYING,
     TABLE,
@@ -39,7 +38,6 @@ from pipeline.settings import (
 
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.decisions import Decisions
-    from pipeline.engine.model import ModelFolder
     from pipeline.paid.service import PaidService
 
 
@@ -307,18 +305,14 @@ class RunOptions(PaidOptions, DialectOptions):
         "Write the log, and errors, as text or as one JSON object per line.", OUTPUT, default="text"
     )
 
-    def settings(self, models: Mapping[System, ModelFolder], decisions: Decisions) -> Settings:
-        """Return the settings of the job.
+    def settings(self, decisions: Decisions) -> Settings:
+        """Return the settings of the job, without its models.
 
         Raises:
-            SettingsError: an option has a wrong value, or does not go with a paid service.
+            SettingsError: an option has a wrong value.
         """
-        given = of_fields(Settings, self) | {
-            "systems": parse_systems(self.systems),
-            "models": {str(model.path): model.sha256 for model in models.values()},
-            "decisions": decisions.files,
-        }
-        return Settings(**given).for_service() if self.base_url else Settings(**given)
+        given = {"systems": parse_systems(self.systems), "models": {}, "decisions": decisions.files}
+        return Settings(**of_fields(Settings, self) | given)
 
     @property
     def to_standard_output(self) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
-from pipeline.wording import option
+from pipeline.wording import marked, option
 
 log = logging.getLogger(__name__)
 
@@ -81,13 +82,8 @@ def find_all(
     if missing and not names:
         raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
     if missing:
-        there = [*map(one_line, names)]
-        hints = [(arg, _suggestion(there, name, arg)) for arg, name in missing]
-        absent = " and ".join(f"no column {quoted(name)}" for _, name in missing)
-        raise InputError(
-            f"{table} has {absent}. Its columns: {listed([*filter(None, there)])}.",
-            " ".join(dict.fromkeys(hint for _, hint in hints)),
-        ) from MissingError([hint for argument, hint in hints if argument == TEXT_COLUMN])
+        cause = MissingError(names, missing, table)
+        raise InputError(cause.message, " ".join(cause.hints)) from cause
     for (_, name), places in zip(wanted, found, strict=True):
         if len(places) > 1:
             raise InputError(
@@ -101,12 +97,33 @@ class MissingError(LookupError):
     """Columns that a table lacks: the cause of the error, whose own class users know.
 
     Attributes:
-        hints: what the error suggests for those of texts.
+        hints: what to do about each, and whether it holds texts.
+        message: the message of the error.
     """
 
-    def __init__(self, hints: Sequence[str]) -> None:
-        super().__init__(hints)
-        self.hints = hints
+    def __init__(
+        self, names: Sequence[str], missing: Sequence[tuple[str, str]], table: Path | str
+    ) -> None:
+        super().__init__(names, missing, table)
+        there = [*map(one_line, names)]
+        self.hints = {_suggestion(there, name, arg): arg == TEXT_COLUMN for arg, name in missing}
+        absent = " and ".join(f"no column {quoted(name)}" for _, name in missing)
+        self.message = f"{table} has {absent}. Its columns: {listed([*filter(None, there)])}."
+
+
+@contextmanager
+def naming_all(needed: Iterable[tuple[str, str]]) -> Iterator[None]:
+    """Let the error about missing text columns name other columns that are missing, too."""
+    try:
+        yield
+    except InputError as error:
+        if isinstance(error.__cause__, MissingError):
+            names, missing, table = error.__cause__.args
+            more = [each for each in needed if each not in missing and not _named(names, each[1])]
+            error.message = MissingError(names, [*missing, *more], table).message
+            hints = MissingError(names, more, table).hints
+            error.hint = " ".join([marked(error.hint), *hints])
+        raise
 
 
 def one_line(name: str) -> str:

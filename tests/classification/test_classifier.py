@@ -179,13 +179,20 @@ def test_a_wrong_table_is_one_clear_error(
             list(classifier.map(data.to_batches()))
 
 
-def test_a_batch_with_other_columns_is_refused_instead_of_read_by_position() -> None:
-    batches = [
-        pa.RecordBatch.from_pydict({"description": ["Road marking"], "buyer": ["Chairs Ltd"]}),
-        pa.RecordBatch.from_pydict({"buyer": ["Chairs Ltd"], "description": ["Road marking"]}),
-    ]
+BATCH = pa.RecordBatch.from_pydict({"description": ["Road marking"], "buyer": ["Chairs Ltd"]})
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        ([BATCH, BATCH.select([1, 0])], "columns 'buyer', 'description', and the first"),
+        ([BATCH.to_pandas()], "batches holds a DataFrame, not a pyarrow RecordBatch"),
+        (pa.table(BATCH.to_pydict()), "batches holds a ChunkedArray"),
+    ],
+)
+def test_what_is_no_batch_or_has_other_columns_is_refused(batches: Any, message: str) -> None:
     classified = pipeline.Classifier(systems="psc", engine="lexical").map(batches)
-    with pytest.raises(pipeline.InputError, match=r"columns 'buyer', 'description', and the first"):
+    with pytest.raises(pipeline.InputError, match=message):
         list(classified)
 
 

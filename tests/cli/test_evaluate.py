@@ -146,6 +146,10 @@ def test_a_page_is_written_beside_what_is_printed(
             ["--code-column", "b", "--language-column", "c"],
             "has no column 'b' and no column 'c'. Its columns: ",
         ),
+        (
+            ["--text-column", "a", "--code-column", "b"],
+            "has no column 'a' and no column 'b'. Its columns: ",
+        ),
         (["--report", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
         (["--max-cost", "1"], "--max-cost is for buying answers, and no paid service is named"),

@@ -42,7 +42,7 @@ def codes(output: Path) -> list[str]:
 def test_the_model_answers_for_its_system_and_is_named_in_the_manifest(
     command: Command, model: Path, table: Path
 ) -> None:
-    assert command("run", table, "--systems", "cpv,psc", "--model", model) == 0
+    assert command("run", table, "--systems", "cpv,psc", "--model", model.name) == 0
     assert codes(Path("outputs/t.classified.csv")) == ["03111000", ""]
     said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
     assert said["settings"]["models"] == {str(model): model_folder(model).sha256}

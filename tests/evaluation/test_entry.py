@@ -121,8 +121,11 @@ def test_the_error_about_a_missing_code_column_names_its_argument() -> None:
 def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     frame().to_csv(path, index=False)
-    with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'"):
-        pipeline.evaluate(frame(), system="cpv", text_columns="a", code_column="b")
+    for data in (frame(), path, table()):
+        with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'") as refused:
+            pipeline.evaluate(data, system="cpv", text_columns="a", code_column="b")
+        assert "text_columns=" in refused.value.hint
+        assert "code_column=" in refused.value.hint
     with pytest.raises(pipeline.InputError, match="no column 'b' and no column 'c'"):
         pipeline.evaluate(path, system="cpv", code_column="b", language_column="c")
 

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from pipeline.decisions import read_decisions
+from pipeline.engine.model.folder import SHIPPED
 from tests.cli.conftest import Command, command
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.forking import Process
@@ -98,14 +99,31 @@ def test_a_wrong_argument_is_one_clear_error(
     assert output.read_bytes() == before
 
 
-def test_a_review_without_decisions_names_no_next_command(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def unserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a review end at once."""
     monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
     monkeypatch.setattr("pipeline.review.pages.Candidates.load", lambda _: None)
+
+
+@pytest.mark.usefixtures("unserved")
+def test_a_review_says_that_the_model_of_the_run_is_gone(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, review = Path("model"), ("review", tmp_path / "out.csv", "--no-browser")
+    model.symlink_to(SHIPPED)
+    enriched(tmp_path, ["road"], systems="psc", min_confidence=1.0, models="model")
+    assert command(*review) == 0
+    assert "model" not in capsys.readouterr().err
+    model.unlink()
+    assert command(*review) == 0
+    assert f"The run's model {model.absolute()} is gone or has changed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("unserved")
+def test_a_review_without_decisions_names_no_next_command(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
     assert command("review", "out.csv", "--no-browser", "--reviewer", "Anna") == 0
     out = capsys.readouterr().out
@@ -114,14 +132,10 @@ def test_a_review_without_decisions_names_no_next_command(
     assert "next" not in out
 
 
+@pytest.mark.usefixtures("unserved")
 def test_what_reviewers_disagree_about_is_counted_once_for_each_system(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
-    monkeypatch.setattr("pipeline.review.pages.Candidates.load", lambda _: None)
     enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
     none = [nothing_fits("road", system=system) for system in ("psc", "naics")]
     write(tmp_path / "out.csv.decisions.jsonl", none)

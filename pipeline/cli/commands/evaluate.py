@@ -14,7 +14,6 @@ from click.core import ParameterSource
 
 from pipeline.answers import System
 from pipeline.classification.corrections import decisions_in
-from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option, parameters
 from pipeline.cli.output.buying import buyer_of
@@ -155,11 +154,7 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
     if options.decisions:
         table = label_table(settings.decisions, settings.system)
         return ArrowReader(table, settings.text_columns)
-    reader = open_suggesting(
-        path, settings.text_columns, options.csv, options.input_format, options.excel
-    )
-    warn_of_few_words(reader, settings.text_columns, warn)
-    return reader
+    return options.reader(path, settings.label_columns.items(), warn)
 
 
 def _subjects(options: _Options) -> list[Subject]:

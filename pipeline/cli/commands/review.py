@@ -87,6 +87,11 @@ def review(**values: Any) -> int:
     ]  # its decisions are there
     others = [decision_file(path) for path in merge]
     table = open_enriched(output, options.text_columns, options.column_prefix)
+    for model in table.lost_models:
+        warn(
+            f"The run's model {model} is gone or has changed, so the package's model suggests "
+            "further codes. Put the model back to see its own."
+        )
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
     check_apart({"--decisions": log_path}, kept, None)
     with closing(Queue(table)) as queue, DecisionLog(log_path) as log:

@@ -12,7 +12,6 @@ import click
 
 from pipeline.answers import System
 from pipeline.classification.corrections import decisions_in
-from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option, parameters
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
@@ -85,9 +84,6 @@ def _train(options: _Options) -> TrainedModel:
     check_output(options.output, options.overwrite)
     path, reader = options.history, None
     if path is not None:
-        reader = open_suggesting(
-            path, options.text_columns, options.csv, options.input_format, options.excel
-        )
-        warn_of_few_words(reader, options.text_columns, warn)
+        reader = options.reader(path, [("code_column", options.code_column)], warn)
     name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)

@@ -49,7 +49,7 @@ class ModelFolder:
     """A model on disk, for one system or for several that share an encoder.
 
     Attributes:
-        path: the folder of the model.
+        path: the folder of the model, absolute.
         systems: the systems whose codes it gives.
         sha256: hash of the metadata, which includes the checksums of the arrays.
         ok_from: for each system, the confidence from which its codes are ``ok``; a system is
@@ -95,7 +95,8 @@ def model_folder(path: Path) -> ModelFolder:
         if unknown := values.keys() - {*SYSTEMS}:
             raise ValueError(f"there is no system {min(unknown)[:20]!r}")
         ok_from = _ok_from(content.get("about"), values)
-        return ModelFolder(path, tuple(values), digest, ok_from, values, {**checksums})
+        where = path.absolute()  # a worker, or a review, may be in another folder
+        return ModelFolder(where, tuple(values), digest, ok_from, values, {**checksums})
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _no_model(path) from error
     except OSError as error:
