@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -11,7 +10,7 @@ from pipeline.answers import Match, System
 from pipeline.cache import Cache
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.ledger.calls import Call, text_digest, text_digests
-from pipeline.paid.ledger.job import CallCount, Job
+from pipeline.paid.ledger.job import Job
 from pipeline.tables import Batch
 
 
@@ -51,7 +50,6 @@ class CallsToBuy:
         self._job = job
         self._systems = systems
         self._decisions = decisions
-        self._rows_to_buy: Sequence[int] | None = None
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
@@ -85,16 +83,6 @@ class CallsToBuy:
         decided -= self._job.answered(system, [*decided])
         return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
-    def expect(self, counts: Iterable[CallCount]) -> None:
-        """Take over where the calls to buy are, so that no other row is looked up again."""
-        every: set[int] = set()
-        self._rows_to_buy = None
-        for count in counts:
-            if count.rows is None:
-                return
-            every.update(count.rows)
-        self._rows_to_buy = sorted(every)
-
     def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:
         """Yield the calls to buy, row by row, each at its first row.
 
@@ -105,12 +93,9 @@ class CallsToBuy:
         first = 0
         later: list[CallToBuy] = []
         for batch in batches:
-            end = first + len(batch.texts)
-            rows = self._within(first, end)
-            texts = {row: text for row in rows if (text := batch.texts[row - first])}
-            if texts:
-                yield from self._of(texts, later)
-            first = end
+            texts = {row: text for row, text in enumerate(batch.texts, start=first) if text}
+            yield from self._of(texts, later)
+            first += len(batch.texts)
         yield from later
 
     def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
@@ -131,14 +116,6 @@ class CallsToBuy:
                     later.append(order)
                 else:
                     yield order
-
-    def _within(self, first: int, end: int) -> Iterable[int]:
-        """Return the rows from ``first`` to before ``end`` that may have a call to buy."""
-        if self._rows_to_buy is None:
-            return range(first, end)
-        return self._rows_to_buy[
-            bisect_left(self._rows_to_buy, first) : bisect_left(self._rows_to_buy, end)
-        ]
 
     def _find(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
         """Return which calls to buy, by first row, with the lost answers that each may have."""

@@ -104,7 +104,6 @@ class PaidPurchase:
                 bought with another one.
         """
         counts = self._job.calls().values()
-        self._calls.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
         usual = self._service.typical_prices

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import System
 from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
-from pipeline.paid.ledger import job as job_module
 from pipeline.paid.ledger.calls import Call, text_digest
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
@@ -24,20 +22,6 @@ FIRST = {text: ROWS.index(text) for text in ROWS if text}
 @pytest.fixture
 def journal(job: Job) -> Journal:
     return Journal(job, FINGERPRINT)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The calls whose answers were looked for."""
-    digests: list[bytes] = []
-    answered = Job.answered
-
-    def noted(job: Job, system: System, some: Sequence[bytes]) -> set[bytes]:
-        digests.extend(some)
-        return answered(job, system, some)
-
-    monkeypatch.setattr(Job, "answered", noted)
-    return digests
 
 
 def batches(rows: Sequence[str] = ROWS) -> Iterable[Any]:
@@ -59,34 +43,16 @@ def noted(job: Job, journal: Journal) -> None:
 TO_BUY = [("bridge", 2, 2), ("tunnel", 4, 2), ("lock", 7, 2), ("dam", 8, 1)]
 
 
-def test_only_what_is_missing_is_looked_up_again(
-    job: Job, journal: Journal, asked: list[bytes]
+def test_the_calls_to_buy_are_those_without_an_answer_row_by_row(
+    job: Job, journal: Journal
 ) -> None:
     noted(job, journal)
-    orders = CallsToBuy(job, ("cpv",))
-    orders.expect(job.calls().values())
-    assert ordered(orders) == TO_BUY
-    assert {*asked} == {text_digest(text) for text, _, _ in TO_BUY}
-
-
-@pytest.mark.parametrize("most", [0, 3, 4])
-def test_it_is_the_same_with_more_calls_than_are_listed(
-    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    monkeypatch.setattr(job_module, "MOST_LISTED", most)
-    noted(job, journal)
-    counts = job.calls()
-    assert (counts["cpv"].rows is None) == (most < len(TO_BUY))
-    orders = CallsToBuy(job, ("cpv",))
-    assert ordered(orders) == TO_BUY, "before it knows where they are"
-    orders.expect(counts.values())
-    assert ordered(orders) == TO_BUY
+    assert ordered(CallsToBuy(job, ("cpv",))) == TO_BUY
 
 
 def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
     noted(job, journal)
     orders = CallsToBuy(job, ("cpv",))
-    orders.expect(job.calls().values())
     buy(journal, call=Call("cpv", "tunnel"))
     buy(journal, LOST, Call("cpv", "dam"))
     assert ordered(orders) == [("bridge", 2, 2), ("lock", 7, 2)]
@@ -98,7 +64,6 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
     noted(job, journal)
     job.note_rows([("psc", text_digest("road"), 0)])
     orders = CallsToBuy(job, ("cpv", "psc"))
-    orders.expect(job.calls().values())
     found = [(each.call.system, each.row) for each in orders.of(batches())]
     assert found == [("psc", 0), *[("cpv", row) for _, row, _ in TO_BUY]]
 
@@ -106,7 +71,6 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
 def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
     note(job, "road", "bridge")
     orders = CallsToBuy(job, ("cpv",))
-    orders.expect(job.calls().values())
     assert [*orders.of(batches(["canal", "bridge"]))] == [CallToBuy(Call("cpv", "bridge"), 2, 1)]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from operator import itemgetter
 
@@ -28,10 +27,8 @@ LOST = """
 """Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
 nobody has settled it by hand. See `Job`."""
 
-DISTINCT = "SELECT count(*) FROM first_rows WHERE job_id = ? AND system = ?"
-
-OPEN_CALLS = f"""
-    SELECT kind, row_number FROM (SELECT row_number, CASE
+COUNT_CALLS = f"""
+    SELECT count(*), total(kind = 'to buy'), total(kind = 'held') FROM (SELECT CASE
         WHEN EXISTS (
             SELECT 1 FROM attempts INDEXED BY attempts_of_call
             JOIN jobs ON jobs.job_id = attempts.job_id
@@ -45,12 +42,9 @@ OPEN_CALLS = f"""
             AND {LOST}
         ) >= ? THEN 'held'
         ELSE 'to buy'
-    END AS kind FROM first_rows WHERE job_id = ? AND system = ? LIMIT -1) WHERE kind != 'owned'
+    END AS kind FROM first_rows WHERE job_id = ? AND system = ? LIMIT -1)
 """  # noqa: S608 - a constant
 """Without a limit SQLite would compute each kind twice."""
-
-MOST_LISTED = 50_000
-"""How many first rows of calls to buy a count lists for each system, in a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +73,11 @@ class CallCount:
         to_buy: those that the ledger cannot answer yet.
         held: those that it cannot answer, and that are not bought again because their answers were
             lost too often.
-        rows: the first rows of those to buy, in no order; None if there are too many to list.
     """
 
     distinct: int
     to_buy: int
     held: int = 0
-    rows: Sequence[int] | None = field(default=None, compare=False)
 
 
 DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
@@ -277,18 +269,9 @@ class Job:
         return {system: count for system, count in counts.items() if count.distinct}
 
     def _count(self, system: System) -> CallCount:
-        [(distinct,)] = self.database.rows(DISTINCT, self.rows_of, system)
-        rows = array("q")
-        to_buy = held = 0
         values = (*self._counting(), *self._lost(), self.counting.most_lost, self.rows_of, system)
-        for kind, row in self.database.rows(OPEN_CALLS, *values) if distinct else ():
-            if kind == "held":
-                held += 1
-                continue
-            to_buy += 1
-            if to_buy <= MOST_LISTED:
-                rows.append(row)
-        return CallCount(distinct, to_buy, held, rows if to_buy <= MOST_LISTED else None)
+        [count] = self.database.rows(COUNT_CALLS, *values)
+        return CallCount(*map(int, count))
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""

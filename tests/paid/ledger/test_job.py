@@ -5,7 +5,7 @@ import pytest
 from pipeline.money import ZERO
 from pipeline.paid.ledger import job as job_module
 from pipeline.paid.ledger.calls import Cost
-from pipeline.paid.ledger.job import OPEN_CALLS, CallCount, Job
+from pipeline.paid.ledger.job import COUNT_CALLS, CallCount, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import (
@@ -46,7 +46,7 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
 
 
 def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
-    for query in (job_module.FOUND.replace(":digests", "?"), OPEN_CALLS):
+    for query in (job_module.FOUND.replace(":digests", "?"), COUNT_CALLS):
         values = [0] * query.count("?")
         plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
         assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
@@ -56,8 +56,8 @@ def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
 
 
 def test_counting_the_calls_does_not_sort_them_in_memory(job: Job) -> None:
-    values = [0] * OPEN_CALLS.count("?")
-    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {OPEN_CALLS}", *values)]
+    values = [0] * COUNT_CALLS.count("?")
+    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {COUNT_CALLS}", *values)]
     assert [step for step in plan if "TEMP B-TREE" in step] == []
     assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
 
