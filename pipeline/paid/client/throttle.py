@@ -145,28 +145,14 @@ class Throttle:
         if calls <= 0:
             return self._mean_time if self.under_way else 0.0
         by_workers = (calls + self.under_way) * self._mean_time / self._most_in_flight
-        return max(by_workers, self._last_sent(calls) + self._mean_time)
+        at_once = min(calls, self.free) if self._burst or calls <= self.free else 0
+        last_sent = max(self.pause_left, self.next_slot) + (calls - at_once) * self._gap
+        return max(by_workers, last_sent + self._mean_time)
 
     def _take(self) -> Slot:
         self._under_way[slot := Slot(self, self._loop.time())] = None
         self._most_in_flight = max(self._most_in_flight, len(self._under_way))
         return slot
-
-    def _last_sent(self, calls: int) -> float:
-        """Estimate in how many seconds the last of some calls is sent: each slot takes turns."""
-        pause = self.pause_left
-        if self._rate is None:
-            return pause
-        now, slots = self._loop.time(), self.slots
-        held = [until - now for until in self._busy_until] + [self._rate.hold] * self.under_way
-        ready = sorted(max(pause, wait) for wait in held)[-slots:]
-        ready = [pause] * (slots - len(ready)) + ready
-        turns, place = divmod(calls - 1, slots)
-        by_slots = ready[place] + turns * (self._rate.hold + self._mean_time)
-        if self._burst or calls <= ready.count(pause):
-            return by_slots
-        spread = [max(ready[0], self._paced_until - now), *ready[1:calls]]
-        return max(by_slots, *(at + (calls - 1 - n) * self._gap for n, at in enumerate(spread)))
 
     async def _clear(self) -> int:
         """Wait until a slot is free and any pause is over; return the number of free slots."""
@@ -234,10 +220,10 @@ class Throttle:
 
     def _use(self, slots: int) -> None:
         self._slots = slots
+        self._gap = 0.0 if self._rate is None else self._rate.hold / slots
         if self._rate is not None:
             from aiolimiter import AsyncLimiter  # it reads its own metadata to know its version
 
-            self._gap = self._rate.hold / slots
             portion = max(1, int(PORTION / self._gap))
             self._pacer = AsyncLimiter(portion, portion * self._gap)
 

@@ -265,3 +265,34 @@ async def test_slots_given_up_come_back_while_no_process_runs(
 
 async def test_a_lower_limit_than_what_was_learned_is_kept() -> None:
     assert Throttle(Rate(10, 60), slots=75, paused_until=1000.0).slots == 10
+
+
+@pytest.mark.parametrize("calls", [1, 20, 150, 1500])
+@pytest.mark.parametrize("burst", [False, True])
+@pytest.mark.parametrize(("held", "paused"), [(0, 0.0), (90, 0.0), (0, 100.0)])
+async def test_the_time_left_is_estimated_to_a_window(
+    calls: int, burst: bool, held: int, paused: float
+) -> None:
+    clock = asyncio.get_running_loop().time
+    busy = [clock() + 60 * (turn + 1) / held for turn in range(held)]
+    limiter = Throttle(AUTHENTICATED, burst=burst, busy_until=busy)
+    limiter.pause(paused)
+    left, said = calls, [(clock(), limiter.eta(calls))]
+
+    async def worker() -> None:
+        nonlocal left
+        while left:
+            left -= 1
+            await take(limiter, left + 1, 0.5)
+            said.append((clock(), limiter.eta(left)))
+
+    await asyncio.gather(*(worker() for _ in range(4)))
+    for at, estimate in said:
+        assert estimate == pytest.approx(clock() - at, abs=61)
+    assert limiter.eta(0) == 0.0
+
+
+async def test_slow_workers_set_the_time_left() -> None:
+    limiter = Throttle(AUTHENTICATED)
+    await take(limiter, seconds=10.0)
+    assert limiter.eta(50) == pytest.approx(500)
