@@ -93,97 +93,82 @@ def without(all_of: Sequence[Any], number: int) -> list[Any]:
     return [one for one in all_of if one.number != number]
 
 
-def test_books_that_agree_are_not_reported() -> None:
-    assert complaints() == []
-    agree(complaints())
+def again(digest: int) -> tuple[list[Attempt], list[Served]]:
+    """Return books in which a call is bought again."""
+    attempts = [*ATTEMPTS, attempt(7, 100.0, digest=bytes([digest]))]
+    return attempts, [*REQUESTS, request(7, 100.1, digest=bytes([digest]))]
 
 
-def test_a_charge_that_the_record_lacks_is_found() -> None:
-    service = Service(REQUESTS, [charge("cpv", USD)])
-    assert len(billed_as_recorded(service)) == 1
-
-
-def test_a_request_that_was_not_written_down_before_is_found() -> None:
-    said = complaints(without(ATTEMPTS, 1))
-    assert "request 1 stands in no ledger" in said
-    assert "request 1 stands in no ledger" in complaints(but(ATTEMPTS, 1, sent_at=0.2))
-
-
-def test_a_call_bought_twice_is_found() -> None:
-    again = attempt(7, 100.0, digest=bytes([1]))
-    said = complaints([*ATTEMPTS, again], [*REQUESTS, request(7, 100.1, digest=bytes([1]))])
-    assert said == ["attempt 7 was sent after 1 had ended its call"]
-
-
-def test_a_call_sent_again_after_a_loss_is_in_order() -> None:
-    again = attempt(7, 100.0, digest=bytes([2]))
-    assert complaints([*ATTEMPTS, again], [*REQUESTS, request(7, 100.1, digest=bytes([2]))]) == []
-
-
-def test_an_attempt_without_an_end_is_found() -> None:
-    open_still = but(ATTEMPTS, 4, state="sent", error=None, settled_at=None)
-    assert complaints(open_still) == ["attempt 4 is still under way"]
-
-
-@pytest.mark.parametrize("noted", [None, USD + Decimal("1e-24"), Decimal(0)])
-def test_a_price_that_is_not_the_stated_one_is_found(noted: Decimal | None) -> None:
-    assert any("0.000105 stated" in said for said in complaints(but(ATTEMPTS, 1, cost_usd=noted)))
-
-
-def test_a_price_that_was_never_stated_is_found() -> None:
-    assert any("None stated" in said for said in complaints(but(ATTEMPTS, 3, cost_usd=USD)))
-
-
-def test_a_bill_taken_for_free_is_found() -> None:
-    said = complaints(ATTEMPTS, but(REQUESTS, 5, billed_usd=USD))
-    assert any("billed, but taken for free" in one for one in said)
-    assert any("0.00063 USD billed" in one for one in said)
-
-
-def test_an_answer_to_what_never_arrived_is_found() -> None:
-    assert "attempt 1 is answered, but never reached the service" in complaints(
-        requests=without(REQUESTS, 1)
-    )
-
-
-def test_a_price_that_an_answer_misstates_is_not_a_problem() -> None:
-    million = Decimal(1_000_000)
-    assert (
-        complaints(but(ATTEMPTS, 1, cost_usd=million), but(REQUESTS, 1, stated_usd=million)) == []
-    )
+MILLION = Decimal(1_000_000)
 
 
 @pytest.mark.parametrize(
-    ("number", "attempts", "requests", "kills"),
+    ("attempts", "requests"),
     [
-        (2, ATTEMPTS, but(REQUESTS, 2, fault=None), KILLS),
-        (2, ATTEMPTS, but(REQUESTS, 2, fault="duplicate"), KILLS),
-        (4, ATTEMPTS, REQUESTS, [39.9]),
-        (4, ATTEMPTS, REQUESTS, [41.5]),
-        (6, ATTEMPTS, but(REQUESTS, 6, answered_at=81.9), KILLS),
-        (2, ATTEMPTS, without(REQUESTS, 2), KILLS),
+        (ATTEMPTS, REQUESTS),
+        again(2),  # after a loss
+        (but(ATTEMPTS, 1, cost_usd=MILLION), but(REQUESTS, 1, stated_usd=MILLION)),
+        ([*ATTEMPTS, attempt(7, 10.0)], [*REQUESTS, request(7, 10.1, worked_at=10.2)]),
+    ],
+    ids=["as they are", "sent again after a loss", "a price misstated", "a full window apart"],
+)
+def test_books_that_agree_are_not_reported(attempts: list[Attempt], requests: list[Served]) -> None:
+    assert complaints(attempts, requests) == []
+    agree(complaints(attempts, requests))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "requests", "said"),
+    [
+        (without(ATTEMPTS, 1), REQUESTS, "request 1 stands in no ledger"),
+        (but(ATTEMPTS, 1, sent_at=0.2), REQUESTS, "request 1 stands in no ledger"),
+        (*again(1), "attempt 7 was sent after 1 had ended its call"),
+        (but(ATTEMPTS, 4, settled_at=None), REQUESTS, "attempt 4 is still under way"),
+        (but(ATTEMPTS, 1, cost_usd=None), REQUESTS, "0.000105 stated"),
+        (but(ATTEMPTS, 1, cost_usd=Decimal(0)), REQUESTS, "0.000105 stated"),
+        (but(ATTEMPTS, 1, cost_usd=USD + Decimal("1e-24")), REQUESTS, "0.000105 stated"),
+        (but(ATTEMPTS, 3, cost_usd=USD), REQUESTS, "None stated"),
+        (ATTEMPTS, but(REQUESTS, 5, billed_usd=USD), "billed, but taken for free"),
+        (ATTEMPTS, but(REQUESTS, 5, billed_usd=USD), "0.00063 USD billed"),
+        (ATTEMPTS, without(REQUESTS, 1), "attempt 1 is answered, but never reached the service"),
     ],
 )
-def test_a_loss_for_no_reason_is_found(
-    number: int, attempts: Any, requests: Any, kills: Any
+def test_books_that_disagree_are_found(
+    attempts: list[Attempt], requests: list[Served], said: str
 ) -> None:
-    said = complaints(attempts, requests, kills)
+    assert any(said in one for one in complaints(attempts, requests))
+
+
+def test_a_charge_that_the_record_lacks_is_found() -> None:
+    assert len(billed_as_recorded(Service(REQUESTS, [charge("cpv", USD)]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "requests", "kills"),
+    [
+        (2, but(REQUESTS, 2, fault=None), KILLS),
+        (2, but(REQUESTS, 2, fault="duplicate"), KILLS),
+        (4, REQUESTS, [39.9]),
+        (4, REQUESTS, [41.5]),
+        (6, but(REQUESTS, 6, answered_at=81.9), KILLS),
+        (2, without(REQUESTS, 2), KILLS),
+    ],
+)
+def test_a_loss_for_no_reason_is_found(number: int, requests: Any, kills: Any) -> None:
+    said = complaints(ATTEMPTS, requests, kills)
     assert any(one.startswith(f"attempt {number} (") and "no reason" in one for one in said)
 
 
-def test_a_crowded_window_is_found_at_the_door_and_at_the_limit() -> None:
-    third = attempt(7, 9.0)
-    crowded = complaints([*ATTEMPTS, third], [*REQUESTS, request(7, 9.1, worked_at=11.0)])
-    assert len(crowded) == 1
-    assert "3 requests arrived in" in crowded[0]
-    worked_late = complaints([*ATTEMPTS, third], [*REQUESTS, request(7, 10.2, worked_at=10.05)])
-    assert len(worked_late) == 1
-    assert "3 requests were counted in" in worked_late[0]
-
-
-def test_a_full_window_apart_is_not_crowded() -> None:
-    third = attempt(7, 10.0)
-    assert complaints([*ATTEMPTS, third], [*REQUESTS, request(7, 10.1, worked_at=10.2)]) == []
+@pytest.mark.parametrize(
+    ("sent_at", "arrived_at", "worked_at", "said"),
+    [(9.0, 9.1, 11.0, "3 requests arrived in"), (9.0, 10.2, 10.05, "3 requests were counted in")],
+)
+def test_a_crowded_window_is_found_at_the_door_and_at_the_limit(
+    sent_at: float, arrived_at: float, worked_at: float, said: str
+) -> None:
+    third = request(7, arrived_at, worked_at=worked_at)
+    (crowded,) = complaints([*ATTEMPTS, attempt(7, sent_at)], [*REQUESTS, third])
+    assert said in crowded
 
 
 def test_what_is_handled_later_than_promised_does_not_count() -> None:

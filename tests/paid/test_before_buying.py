@@ -19,30 +19,6 @@ from tests.paid.command_line import CommandLine, folder_of
 from tests.paid.serving import Instead, Service
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("max_age", "3w", "6h or 30d (TENDER_PIPELINE_MAX_AGE)."),
-        ("timeout", "60", "6h or 30d (TENDER_PIPELINE_TIMEOUT)."),
-        ("timeout", "0s", "such as 60s (TENDER_PIPELINE_TIMEOUT)."),
-        ("--max-duration", "soon", "6h or 30d (--max-duration)."),
-        ("--max-price", "-1", "such as 2.50 (--max-price)."),
-        ("--max-cost", "NaN", "such as 2.50 (--max-cost)."),
-        ("--max-cost-per-day", "1,50", "such as 2.50 (--max-cost-per-day)."),
-    ],
-)
-def test_what_cannot_be_understood_is_refused(
-    line: CommandLine, option: str, value: str, said: str
-) -> None:
-    line.write("one text")
-    line.address = "http://localhost:1"
-    if option.startswith("--"):
-        assert line("run", option, value) == 2
-    else:
-        assert line("run", **{option: value}) == 2
-    assert said in line.err
-
-
 def of_a_newer_version(ledger: Path) -> None:
     database = Database(ledger)
     with database.transaction() as connection:
@@ -74,19 +50,6 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_anything_is_sent(
     with line.at(service.app()):
         assert line(command) == 8
     assert said in line.err
-    assert service.asked == []
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system that is read-only")
-def test_a_ledger_where_nothing_can_be_written_is_an_error(
-    line: CommandLine, service: Service
-) -> None:
-    line.write("one text")
-    line.ledger = Path("/proc/self/ledger.db")
-    with line.at(service.app()):
-        assert line("run") == 8
-    assert "Error: The ledger /proc/self/ledger.db cannot be used" in line.err
-    assert "--ledger PATH" in line.err
     assert service.asked == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import threading
 import time
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,7 @@ from pipeline.purchases import Estimate
 from pipeline.tables import open_reader
 from tests.forking import Process
 from tests.paid.ledger.buying import buy as answer
-from tests.paid.serving import Buyer, Service, buyer, serving, started
+from tests.paid.serving import Buyer, Service, Sluice, buyer, serving, started
 
 
 def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
@@ -69,25 +67,10 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
 TEXTS = ["one text", "two text", "three text"]
 
 
-class Latch:
-    """Lets no request through before it is opened."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-        self.reached = threading.Event()
-        self.open = False
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.reached.set()
-        while not self.open:
-            await asyncio.sleep(0.01)
-        await self._app(scope, receive, send)
-
-
 @contextmanager
-def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Process, Latch]]:
+def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Process, Sluice]]:
     """Give a buyer, and another process that is buying the same texts with another key."""
-    latch = Latch(service.app())
+    latch = Sluice(service.app(), 0)
     other = service.accounts.open(Decimal("5.00"))
     folders = tmp_path / "first", tmp_path / "second"
     for folder in folders:
@@ -102,7 +85,7 @@ def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Proces
             try:
                 yield second, first, latch
             finally:
-                latch.open = True
+                latch.open()
                 first.kill()
 
 
@@ -115,7 +98,7 @@ def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service
         ) as waiting:
             assert waiting.stderr is not None
             assert any("Waiting for it." in line for line in waiting.stderr)
-            latch.open = True
+            latch.open()
             assert first.wait(20) == waiting.wait(20) == 0
     assert set(Counter(service.asked).values()) == {1}
     assert len(service.asked) == 2 * len(TEXTS)

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import SettingsError
 from pipeline.paid.client.client import SHORTEST_SECRET, Client, decompress, forms_of, redact
 from pipeline.paid.client.outcomes import Received
-from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     KEY,
     OK,
@@ -23,7 +21,6 @@ from tests.paid.client.scripted_server import (
     answers,
     attempt,
     drops_after_reading,
-    says,
     serving,
 )
 
@@ -61,12 +58,6 @@ async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> No
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
     assert (reply.status, reply.headers) == (429, {"retry-after": "7"})
-
-
-async def test_a_reason_phrase_that_is_not_utf8_does_not_matter() -> None:
-    script = says(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nContent-Length: 2\r\n\r\n{}")
-    async with serving(script) as server:
-        assert isinstance(await attempt(server.base), Received)
 
 
 # The key.
@@ -108,18 +99,8 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
     assert KEY not in f"{shown}{reply}{lost}{caplog.text}{caplog.records}"
 
 
-def test_a_key_that_no_header_carries_is_refused_at_once() -> None:
-    with pytest.raises(SettingsError, match="API key"):
-        Client(BaseUrl("http://localhost"), "two words")
-
-
 BODY = b'{"success": true, "data": []}' * 9
 MOST = 1 << 20
-
-
-def bare_deflate(body: bytes) -> bytes:
-    packing = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return packing.compress(body) + packing.flush()
 
 
 @pytest.mark.parametrize(
@@ -128,18 +109,15 @@ def bare_deflate(body: bytes) -> bytes:
         gzip.compress(BODY),
         gzip.compress(BODY) + b"padding",
         zlib.compress(BODY),
-        bare_deflate(BODY),
         BODY,
     ],
-    ids=["gzip", "padded", "zlib", "bare deflate", "decompressed by a proxy"],
+    ids=["gzip", "padded", "zlib", "decompressed by a proxy"],
 )
 def test_an_answer_is_read_in_each_form_that_its_coding_may_have(content: bytes) -> None:
     assert decompress(content, MOST) == BODY
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\x1f\x8bdamaged", bare_deflate(BODY) + b"more", bare_deflate(BODY)[:-1]]
-)
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8bdamaged"])
 def test_a_body_that_cannot_be_decompressed_is_kept_as_it_came(content: bytes) -> None:
     assert decompress(content, MOST) == content
 

@@ -20,7 +20,6 @@ from tests.paid.client.simulated_job import (
     Play,
     Server,
     Story,
-    TokenBucket,
 )
 
 
@@ -121,15 +120,6 @@ def test_the_server_sees_an_even_stream(hour: Play) -> None:
         last - first for first, last in zip(hour.arrivals, hour.arrivals[13:], strict=False)
     ]
     assert min(tenth_of_a_window) > 6.0
-
-
-def test_a_bucket_alone_is_refused() -> None:
-    arrivals = Play(replace(ORDINARY, calls=6100), lambda story, seeds: Plain(100, 60)).arrivals
-    assert sum(arrival < arrivals[0] + 60 for arrival in arrivals) > 190
-    for kind in SERVERS:
-        server = kind(AUTHENTICATED)
-        refused = [not server.admits(arrival) for arrival in arrivals]
-        assert any(refused) or kind is TokenBucket
 
 
 def test_as_many_demo_calls_as_slots_go_at_once() -> None:

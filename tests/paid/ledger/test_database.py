@@ -84,17 +84,6 @@ def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
     ledger.close()
 
 
-def test_a_file_that_is_locked_from_the_start_is_said_to_be_locked(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "PATIENCE_S", 0.05)
-    path.parent.mkdir()
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    assert "locked" in refusal(path).message
-    holder.close()
-
-
 def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
     note(job, "road")
     with job.database.transaction() as connection:
@@ -109,13 +98,6 @@ def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
     connection.execute("PRAGMA max_page_count = 1000000")
     assert job.calls()["cpv"].distinct == 1
     assert note(job, "road", "bridge") == 1
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_named(path: Path) -> None:
-    path.parent.mkdir()
-    path.parent.chmod(0o500)
-    assert refusal(path).hint.startswith("Make the file and its folder writable")
 
 
 def test_a_folder_that_may_not_be_made_is_named(
@@ -137,11 +119,6 @@ def test_a_read_only_file_is_named(path: Path, ledger: Ledger) -> None:
         reading.open_job("tenders")
     assert caught.value.hint.startswith("Make the file and its folder writable")
     reading.close()
-
-
-def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert refusal(tmp_path / "file" / "ledger").hint.startswith("Check the disk")
 
 
 def test_a_ledger_cannot_be_held_in_memory_only() -> None:
@@ -211,8 +188,6 @@ def test_writes_of_several_threads_do_not_mix(ledger: Ledger, job: Job) -> None:
     assert job.money().attempts == 21
 
 
-VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
-
 COUNT = "SELECT count(*) FROM attempts"
 
 KILLED = """
@@ -237,18 +212,6 @@ def test_an_empty_file_stays_empty(path: Path) -> None:
 
 def test_a_folder_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, Snapshot).message == f"{tmp_path} is not a file."
-
-
-def test_a_damaged_ledger_says_so(path: Path, ledger: Ledger, journal: Journal) -> None:
-    for _ in range(200):
-        send(journal)
-    ledger.close()
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * (path.stat().st_size - 4096))
-    with Snapshot(path) as snapshot, pytest.raises(LedgerError) as caught:
-        list(snapshot.rows("SELECT * FROM attempts"))
-    assert caught.value.hint.startswith("Restore it from a copy")
 
 
 def test_it_shows_one_moment_while_a_run_goes_on_writing(path: Path, journal: Journal) -> None:
@@ -278,17 +241,6 @@ def test_what_a_killed_run_left_is_read_and_left_as_it_is(path: Path) -> None:
         assert snapshot.size == len(before[0]) + len(before[1])
     assert found == [("answered",), ("sent",)]
     assert (path.read_bytes(), log.read_bytes()) == before
-
-
-def test_a_ledger_of_version_1_is_read_and_not_migrated(path: Path) -> None:
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as old:
-        old.execute("PRAGMA journal_mode = WAL")
-        old.executescript(VERSION_1)
-    before = path.read_bytes()
-    with Snapshot(path) as snapshot:
-        assert snapshot.one(COUNT) == (0,)
-    assert path.read_bytes() == before
 
 
 def test_a_link_to_a_ledger_is_that_ledger(path: Path, journal: Journal, tmp_path: Path) -> None:

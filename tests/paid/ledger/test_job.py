@@ -7,7 +7,6 @@ from pipeline.paid.ledger import job as job_module
 from pipeline.paid.ledger.calls import Cost
 from pipeline.paid.ledger.job import COUNT_CALLS, CallCount, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
 from tests.paid.ledger.buying import (
     ANSWERED,
     FREE,
@@ -28,13 +27,6 @@ def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
         buy(journal, end)
         found = job.responses_and_costs("cpv", [ROAD_DIGEST])[1]
         assert found.get(ROAD_DIGEST, Cost(None, ZERO)).usd == cost
-
-
-def test_a_job_that_sent_nothing_can_be_deleted(ledger: Ledger, job: Job) -> None:
-    note(job, "road")
-    job.delete()
-    assert list(job.database.rows("SELECT * FROM first_rows")) == []
-    assert list(job.database.rows("SELECT * FROM jobs")) == []
 
 
 def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal) -> None:

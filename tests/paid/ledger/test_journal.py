@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import Call, CallOpen, PastAttempt
+from pipeline.paid.ledger.calls import Call, CallOpen
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -78,15 +78,6 @@ def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
     assert statements.count("COMMIT") == 1 + 1  # the test's own and theirs
 
 
-def test_readers_do_not_see_what_is_not_committed(ledger: Ledger, job: Job) -> None:
-    buy(Journal(job, FINGERPRINT))
-    with pytest.raises(KeyboardInterrupt), job.database.transaction() as connection:
-        connection.execute("UPDATE attempts SET cost_usd = '99'")
-        assert str(job.money().confirmed) == "0.00010499999999999999"
-        raise KeyboardInterrupt
-    assert str(job.money().confirmed) == "0.00010499999999999999"
-
-
 def test_a_failure_reaches_every_waiter_and_the_next_write_works(
     ledger: Ledger, job: Job, journal: Journal
 ) -> None:
@@ -147,11 +138,6 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     finish(journal, attempt, ANSWERED)
     assert list(job.responses("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
-
-
-def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
-    buy(journal, ANSWERED)
-    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "answered")]
 
 
 def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
