@@ -147,7 +147,7 @@ def test_a_charge_that_the_record_lacks_is_found() -> None:
     ("number", "requests", "kills"),
     [
         (2, but(REQUESTS, 2, fault=None), KILLS),
-        (2, but(REQUESTS, 2, fault="duplicate"), KILLS),
+        (2, but(REQUESTS, 2, fault="garbage html"), KILLS),
         (4, REQUESTS, [39.9]),
         (4, REQUESTS, [41.5]),
         (6, but(REQUESTS, 6, answered_at=81.9), KILLS),

@@ -37,8 +37,6 @@ def soak_script(seed: int, calls: int, timeout: float, rate: Rate) -> Script:
         (5, Fault("error", status=503, envelope=False)),
         (5, Fault("gateway", status=502)),
         (4, Fault("gateway", status=504)),
-        (3, Fault("redirect")),
-        (10, Fault("duplicate")),
     ]
     common += [(1, Fault("garbage", form=form)) for form in FORMS if form not in PARKING]
     parking: list[tuple[float, Fault]] = [(0.1, Fault("garbage", form=form)) for form in PARKING]

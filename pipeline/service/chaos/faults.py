@@ -19,18 +19,12 @@ from pipeline.files.regular import read_toml
 Form: TypeAlias = Literal[
     "absurd-cost",
     "currency",
-    "duplicates",
-    "empty",
     "html",
     "huge",
-    "list",
     "nan",
     "negative-cost",
     "no-metadata",
-    "text-confidence",
-    "text-costs",
     "truncated",
-    "types",
 ]
 
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -42,12 +36,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "cut": {},
     "stall": {"seconds": None},
     "drip": {"seconds": None},
-    "duplicate": {},
     "refuse": {"retry-after": "seconds", "seconds": 1},
     "error": {"status": 500, "envelope": True},
     "gateway": {"status": 502},
     "garbage": {"form": "any"},
-    "redirect": {"to": "http://192.0.2.1"},
 }
 """The settings that only some kinds of faults have, with their defaults; None must be given.
 
@@ -78,7 +70,6 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
         status: the HTTP status.
         envelope: whether the body is the service's error (INTERNAL_ERROR), or a proxy's page.
         form: what is wrong with a malformed answer; "any" picks one at random.
-        to: the base URL of the host to redirect to.
     """
 
     kind: str
@@ -94,7 +85,6 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     status: Annotated[int, Meta(ge=500, le=599)] | UnsetType = UNSET
     envelope: bool | UnsetType = UNSET
     form: Literal[Form, "any"] | UnsetType = UNSET
-    to: str | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         """Check what the types cannot."""

@@ -63,30 +63,21 @@ class Response:
         return {"type": "http.response.start", "status": self.status, "headers": raw}
 
 
-def spoil(form: Form, body: bytes, billed: Decimal) -> Response:
+def spoil(form: Form, body: bytes) -> Response:
     """Malform a correct answer, which was billed."""
     match form:
-        case "empty":
-            return Response(200, b"")
         case "html":
             return Response(200, PAGE, HTML)
         case "huge":  # JSON allows any number of spaces, so reading to the end has no bound
             return Response(200, body + b" " * HUGE)
-        case "list":
-            return Response(200, b"[" + body + b"]")
         case "truncated":
             return Response(200, body[: len(body) // 2])
     content: dict[str, Any] = parse_exactly(body)
-    stated = billed if form in PRICED else None
-    if form == "absurd-cost" and "cost" in content["metadata"]:
-        stated = ABSURD_USD  # the detailed form contradicts itself: base and markup are as large
+    # The detailed form contradicts itself: base and markup are as large.
+    is_stated = form == "absurd-cost" and "cost" in content["metadata"]
     SPOILERS[form](content)
+    stated = ABSURD_USD if is_stated else None
     return Response(200, write_json(content), stated_usd=stated)
-
-
-def _swap_types(content: dict[str, Any]) -> None:
-    content["data"] = {item["code"]: [item["title"], True] for item in content["data"]}
-    content["message"] = 200
 
 
 def _write_nan(content: dict[str, Any]) -> None:
@@ -94,11 +85,6 @@ def _write_nan(content: dict[str, Any]) -> None:
     _reprice(content, lambda _: Decimal("NaN"))
     for item in content["data"][-1:]:
         item["confidence"] = Decimal("NaN")
-
-
-def _quote_confidences(content: dict[str, Any]) -> None:
-    for item in content["data"]:
-        item["confidence"] = str(item["confidence"])
 
 
 def _prices(content: dict[str, Any]) -> dict[str, Any]:
@@ -118,17 +104,10 @@ def _reprice(content: dict[str, Any], change: Callable[[Decimal], object]) -> No
 SPOILERS: dict[Form, Callable[[dict[str, Any]], object]] = {
     "absurd-cost": lambda content: _reprice(content, lambda _: ABSURD_USD),
     "currency": lambda content: _prices(content).update(currency="EUR"),
-    "duplicates": lambda content: content.update(data=2 * content["data"]),
     "nan": _write_nan,
     "negative-cost": lambda content: _reprice(content, lambda usd: -usd),
     "no-metadata": lambda content: content.pop("metadata"),
-    "text-confidence": _quote_confidences,
-    "text-costs": lambda content: _reprice(content, lambda usd: f"{usd:f}"),
-    "types": _swap_types,
 }
-
-PRICED: tuple[Form, ...] = ("duplicates", "text-confidence", "text-costs", "types")
-"""Forms that still state the price."""
 
 
 CONNECTION = "pipeline.connection"
@@ -213,8 +192,8 @@ class _Exchange:
         match fault.kind:
             case "drop-before":
                 await self._drop(fault.kind)
-            case "refuse" | "error" | "redirect":
-                await self._answer(_refusal(fault, self.scope["path"]), fault.kind)
+            case "refuse" | "error":
+                await self._answer(_refusal(fault), fault.kind)
             case "stall":
                 await asyncio.sleep(fault.setting("seconds"))
                 await self._answer(await self._work(), fault.kind)
@@ -223,11 +202,9 @@ class _Exchange:
                 if response.stated_usd is None:  # the service refused it: nothing to spoil
                     await self._answer(response, None)
                 else:
-                    await self._strike(fault, response, response.stated_usd, chance)
+                    await self._strike(fault, response, chance)
 
-    async def _strike(
-        self, fault: Fault, response: Response, billed: Decimal, chance: Random
-    ) -> None:
+    async def _strike(self, fault: Fault, response: Response, chance: Random) -> None:
         """Strike a correct answer, which was billed."""
         kind = fault.kind
         match kind:
@@ -246,18 +223,12 @@ class _Exchange:
                     await asyncio.sleep(fault.setting("seconds") / len(response.body))
                     await self._send_body(response.body[place : place + 1], more=True)
                 await self._send_body(b"", more=False)
-            case "duplicate":
-                self._note(response, kind)
-                await self.send(response.start)
-                await self._send_body(response.body, more=True)
-                self.scope[CONNECTION].transport.write(_whole(response))
-                await self._send_body(b"", more=False)
             case "gateway":
                 await self._answer(Response(fault.setting("status"), PAGE, HTML), kind)
             case "garbage":
                 form = fault.setting("form")
                 chosen = chance.choice(FORMS) if form == "any" else form
-                await self._answer(spoil(chosen, response.body, billed), f"{kind} {chosen}")
+                await self._answer(spoil(chosen, response.body), f"{kind} {chosen}")
 
     async def _work(self) -> Response:
         """Let the service answer, and record what it billed."""
@@ -329,15 +300,8 @@ def _digest_in(messages: list[Message]) -> bytes | None:
         return None
 
 
-def _whole(response: Response) -> bytes:
-    head = b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    return head % (response.status, len(response.body)) + response.body
-
-
-def _refusal(fault: Fault, path: str) -> Response:
+def _refusal(fault: Fault) -> Response:
     """Return the response of a fault that strikes before the work."""
-    if fault.kind == "redirect":
-        return Response(307, b"", {"Location": fault.setting("to").rstrip("/") + path})
     if fault.kind == "error":
         if not fault.setting("envelope"):
             return Response(fault.setting("status"), PAGE, HTML)
