@@ -87,16 +87,11 @@ def _best(texts: Sequence[str], system: System) -> list[tuple[str, float]]:
 def _divisions() -> None:
     with (SAMPLES / "tenders.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["expected_cpv_division"]]
-    for engine in ("learned", "lexical"):
-        found = pipeline.classify(
-            [row["description"] for row in rows], systems="cpv", engine=engine, progress=False
-        )
-        codes = found.table["cpv_code"].to_pylist()
-        right = sum(
-            (code or "")[:2] == row["expected_cpv_division"]
-            for code, row in zip(codes, rows, strict=True)
-        )
-        print(f"{engine}: the CPV division is right for {right} of {len(rows)} sample tenders")
+    found = _best([row["description"] for row in rows], "cpv")
+    right = sum(
+        code[:2] == row["expected_cpv_division"] for (code, _), row in zip(found, rows, strict=True)
+    )
+    print(f"the CPV division is right for {right} of {len(rows)} sample tenders")
 
 
 def _accepted(path: Path) -> None:

@@ -35,7 +35,6 @@ from pipeline.purchases import Buyer, Estimate
 from pipeline.settings import (
     TEXT_COLUMNS,
     CsvOptions,
-    EngineName,
     ExcelOptions,
     Settings,
     file_options,
@@ -66,7 +65,6 @@ def classify(
     min_confidence: float | None = None,
     roll_up: float | None = None,
     jobs: Jobs = 1,
-    engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     explain: bool = False,
     column_prefix: str = "",
@@ -102,8 +100,6 @@ def classify(
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this. If none does, it stays.
         jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.
-        engine: ``learned`` for the engine's learned models, ``lexical`` for the titles of the
-            codes alone.
         models: the folder of a learned model to use instead of the package's, or a list of
             folders, at most one a system; see ``tender-pipeline train``.
         explain: add ``<system>_why``: the words that decided the best match of the embedded engine.

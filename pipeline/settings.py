@@ -14,9 +14,6 @@ from pipeline.processes import Jobs, checked_jobs
 from pipeline.public import public_class
 from pipeline.wording import beside, both, option
 
-EngineName: TypeAlias = Literal["learned", "lexical"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
-
 TEXT_COLUMNS = ("description",)
 
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
@@ -49,7 +46,6 @@ class Settings:
         column_prefix: a prefix for the name of every new column.
         limit_rows: read only this many rows.
         models: the folders of learned models that replace the package's, with the SHA-256 of each.
-        engine: ``learned`` for the learned models, ``lexical`` for the titles of the codes alone.
         explain: whether to add ``<system>_why``: the words that decided the best match.
         fail_if_no_match: the largest share of a system's rows with text that may have no match;
             None for all. Under 1, a row must have a text.
@@ -66,7 +62,6 @@ class Settings:
     column_prefix: str = ""
     limit_rows: int | None = None
     models: Mapping[str, str] = field(default_factory=dict)
-    engine: EngineName = "learned"
     explain: bool = False
     fail_if_no_match: float | None = None
     language: str = "en"
@@ -93,12 +88,6 @@ class Settings:
             f"column_prefix must be text; empty for none{beside('column_prefix')}.",
         )
         check_flag("explain", self.explain)
-        check_choice("engine", self.engine, ENGINES)
-        check(
-            not (self.models and self.engine == "lexical"),
-            "The lexical engine uses titles, not models.",
-            f"Leave the model out{beside('models')}, or use it: {option('engine', 'learned')}.",
-        )
 
     @property
     def matches_wanted(self) -> int:
@@ -108,7 +97,7 @@ class Settings:
     @property
     def measured(self) -> bool:
         """Whether the shipped models answer, for which `pipeline.answers.MEASURED` holds."""
-        return self.engine == "learned" and not self.models and self.roll_up is None
+        return not self.models and self.roll_up is None
 
     def for_service(self) -> Settings:
         """Return these settings for a paid service: without a default `min_confidence`.
@@ -116,12 +105,7 @@ class Settings:
         Raises:
             SettingsError: a setting is for the embedded engine only.
         """
-        asked = {
-            "models": bool(self.models),
-            "engine": self.engine != "learned",
-            "explain": self.explain,
-        }
-        for name in (name for name, wanted in asked.items() if wanted):
+        for name in (name for name in ("models", "explain") if getattr(self, name)):
             raise SettingsError(
                 f"{option(name)} is for the embedded engine, not for a paid service.",
                 f"Remove {option(name)}, or the service{beside('base_url')}.",

@@ -26,7 +26,7 @@ from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.service import PaidService
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.tables.table import BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def classify(
     top: int = 1,
     min_confidence: float | None = None,
     roll_up: float | None = None,
-    engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     explain: bool = False,
     column_prefix: str = "",
@@ -85,7 +84,6 @@ def classify(
         top: how many matches a row gets; see `pipeline.classify`, also for what follows.
         min_confidence: a best match under this gets the status ``review``.
         roll_up: replace a best match under this by the deepest code above it that reaches it.
-        engine: ``learned`` or ``lexical``.
         models: folders of learned models, at the same path on every machine.
         explain: add ``<system>_why``.
         column_prefix: a prefix for the name of every new column.
@@ -108,7 +106,7 @@ def classify(
         "language": language,
     }
     _check_frame(frame)
-    classifier = Classifier(text_columns=text_columns, engine=engine, models=models, **options)
+    classifier = Classifier(text_columns=text_columns, models=models, **options)
     if service is None:
         _check_columns(frame, classifier.settings)
         return _free(frame, classifier)

@@ -43,7 +43,7 @@ def test_another_spelling_of_an_argument_is_an_error_that_names_the_right_one(na
 
 
 def test_an_evaluation_takes_a_list_with_one_system_only() -> None:
-    found = pipeline.evaluate(FRAME, system="psc", text_columns="title", subject="lexical")
+    found = pipeline.evaluate(FRAME, system="psc", text_columns="title")
     assert found.settings.system == "psc"
     for wrong in ("psc,cpv", "", None):
         with pytest.raises(pipeline.SettingsError, match="system"):

@@ -74,7 +74,7 @@ def test_who_presses_tab_sees_the_public_names() -> None:
 HEAVY = "print({'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'click'} & {*sys.modules})"
 JOB = "{'pandas', 'scipy', 'httpx', 'pyarrow.compute'}"
 FORMATS = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds', 'xlsx_reader')}"
-OFFLINE = "pipeline.classify(pandas.DataFrame({'description': ['chairs']}), engine='lexical')"
+OFFLINE = "pipeline.classify(pandas.DataFrame({'description': ['chairs']}))"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pipeline.engine.model import ModelFolder, opened, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.public import public, public_class, shortened
 from pipeline.quoting import listed
-from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import (
     appended,
@@ -58,7 +58,6 @@ class Classifier:
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: mark a best match under this ``review``; see `pipeline.classify`.
         roll_up: replace a best match under this by the deepest code above it that reaches it.
-        engine: ``learned`` or ``lexical``; see `pipeline.classify`.
         models: folders of learned models, at the same path on every machine.
         explain: add ``<system>_why``: the words that decided the best match.
         column_prefix: a prefix for the name of every new column.
@@ -81,7 +80,6 @@ class Classifier:
         top: int = 1,
         min_confidence: float | None = None,
         roll_up: float | None = None,
-        engine: EngineName = "learned",
         models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
         explain: bool = False,
         column_prefix: str = "",
@@ -117,14 +115,7 @@ class Classifier:
     def matcher(self) -> Matcher:
         """The embedded engine with this classifier's settings; it does not roll up."""
         asked = self.settings
-        return Engine(
-            asked.systems,
-            asked.matches_wanted,
-            asked.jobs,
-            self.models,
-            asked.engine,
-            asked.explain,
-        )
+        return Engine(asked.systems, asked.matches_wanted, asked.jobs, self.models, asked.explain)
 
     @public
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
@@ -278,9 +269,10 @@ def _same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def _made_with(settings: Settings) -> dict[str, str]:
     """Return what the answers depend on beside the settings: versions and checksums."""
-    found = {"version of tender-pipeline": VERSIONS["tender-pipeline"]}
-    if settings.engine == "learned":
-        found["checksum of the package's models"] = shipped_model().sha256
+    found = {
+        "version of tender-pipeline": VERSIONS["tender-pipeline"],
+        "checksum of the package's models": shipped_model().sha256,
+    }
     tables = {f"{system} code table": added_digest(system) for system in settings.systems}
     return found | {name: digest or "the package's" for name, digest in tables.items()}
 

@@ -20,7 +20,7 @@ from pipeline.classification.provenance import (
 )
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
-from pipeline.settings import ENGINES, LANGUAGES, CsvOptions, EngineName, ExcelOptions, Settings
+from pipeline.settings import LANGUAGES, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, format_of, open_reader
 from pipeline.tables.csv_table import numbered_batches
 from pipeline.wording import TEXT_COLUMN, option
@@ -54,7 +54,6 @@ class EnrichedTable:
     prefix: str
     language: str
     model: str
-    engine: EngineName
     models: Mapping[System, ModelFolder]
     lost_models: Sequence[str]
     text_columns: Sequence[str]
@@ -107,7 +106,7 @@ def open_enriched(
     stated = part_of(settings, "models")
     models = models_there(stated, systems)
     there = {model.sha256 for model in models.values()}
-    engine, language = settings.get("engine"), str(settings.get("language"))
+    language = str(settings.get("language"))
     return EnrichedTable(
         path=path,
         reader=reader,
@@ -116,7 +115,6 @@ def open_enriched(
         prefix=prefix,
         language=language if language in LANGUAGES else "en",
         model=_answerer(manifest),
-        engine=engine if engine in ENGINES else "learned",
         models=models,
         lost_models=[folder for folder, sha256 in stated.items() if sha256 not in there],
         text_columns=texts,
@@ -168,12 +166,12 @@ def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence
 
 
 def _answerer(manifest: Mapping[str, Any]) -> str:
-    """Return what gave the codes, such as ``learned engine 0.1.0``."""
+    """Return what gave the codes, such as ``engine 0.1.0``."""
     if not manifest:
         return ""
     if service := manifest.get("service"):
         return str(service)
-    settings = part_of(manifest, "settings")
     version = part_of(manifest, "versions").get(TOOL, "")
-    used = sorted({str(sha256)[:12] for sha256 in part_of(settings, "models").values()})
-    return ", ".join([f"{settings.get('engine')} engine {version}", *map("model {}".format, used)])
+    models = part_of(part_of(manifest, "settings"), "models")
+    used = sorted({str(sha256)[:12] for sha256 in models.values()})
+    return ", ".join([f"engine {version}", *map("model {}".format, used)])

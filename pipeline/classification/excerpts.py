@@ -18,7 +18,7 @@ from pipeline.classification.columns import new_fields
 from pipeline.codes import load
 from pipeline.errors import SettingsError
 from pipeline.quoting import readable
-from pipeline.settings import EngineName, Settings
+from pipeline.settings import Settings
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
@@ -112,7 +112,7 @@ class Excerpts:
 def spoken_words(
     text: str,
     matches: Iterable[tuple[System, str, str]],
-    engine: EngineName | None = None,
+    by_engine: bool = False,
     models: Mapping[System, ModelFolder] = NO_MODELS,
 ) -> list[str]:
     """Return the words of a text that speak for its codes, the strongest of each system first.
@@ -121,12 +121,11 @@ def spoken_words(
         text: the text.
         matches: each system with a code and its title, whose words speak where the engine names
             none.
-        engine: the engine that gave the codes; None for a service, which names no words.
+        by_engine: whether the engine gave the codes; a service names no words.
         models: the learned models that replace the package's.
     """
     found = [
-        (engine and named_words(text, system, code, engine, models.get(system)))
-        or WORD.findall(title)
+        (by_engine and named_words(text, system, code, models.get(system))) or WORD.findall(title)
         for system, code, title in matches
     ]
     return [word for words in zip_longest(*found) for word in words if word]
@@ -148,16 +147,14 @@ def models_there(
     return found
 
 
-def named_words(
-    text: str, system: System, code: str, engine: EngineName, model: ModelFolder | None
-) -> list[str]:
+def named_words(text: str, system: System, code: str, model: ModelFolder | None) -> list[str]:
     """Return the words of a text that count for a code, as `run --explain` names them."""
     from pipeline.engine import ranker  # takes a while, and the report of a paid run needs none
     from pipeline.engine.model.ranker import REPEATED
 
     if code not in load(system):
         return []
-    (why,) = ranker(system, engine, model).why([text], [code])
+    (why,) = ranker(system, model).why([text], [code])
     return [] if why == REPEATED else [word for word in why.split(", ") if word]
 
 

@@ -15,7 +15,7 @@ from pipeline.classification.excerpts import Excerpts, models_there, spoken_word
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
 from pipeline.quoting import readable
-from pipeline.settings import EngineName, Settings
+from pipeline.settings import Settings
 from pipeline.wording import in_python
 
 SHOWN = 10
@@ -79,8 +79,7 @@ def result_html(
     """
     rows: list[_Row] = []
     if table is not None:
-        engine = None if summary.paid else settings.engine
-        rows = [*_rows(table, settings, engine, texts, labels, others)]
+        rows = [*_rows(table, settings, not summary.paid, texts, labels, others)]
     template = _templates().get_template("result.html.j2")
     return template.render(summary=summary, systems=settings.systems, rows=rows, longest=LONGEST)
 
@@ -88,7 +87,7 @@ def result_html(
 def _rows(
     table: pa.Table,
     settings: Settings,
-    engine: EngineName | None,
+    by_engine: bool,
     texts: Sequence[str],
     labels: Sequence[object] | None,
     others: Sequence[Mapping[str, str]],
@@ -102,7 +101,7 @@ def _rows(
             for system in settings.systems
         ]
         matches = [(each.system, each.code, each.title or "") for each in cells if each.code]
-        words = spoken_words(text, matches, engine, models)
+        words = spoken_words(text, matches, by_engine, models)
         label = index if labels is None else labels[index]
         yield _Row(label, text, excerpts.of(text, words, LONGEST), cells, columns)
 

@@ -30,7 +30,6 @@ from pipeline.settings import (
     KEY_VARIABLE,
     LANGUAGES,
     TEXT_COLUMNS,
-    EngineName,
     Format,
     Settings,
     parse_systems,
@@ -263,9 +262,6 @@ class RunOptions(PaidOptions, DialectOptions):
         ANSWER,
         type=Names(paths="file"),
         example=["outputs/tenders.classified.csv.decisions.jsonl"],
-    )
-    engine: EngineName = option(
-        "Use the learned models, or only the titles of the codes.", ENGINE, default="learned"
     )
     models: tuple[str, ...] = option(
         "The folder of a learned model (see train); repeat it for several systems.",

@@ -12,7 +12,6 @@ from pipeline.engine.model import ModelFolder, load_model, shipped_model
 from pipeline.engine.model.encoder import portions
 from pipeline.engine.model.ranker import LearnedRanker, Ranker
 from pipeline.processes import Jobs, in_processes, shared_out
-from pipeline.settings import EngineName
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 ALONE = 8192
 """Answers after which ``auto`` starts processes: they take about as long as a start costs."""
 
-_Asked: TypeAlias = tuple[System, EngineName, ModelFolder | None]
+_Asked: TypeAlias = tuple[System, ModelFolder | None]
 """The arguments of `ranker`."""
 
 
@@ -33,7 +32,6 @@ class Engine:
         jobs: the number of processes; one means this one, and ``auto`` this one until `ALONE`
             answers show that the table is large, and then as many as are worth their start.
         models: models to use in place of the shipped ones.
-        engine: how codes are ranked; see `ranker`.
         explain: whether answers name the words that count for the best code.
     """
 
@@ -43,11 +41,10 @@ class Engine:
         top: int = 10,
         jobs: Jobs = 1,
         models: Mapping[System, ModelFolder] | None = None,
-        engine: EngineName = "learned",
         explain: bool = False,
     ) -> None:
         by_system = models or {}
-        self._systems = tuple((system, engine, by_system.get(system)) for system in systems)
+        self._systems = tuple((system, by_system.get(system)) for system in systems)
         self._answer = partial(_answer, self._systems, top, explain)
         self._jobs = jobs
 
@@ -107,22 +104,23 @@ def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Se
 
 
 @cache
-def ranker(
-    system: System, engine: EngineName = "learned", model: ModelFolder | None = None
-) -> Ranker:
-    """Return the ranker of a system; each process loads it once.
+def ranker(system: System, model: ModelFolder | None = None) -> Ranker:
+    """Return what ranks the codes of a system by a model, the shipped one if none is given.
 
-    The engine ``learned`` answers by a model, the shipped one if none is given; ``lexical`` answers
-    by titles alone.
+    Each process loads it once.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
-    table = load(system)
-    if engine == "lexical":
-        # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
-        from pipeline.engine.lexical import LexicalRanker, kept_index
-
-        return LexicalRanker(table, kept_index(table))
     learned = load_model(model or shipped_model(), system)
-    return LearnedRanker(learned, table, partial(ranker, system, "lexical"))
+    return LearnedRanker(learned, load(system), partial(title_ranker, system))
+
+
+@cache
+def title_ranker(system: System) -> Ranker:
+    """Return what ranks the codes of a system by their titles alone."""
+    # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
+    from pipeline.engine.lexical import LexicalRanker, kept_index
+
+    table = load(system)
+    return LexicalRanker(table, kept_index(table))

@@ -8,7 +8,7 @@ from functools import cache
 
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load, titles_by_language
-from pipeline.engine.engine import ranker
+from pipeline.engine.engine import ranker, title_ranker
 from pipeline.engine.evidence import SHORT
 from pipeline.engine.text.cleaning import words as words_of
 
@@ -37,7 +37,7 @@ def searched(system: System, words: str, top: int) -> list[Match]:
     Returns:
         Matches, best first. Their confidence is the sum of both; it only serves to compare them.
     """
-    (by_title,) = ranker(system, "lexical").rank([words], RANKED)
+    (by_title,) = title_ranker(system).rank([words], RANKED)
     (learned,) = ranker(system).rank([words], RANKED)
     sure = [match for match in learned if match.confidence >= GUESSED]
     sums: dict[str, float] = defaultdict(float)

@@ -67,7 +67,7 @@ class Evaluated:
     """
 
     name: str
-    kind: Literal["learned", "lexical", "model", "service"]
+    kind: Literal["engine", "model", "service"]
     figures: Figures
     cost: Cost | None = None
     model_sha256: str | None = None

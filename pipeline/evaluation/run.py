@@ -167,14 +167,14 @@ def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
     if not isinstance(subject, Embedded):
         return Evaluated(subject.name, "service", known, cost=found.cost)
     if subject.model is None:
-        return Evaluated(subject.name, subject.engine, known)
+        return Evaluated(subject.name, "engine", known)
     return Evaluated(
         subject.name, "model", known, model_sha256=subject.model.sha256, learned=found.learned
     )
 
 
 Named: TypeAlias = "str | PathLike[str] | PaidService"
-"""What can be evaluated: ``engine``, ``lexical``, the folder of a model, or a paid service."""
+"""What can be evaluated: ``engine``, the folder of a model, or a paid service."""
 
 
 @public
@@ -207,8 +207,8 @@ def evaluate(
         language_column: a column that names the language, for figures by language.
         source_column: a column that names the source, for the calibration by source; by default
             ``source``, if there is one.
-        subject: what is evaluated: ``engine``, ``lexical`` (the titles alone), the folder of a
-            model, or a `PaidService`, whose answers are bought, kept and never bought twice.
+        subject: what is evaluated: ``engine``, the folder of a model, or a `PaidService`, whose
+            answers are bought, kept and never bought twice.
         compare: a second subject for the same rows; one of the two may be paid.
         sample: how many rows to draw at random; None for all.
         seed: which rows are drawn.
@@ -273,7 +273,7 @@ def _subject(named: Any, system: System) -> Subject:
             return named
         raise SettingsError(
             "The subject of an evaluation is not a name, a folder or a PaidService.",
-            'Give "engine", "lexical", the path of a model, or '
+            'Give "engine", the path of a model, or '
             'pipeline.PaidService("https://service.example").',
         )
     return offline(fspath(named), system)

@@ -14,7 +14,7 @@ from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
-from pipeline.settings import MAX_TOP, EngineName, Settings, parse_system
+from pipeline.settings import MAX_TOP, Settings, parse_system
 from pipeline.wording import beside, both, option
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
@@ -110,11 +110,9 @@ class Embedded:
     """The embedded engine, offline and free.
 
     Attributes:
-        engine: ``learned`` answers as ``run`` does, ``lexical`` by the titles of the codes alone.
         model: a learned model to use in place of the shipped one.
     """
 
-    engine: EngineName = "learned"
     model: ModelFolder | None = None
 
     @property
@@ -122,12 +120,12 @@ class Embedded:
         """Its name in a report."""
         if self.model is not None:
             return f"model {self.model.path.name or self.model.path}"
-        return "embedded engine" if self.engine == "learned" else "lexical engine"
+        return "embedded engine"
 
     def matcher(self, system: System, jobs: Jobs) -> Matcher:
         """Return the matcher of a system."""
         models = {} if self.model is None else {system: self.model}
-        return Engine((system,), MAX_TOP, jobs, models, self.engine)
+        return Engine((system,), MAX_TOP, jobs, models)
 
     def learned(self, system: System, batches: Iterable[Sequence[str]]) -> int:
         """Return how many of the texts a model of the user's was trained on."""
@@ -140,18 +138,17 @@ Subject: TypeAlias = "Embedded | PaidService"
 
 
 def offline(word: str, system: System) -> Embedded:
-    """Return the subject of a name: ``engine``, ``lexical`` or a model's folder.
+    """Return the subject of a name: ``engine`` or a model's folder.
 
     Raises:
         SettingsError: the name is unknown, or the model is of another system or damaged.
     """
-    if word in ("engine", "lexical"):
-        return Embedded("learned" if word == "engine" else "lexical")
+    if word == "engine":
+        return Embedded()
     if not Path(word).is_dir():
         raise SettingsError(
             f"Unknown subject: {word!r}.",
-            "Name engine, lexical, the folder of a model (./engine for one of that name) or "
-            f"{A_SERVICE}.",
+            f"Name engine, the folder of a model (./engine for one of that name) or {A_SERVICE}.",
         )
     return model(Path(word), system)
 

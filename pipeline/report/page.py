@@ -314,9 +314,8 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
         judged = [(of, each.best) for of, each in row.answers.items() if each.status not in SETTLED]
         found = [(of, best.code, best.title) for of, best in judged if best is not None]
         rows.append((row.row, row.text, found))
-    engine = collected.settings.engine if by_engine else None
     return {
-        number: collected.excerpts.of(text, spoken_words(text, codes, engine, collected.models))
+        number: collected.excerpts.of(text, spoken_words(text, codes, by_engine, collected.models))
         for number, text, codes in rows
     }
 

@@ -89,7 +89,7 @@ class Candidates:
     def words(self, item: Item) -> list[str]:
         """Return the words of a text that speak for its best match, the strongest first."""
         model = self._table.models.get(item.system)
-        return named_words(item.text, item.system, item.code, self._table.engine, model)
+        return named_words(item.text, item.system, item.code, model)
 
     def search(self, system: System, words: str) -> list[Candidate]:
         """Search the codes as `searched` does; a code finds itself and those below."""
@@ -103,7 +103,7 @@ class Candidates:
         return [self._candidate(codes, match.code) for match in matches]
 
     def _ranker(self, system: System) -> Ranker:
-        return ranker(system, self._table.engine, self._table.models.get(system))
+        return ranker(system, self._table.models.get(system))
 
     def _candidate(
         self, codes: CodeTable, code: str, confidence: float | None = None, title: str = ""

@@ -8,7 +8,7 @@ import pytest
 
 import pipeline
 
-ENGINE = {"systems": "psc", "engine": "lexical"}
+ENGINE = {"systems": "psc"}
 
 
 @pytest.fixture

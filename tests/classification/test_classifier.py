@@ -75,7 +75,7 @@ def test_no_rows_and_no_batches_have_no_answers(
 
 
 def test_a_stream_is_cut_into_small_batches() -> None:
-    classifier = pipeline.Classifier(systems="psc", engine="lexical")
+    classifier = pipeline.Classifier(systems="psc")
     batch = pa.RecordBatch.from_pydict({"description": ["chairs"] * 2500})
     assert [piece.num_rows for piece in classifier.map([batch])] == [1024, 1024, 452]
 
@@ -119,7 +119,7 @@ def test_a_machine_with_another_code_table_refuses(
 ) -> None:
     request.addfinalizer(ranker.cache_clear)  # it has the other table
     ranker.cache_clear()
-    classifier = pipeline.Classifier(systems="unspsc", engine="lexical")
+    classifier = pipeline.Classifier(systems="unspsc")
     file = tmp_path / "codes.csv"
     file.write_text("Code,Title\n56101504,Chairs\n")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -127,7 +127,7 @@ def test_a_machine_with_another_code_table_refuses(
     batches = [pa.RecordBatch.from_pydict({"description": ["chairs"]})]
     with pytest.raises(pipeline.EngineError, match=r"The unspsc code table of .* the package's"):
         list(classifier.map(batches))
-    again = pickle.loads(pickle.dumps(pipeline.Classifier(systems="unspsc", engine="lexical")))
+    again = pickle.loads(pickle.dumps(pipeline.Classifier(systems="unspsc")))
     assert next(again.map(batches))["unspsc_code"].to_pylist() == ["56101504"]
 
 
@@ -191,7 +191,7 @@ BATCH = pa.RecordBatch.from_pydict({"description": ["Road marking"], "buyer": ["
     ],
 )
 def test_what_is_no_batch_or_has_other_columns_is_refused(batches: Any, message: str) -> None:
-    classified = pipeline.Classifier(systems="psc", engine="lexical").map(batches)
+    classified = pipeline.Classifier(systems="psc").map(batches)
     with pytest.raises(pipeline.InputError, match=message):
         list(classified)
 
@@ -202,7 +202,7 @@ def test_what_offers_an_arrow_stream_comes_back_as_a_table(table: pa.Table) -> N
             stream: object = table.__arrow_c_stream__(requested_schema)
             return stream
 
-    classifier = pipeline.Classifier(systems="psc", engine="lexical")
+    classifier = pipeline.Classifier(systems="psc")
     assert classifier(Stream()).equals(classifier(table))
 
 

@@ -93,10 +93,13 @@ def test_memory_does_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_engine_names_the_words_and_else_the_title_has_them() -> None:
     text = "Supply of road salt"
-    assert "salt" in spoken_words(text, [("cpv", "34927100", "Road salt")], "learned")
+    assert "salt" in spoken_words(text, [("cpv", "34927100", "Road salt")], by_engine=True)
     paid = spoken_words(text, [("cpv", "34927100", "Road salt"), ("psc", "5610", "Sand")])
     assert paid == ["Road", "Sand", "salt"]
-    assert spoken_words(text, [("cpv", "00000000", "Old title")], "learned") == ["Old", "title"]
+    assert spoken_words(text, [("cpv", "00000000", "Old title")], by_engine=True) == [
+        "Old",
+        "title",
+    ]
 
 
 def test_the_columns_of_a_row_are_those_that_are_not_of_a_run_and_have_a_value() -> None:

@@ -16,7 +16,7 @@ def files_in(folder: Path) -> list[str]:
 
 def run(command: Command, capsys: Capture, *arguments: object, **settings: object) -> Any:
     """Run with PSC codes and return the exit code with what it says as JSON."""
-    options = ("--systems", "psc", "--engine", "lexical", "--json")
+    options = ("--systems", "psc", "--json")
     code = command("run", *arguments, *options, **settings)
     return code, json.loads(capsys.readouterr().out.splitlines()[-1])
 

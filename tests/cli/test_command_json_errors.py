@@ -100,6 +100,6 @@ def test_a_page_that_cannot_be_written_leaves_one_object(
 
     monkeypatch.setattr("pipeline.cli.commands.evaluate.page", full)
     labelled = csv_file(tmp_path / "labelled.csv")
-    options = ["--system", "cpv", "--engine", "lexical", "--report", tmp_path / "p.html", "--json"]
+    options = ["--system", "cpv", "--report", tmp_path / "p.html", "--json"]
     assert command("evaluate", labelled, *options) == 2
     assert json.loads(capsys.readouterr().out)["error"] == "The disk is full."

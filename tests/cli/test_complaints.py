@@ -147,10 +147,9 @@ def test_quiet_prints_nothing_if_all_is_well_and_json_if_asked(
     table = tmp_path / "in.csv"
     table.write_text("description\nroad\n")
     run = ["run", table, "--output", tmp_path / "out.csv", "--systems", "psc", "--quiet"]
-    engine = ["--engine", "lexical"]
-    assert command(*run, *engine) == 0
+    assert command(*run) == 0
     assert capsys.readouterr().out == ""
-    assert command(*run, *engine, "--json") == 0
+    assert command(*run, "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 1
     assert command("run", tmp_path / "nope.csv", "--quiet") == 2
     assert "nope.csv does not exist" in capsys.readouterr().err

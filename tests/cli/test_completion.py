@@ -27,7 +27,7 @@ def completed(*words: str) -> list[tuple[str, str]]:
         (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
         (["run", "--systems", ""], ["cpv", "psc", "unspsc", "naics"]),
         (["run", "--systems", "cpv,p"], ["cpv,psc"]),
-        (["run", "--engine", ""], ["learned", "lexical"]),
+        (["run", "--on-unconfirmed", ""], ["retry", "hold"]),
         (["plan", "--language", "d"], ["da", "de"]),
         (["no-command", "n"], []),
     ],

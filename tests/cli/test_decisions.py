@@ -139,10 +139,9 @@ def test_evaluation_measures_with_the_decisions_that_were_made_one_by_one(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     found = reviewed(tmp_path)
-    lexical = ("--engine", "lexical")
-    assert command("evaluate", "--system", "cpv", "--decisions", found, *lexical) == 0
+    assert command("evaluate", "--system", "cpv", "--decisions", found) == 0
     assert f"cpv, 41 rows of {found}\n" in capsys.readouterr().out
-    measured = pipeline.evaluate(decisions=found, system="cpv", subject="lexical")
+    measured = pipeline.evaluate(decisions=found, system="cpv")
     assert measured.rows == 41, "that no code fits is a verdict, too"
 
 

@@ -83,7 +83,7 @@ def test_it_says_if_a_model_was_trained_on_the_rows(
 ) -> None:
     texts = [history(1)[0][0].upper(), "wheat for the harbour"]
     path = csv_file(tmp_path / "t.csv", [(text, "45233140", "") for text in texts])
-    assert command("evaluate", path, *CPV, "--compare", "lexical", model) == 0
+    assert command("evaluate", path, *CPV, "--compare", "engine", model) == 0
     caveat = "But model model was trained on the texts of 1 of the 2 rows, and repeats"
     assert capsys.readouterr().out.count(caveat) == 1
 
@@ -93,11 +93,11 @@ def test_two_subjects_are_compared_on_the_same_sample(
 ) -> None:
     rows = [(text, code, "") for text, code in zip(*history(200, seed=9), strict=True)]
     path = csv_file(tmp_path / "t.csv", rows)
-    asked = ("evaluate", path, *CPV, "--compare", "lexical", model, "--sample", "80", "--json")
+    asked = ("evaluate", path, *CPV, "--compare", "engine", model, "--sample", "80", "--json")
     assert command(*asked) == 0
     found = json.loads(capsys.readouterr().out)
     a, b = found["subjects"]
-    assert (a["name"], b["name"]) == ("lexical engine", "model model")
+    assert (a["name"], b["name"]) == ("embedded engine", "model model")
     assert found["rows"] == a["rows"] == b["rows"] == 80
     first = found["comparison"]["differences"][0]
     hits = [each["accuracy"]["full code"]["top_1"]["hits"] for each in (a, b)]
@@ -136,7 +136,7 @@ def test_a_page_is_written_beside_what_is_printed(
         (["--compare", "engine", "."], ". is not a model"),
         (["--compare", "http://localhost:9", "https://b.example"], "Both subjects are paid"),
         (["--compare", "engine", "ftp://me:secret@b.example"], "does not begin with https://"),
-        (["--model", "model", "--compare", "engine", "lexical"], "each say what to evaluate"),
+        (["--model", "model", "--compare", "engine", "model"], "each say what to evaluate"),
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
         (["--model", "nowhere"], "nowhere does not exist"),
         (["--sample", "0"], "--sample"),
@@ -153,7 +153,7 @@ def test_a_page_is_written_beside_what_is_printed(
         (["--report", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
         (["--max-cost", "1"], "--max-cost is for buying answers, and no paid service is named"),
-        (["--compare", "engine", "lexical", "--wait"], "--wait is for buying answers"),
+        (["--compare", "engine", "model", "--wait"], "--wait is for buying answers"),
         (["--system", "psc", "--model", "model"], "is a model of cpv"),
     ],
 )

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline.answers import Explained, Matched, System
+from pipeline.answers import Explained, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
 from tests.cli.conftest import Capture, Command
@@ -78,10 +78,9 @@ def test_two_processes_answer_by_the_model_as_one_does(model: Path, explain: boo
         ("--model model --model nowhere", "nowhere does not exist"),
         ("--model nowhere", "made of your own history: --model DIR."),
         ("--model model --base-url http://localhost:9", "--model is for the embedded engine"),
-        ("--model model --engine lexical --systems cpv", "Leave the model out (--model)"),
         (
-            "--engine lexical --base-url http://localhost:9",
-            "Remove --engine, or the service (--base-url).",
+            "--explain --base-url http://localhost:9",
+            "Remove --explain, or the service (--base-url).",
         ),
     ],
 )
@@ -91,18 +90,6 @@ def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
     assert command("run", table, *options.split()) == 2
     assert said in capsys.readouterr().err
     assert not Path("outputs").exists()
-
-
-def test_the_lexical_engine_answers_by_titles_and_is_named_in_the_manifest(
-    command: Command, table: Path
-) -> None:
-    assert command("run", table, "--systems", "cpv", "--engine", "lexical") == 0
-    (by_title,) = Engine(["cpv"], 1, engine="lexical").answers([["wheat grain barley"]])
-    answer = by_title["cpv"][0]
-    assert isinstance(answer, Matched)
-    assert codes(Path("outputs/t.classified.csv"))[0] == answer.matches[0].code
-    said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
-    assert said["settings"]["engine"] == "lexical"
 
 
 def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
@@ -121,10 +108,7 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
         ({"models": [b"model"]}, "models must be the folder"),
         ({"models": "model", "systems": "psc"}, "Ask for it"),
         ({"models": ["model", "model"]}, "Give at most one model for each system"),
-        ({"models": "model", "engine": "lexical"}, 'or use it: engine="learned"'),
-        ({"engine": "magical"}, "engine must be one of learned, lexical."),
         ({"models": "model", "service": "PAID"}, "Remove models, or the service"),
-        ({"engine": "lexical", "service": "PAID"}, "Remove engine, or the service"),
         ({"explain": True, "service": "PAID"}, "Remove explain, or the service"),
         ({"explain": "yes"}, "explain must be True or False."),
     ],

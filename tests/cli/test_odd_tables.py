@@ -194,7 +194,7 @@ def test_a_table_is_read_as_it_is_meant(
 ) -> None:
     Path(name).write_bytes(data)
     named = [part for column in columns for part in ("--text-column", column)]
-    systems = ("--systems", "psc", "--engine", "lexical")
+    systems = ("--systems", "psc")
     assert command("plan", name, *named, *systems) == 0
     assert says in capsys.readouterr().err + caplog.text
     caplog.clear()
@@ -209,7 +209,7 @@ def test_a_table_is_read_as_it_is_meant(
 
 
 def _classified(data: Any, columns: Sequence[str], warns: bool) -> Any:
-    asked: dict[str, Any] = {"systems": "psc", "engine": "lexical", "text_columns": columns}
+    asked: dict[str, Any] = {"systems": "psc", "text_columns": columns}
     if not warns:
         return pipeline.classify(data, **asked)
     with pytest.warns(UserWarning, match="hardly any words"):
@@ -228,9 +228,7 @@ def _check_bytes(before: bytes, after: bytes) -> None:
 
 def test_an_unnamed_column_stays_between_the_old_columns_and_the_new(command: Command) -> None:
     Path("t.csv").write_text("id;description\n1;Bridges;\n")
-    assert (
-        command("run", "t.csv", "--systems", "psc", "--engine", "lexical", "--output", "o.csv") == 0
-    )
+    assert command("run", "t.csv", "--systems", "psc", "--output", "o.csv") == 0
     header, row = Path("o.csv").read_text().splitlines()
     assert header.startswith("id;description;;psc_code;")
     assert row.startswith("1;Bridges;;")
@@ -240,10 +238,7 @@ def test_an_unnamed_column_stays_between_the_old_columns_and_the_new(command: Co
 def test_nan_is_a_float_in_other_formats_and_nothing_among_texts(command: Command) -> None:
     rows = b'[{"n": NaN, "i": 1, "t": NaN, "description": "Bridges"}, {"n": -Infinity, "t": "x"}]'
     Path("t.json").write_bytes(rows)
-    assert (
-        command("run", "t.json", "--systems", "psc", "--engine", "lexical", "--output", "o.parquet")
-        == 0
-    )
+    assert command("run", "t.json", "--systems", "psc", "--output", "o.parquet") == 0
     table = pq.read_table("o.parquet")
     assert str(table["n"].to_pylist()) == "[nan, -inf]"
     assert table["t"].to_pylist() == [None, "x"]
@@ -301,12 +296,12 @@ def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
     said = "left out: other sheets ('Prices'), formats and formulas of the workbook"
     for name, is_said in (("o.csv", True), ("o.parquet", True), ("o.xlsx", False)):
         for verb in ("plan", "run"):
-            assert command(verb, "t.xlsx", "--engine", "lexical", "--output", name) == 0
+            assert command(verb, "t.xlsx", "--output", name) == 0
             assert (said in capsys.readouterr().out.splitlines()) == is_said
     (tmp_path / "u.csv").write_text("description\nRoad works\n")
     assert command("plan", "t.xlsx", "u.csv", "--output-format", "csv") == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "left out" in line] == [
         f"t.xlsx: {said}"
     ]
-    result = pipeline.classify(tmp_path / "t.xlsx", output=tmp_path / "p.csv", engine="lexical")
+    result = pipeline.classify(tmp_path / "t.xlsx", output=tmp_path / "p.csv")
     assert said in str(result.summary).splitlines()

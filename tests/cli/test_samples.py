@@ -86,6 +86,6 @@ def test_a_sample_of_no_rows_of_a_list_is_an_empty_list(
     command: Command, output: str, content: str
 ) -> None:
     Path("t.json").write_text('[{"description": "Desks"}]')
-    arguments = ("--systems", "psc", "--engine", "lexical", "--limit-rows", 0)
+    arguments = ("--systems", "psc", "--limit-rows", 0)
     assert command("run", "t.json", *arguments, "--output", output) == 0
     assert Path(output).read_text() == content

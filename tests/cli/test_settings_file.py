@@ -32,14 +32,14 @@ def test_the_error_about_a_wrong_value_says_where_it_was_set(
 ) -> None:
     assert command("plan", table, "--top", "x") == 2
     assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
-    Path("tender-pipeline.toml").write_text('engine = "best"\n')
+    Path("tender-pipeline.toml").write_text('output-format = "pdf"\n')
     assert command("plan", table) == 2
-    assert capsys.readouterr().err.endswith("'lexical'. It comes from tender-pipeline.toml.\n")
+    assert capsys.readouterr().err.endswith("'ocds'. It comes from tender-pipeline.toml.\n")
     monkeypatch.setenv("TENDER_PIPELINE_ROLL_UP", "x")
-    assert command("plan", table, "--engine", "lexical") == 2
+    assert command("plan", table) == 2
     said = capsys.readouterr().err
     assert said.endswith("float. It comes from the variable TENDER_PIPELINE_ROLL_UP.\n")
-    assert command("plan", table, "--engine", "lexical", "--json") == 2
+    assert command("plan", table, "--json") == 2
     assert "variable TENDER_PIPELINE_ROLL_UP." in json.loads(capsys.readouterr().out)["error"]
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
     assert command("serve") == 2

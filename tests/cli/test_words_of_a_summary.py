@@ -28,8 +28,8 @@ SUMMARY = Summary(17, {"cpv": FIGURES}, Decimal(0), 1.0, Path("out.csv"), to_che
 SETTINGS = Settings()
 IN_TESTS = f"In tests, an expert accepted {', '.join(f'{MEASURED[each]} {each}' for each in BANDS)}"
 NOT_TO_CHECK = f", and {OK_MEASURED} of those not to check."
-UNKNOWN = Settings(engine="lexical")
-"""How often the titles alone are right has not been measured."""
+UNKNOWN = Settings(roll_up=0.5)
+"""How often codes that were rolled up are right has not been measured."""
 
 
 def test_it_ends_with_what_to_do_next() -> None:

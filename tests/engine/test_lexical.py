@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, load
-from pipeline.engine import lexical, ranker
+from pipeline.engine import lexical, ranker, title_ranker
 from pipeline.engine import lexical as index
 from pipeline.engine.lexical import (
     FEATURES,
@@ -51,7 +51,7 @@ def codes(found: Ranker, text: str, top: int) -> list[str]:
 
 @given(texts)
 def test_a_text_is_answered_alike_alone_and_in_any_company(batch: Sequence[str]) -> None:
-    naics = ranker("naics", "lexical")
+    naics = title_ranker("naics")
     together = naics.rank(batch, 5)
     assert together == [naics.rank([text], 5)[0] for text in batch]
     assert naics.rank(batch[::-1], 5) == together[::-1]
@@ -61,16 +61,16 @@ def test_a_text_is_answered_alike_however_many_are_scored_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     titles = list(load("naics").titles.values())[:50]
-    at_once = ranker("naics", "lexical").rank(titles, 5)
+    at_once = title_ranker("naics").rank(titles, 5)
     monkeypatch.setattr(lexical, "SCORES_AT_ONCE", 7 * len(load("naics")))
-    assert ranker("naics", "lexical").rank(titles, 5) == at_once
+    assert title_ranker("naics").rank(titles, 5) == at_once
 
 
 @given(texts, st.integers(1, 12))
 def test_confidence_is_a_fraction_and_falls_along_at_most_top_distinct_codes(
     batch: Sequence[str], top: int
 ) -> None:
-    for matches in ranker("psc", "lexical").rank(batch, top):
+    for matches in title_ranker("psc").rank(batch, top):
         sure = [match.confidence for match in matches]
         assert len(matches) <= top
         assert len({match.code for match in matches}) == len(matches)
@@ -80,8 +80,8 @@ def test_confidence_is_a_fraction_and_falls_along_at_most_top_distinct_codes(
 
 @given(texts, st.integers(1, 5))
 def test_a_shorter_answer_is_the_start_of_a_longer_one(batch: Sequence[str], top: int) -> None:
-    longer = ranker("naics", "lexical").rank(batch, 6)
-    assert ranker("naics", "lexical").rank(batch, top) == [matches[:top] for matches in longer]
+    longer = title_ranker("naics").rank(batch, 6)
+    assert title_ranker("naics").rank(batch, top) == [matches[:top] for matches in longer]
 
 
 def test_of_equal_codes_the_first_is_given_however_few_are_asked_for() -> None:
@@ -119,21 +119,21 @@ def test_titles_above_a_code_speak_for_it() -> None:
 
 @every_system
 def test_a_text_without_any_letter_has_no_match(system: System) -> None:
-    assert ranker(system, "lexical").rank(["123 456", "", "!!! -- 7", "<br/>&nbsp;"], 5) == [()] * 4
-    assert ranker(system, "lexical").rank([], 5) == []
+    assert title_ranker(system).rank(["123 456", "", "!!! -- 7", "<br/>&nbsp;"], 5) == [()] * 4
+    assert title_ranker(system).rank([], 5) == []
 
 
 @pytest.mark.parametrize(("system", "length"), [("psc", 4), ("naics", 6)])
 def test_psc_and_naics_give_full_codes_only(system: System, length: int) -> None:
     table = load(system)
-    for matches in ranker(system, "lexical").rank(list(table.titles.values())[::7], 10):
+    for matches in title_ranker(system).rank(list(table.titles.values())[::7], 10):
         assert {len(match.code) for match in matches} == {length}
 
 
 @every_system
 def test_matches_carry_the_titles_of_the_table(system: System) -> None:
     table = load(system)
-    (matches,) = ranker(system, "lexical").rank(["cleaning services"], 10)
+    (matches,) = title_ranker(system).rank(["cleaning services"], 10)
     assert [match.title for match in matches] == [table.titles[match.code] for match in matches]
     assert len(matches) == 10
 
@@ -144,7 +144,7 @@ def test_nine_codes_in_ten_come_first_for_their_own_title(system: System) -> Non
     table = load(system)
     given = [code for code in table.titles if table.assignable(code)]
     sample = Random(2022).sample(given, 200)
-    answers = ranker(system, "lexical").rank([table.titles[code] for code in sample], 1)
+    answers = title_ranker(system).rank([table.titles[code] for code in sample], 1)
     firsts = [matches[0].code == code for code, matches in zip(sample, answers, strict=True)]
     assert sum(firsts) >= 0.9 * len(sample)
 
@@ -168,7 +168,7 @@ def test_nine_codes_in_ten_come_first_for_their_own_title(system: System) -> Non
     ],
 )
 def test_an_obvious_text_gets_the_obvious_cpv_division(text: str, division: str) -> None:
-    ((match,),) = ranker("cpv", "lexical").rank([text], 1)
+    ((match,),) = title_ranker("cpv").rank([text], 1)
     assert match.code[:2] == division
 
 
@@ -181,7 +181,7 @@ def test_an_obvious_text_gets_the_obvious_cpv_division(text: str, division: str)
     ],
 )
 def test_an_obvious_text_gets_the_obvious_code(system: System, text: str, code: str) -> None:
-    ((match,),) = ranker(system, "lexical").rank([text], 1)
+    ((match,),) = title_ranker(system).rank([text], 1)
     assert match.code == code
 
 

@@ -35,16 +35,16 @@ class Fixed:
         return [self._matches[:top] for _ in texts]
 
 
+def answer(monkeypatch: pytest.MonkeyPatch, by_title: Fixed, learned: Fixed) -> None:
+    monkeypatch.setattr("pipeline.engine.search.title_ranker", lambda _: by_title)
+    monkeypatch.setattr("pipeline.engine.search.ranker", lambda _: learned)
+
+
 def test_what_both_find_comes_first_and_what_the_model_only_guesses_is_not_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rankers = {
-        "lexical": Fixed(Match("1", "one", 0.3), Match("2", "two", 0.2)),
-        "learned": Fixed(Match("2", "two", 0.25), Match("3", "three", 0.14)),
-    }
-    monkeypatch.setattr(
-        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
-    )
+    by_title = Fixed(Match("1", "one", 0.3), Match("2", "two", 0.2))
+    answer(monkeypatch, by_title, Fixed(Match("2", "two", 0.25), Match("3", "three", 0.14)))
     found = searched("cpv", "words", 5)
     assert [(match.code, match.confidence) for match in found] == [("2", 0.45), ("1", 0.3)]
     assert searched("cpv", "words", 1) == found[:1]
@@ -64,19 +64,13 @@ def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
     monkeypatch: pytest.MonkeyPatch, words: str, codes: list[str]
 ) -> None:
     by_title = Fixed(Match("15511000", "Milk", 0.3), Match("30237270", "Cases", 0.2))
-    rankers = {"lexical": by_title, "learned": Fixed()}
-    monkeypatch.setattr(
-        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
-    )
+    answer(monkeypatch, by_title, Fixed())
     assert [match.code for match in searched("cpv", words, 5)] == codes
 
 
 def test_a_code_below_one_with_the_word_has_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Match(code, code, 0.3) for code in ("15511000", "03450000", "03452000")]
-    rankers = {"lexical": Fixed(*found), "learned": Fixed()}
-    monkeypatch.setattr(
-        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
-    )
+    answer(monkeypatch, Fixed(*found), Fixed())
     confidences = {match.code: match.confidence for match in searched("cpv", "nursery", 5)}
     assert confidences == {"03450000": 0.3, "03452000": 0.3, "15511000": 0.15}
 
@@ -85,10 +79,7 @@ def test_an_abbreviation_that_only_the_model_knows_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = Match("541611", "Management consulting", 0.3)
-    rankers = {"lexical": Fixed(), "learned": Fixed(known)}
-    monkeypatch.setattr(
-        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
-    )
+    answer(monkeypatch, Fixed(), Fixed(known))
     assert searched("naics", "HR", 5) == [known]
 
 

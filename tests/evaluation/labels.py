@@ -72,7 +72,7 @@ REFUSED = Failed("VALIDATION_ERROR")
 def evaluation(*subjects: tuple[str, Scores], **more: object) -> Evaluation:
     """Return what was found out about subjects by hand."""
     codes = load("cpv")
-    found = [Evaluated(name, "learned", figures(scores, codes)) for name, scores in subjects]
+    found = [Evaluated(name, "engine", figures(scores, codes)) for name, scores in subjects]
     comparison = compare(subjects[0][1], subjects[1][1]) if len(subjects) == 2 else None
     rows = found[0].figures.rows
     left_out = LeftOut(rows=rows)

@@ -55,9 +55,9 @@ def test_its_text_is_what_the_command_prints() -> None:
 def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
     save([taught().model], tmp_path / "model", {})
     found = pipeline.evaluate(
-        frame(), system="cpv", subject=tmp_path / "model", compare="lexical", progress=True
+        frame(), system="cpv", subject=tmp_path / "model", compare="engine", progress=True
     )
-    assert [each.kind for each in found.subjects] == ["model", "lexical"]
+    assert [each.kind for each in found.subjects] == ["model", "engine"]
     assert found.comparison is not None
     assert found.comparison.paid is None
 

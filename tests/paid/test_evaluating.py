@@ -111,7 +111,7 @@ def test_only_the_sample_is_bought_and_a_larger_one_buys_the_rest(
 def test_a_service_is_compared_with_the_titles_and_has_its_price(
     evaluate: Evaluating, service: Service, address: str
 ) -> None:
-    assert evaluate("--compare", "lexical", address, "--json") == 0
+    assert evaluate("--compare", "engine", address, "--json") == 0
     comparison = evaluate.found["comparison"]
     assert comparison["paid"] == "b"
     assert Decimal(comparison["answers_usd"]) == service.charged
@@ -180,8 +180,8 @@ def test_from_python_a_service_is_evaluated_and_a_parked_one_raises(
         pipeline.evaluate(evaluate.table, system="cpv", subject=paid(max_cost="0.0006"))
     assert parked.value.exit_code == 5
     assert parked.value.cost_usd == service.charged
-    found = pipeline.evaluate(evaluate.table, system="cpv", subject="lexical", compare=paid())
-    assert [each.kind for each in found.subjects] == ["lexical", "service"]
+    found = pipeline.evaluate(evaluate.table, system="cpv", compare=paid())
+    assert [each.kind for each in found.subjects] == ["engine", "service"]
     assert found.comparison is not None
     assert found.comparison.usd == service.charged
     assert len(service.asked) == 10

@@ -75,7 +75,6 @@ def test_evaluate_sends_nothing_where_a_found_file_says(
         HERE.write_text(f'base-url = "{address}"\n{TERMS}')
         arguments = ["evaluate", "labelled.csv", "--system", "cpv"]
         assert tender_pipeline(*arguments) == 0
-        assert tender_pipeline(*arguments, "--compare", "engine", "lexical") == 0
     assert service.asked == []
     assert address not in capsys.readouterr().out
 

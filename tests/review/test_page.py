@@ -58,7 +58,7 @@ async def test_each_decision_is_on_the_disk_before_the_next_text(sit: Open, tabl
     assert sitting.outcomes[:3] == [second, "none", "skip"]
     first = sitting.decisions[0]
     assert (first.system, first.text, first.by, first.best) == ("cpv", SPRUCE, "Anna", best)
-    assert first.model.startswith("learned engine ")
+    assert first.model.startswith("engine ")
     assert first.confidence is not None and not first.blind and not first.batch
     assert first.at.endswith("+00:00")
 

@@ -29,7 +29,7 @@ def test_the_table_of_an_archive_is_read_and_the_output_is_a_table(
 ) -> None:
     more = {"README__DOT__txt": "x", "__MACOSX__IN__.t__DOT__csv": "x"}
     archive(tmp_path / "all.ZIP", data__IN__t__DOT__csv="description\nRoads\n", **more)
-    assert command("run", "all.ZIP", "--systems", "psc", "--engine", "lexical") == 0
+    assert command("run", "all.ZIP", "--systems", "psc") == 0
     lines = Path("outputs/t.classified.csv").read_text().splitlines()
     assert lines[1].startswith("Roads,")
 

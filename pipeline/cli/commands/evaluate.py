@@ -38,7 +38,7 @@ from pipeline.evaluation.settings import (
     offline,
 )
 from pipeline.processes import Jobs
-from pipeline.settings import EngineName, Settings
+from pipeline.settings import Settings
 from pipeline.tables import ArrowReader, Reader
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
@@ -63,13 +63,9 @@ class _Options(PaidOptions, LabelledOptions):
     model_folder: Path | None = option(
         "Evaluate a learned model (see train).  [default: the embedded engine]", flag="--model"
     )
-    engine: EngineName = option(
-        "Evaluate the engine with its models, or with only the titles of the codes.",
-        default="learned",
-    )
     compare: tuple[str, str] | None = option(
-        "Evaluate two on the same rows. Each is engine, lexical (only the titles), the folder of a "
-        "model, or the address of a paid service.",
+        "Evaluate two on the same rows. Each is engine, the folder of a model, or the "
+        "address of a paid service.",
         nargs=2,
         type=str,
         multiple=False,
@@ -167,20 +163,18 @@ def _subjects(options: _Options) -> list[Subject]:
     named = [
         options.model_folder is not None,
         options.compare is not None,
-        options.engine == "lexical",
         source == ParameterSource.COMMANDLINE,
     ]
     if sum(named) > 1:
         raise SettingsError(
-            "--model, --engine lexical, --base-url and --compare each say what to evaluate.",
+            "--model, --base-url and --compare each say what to evaluate.",
             "Give one of them; --compare A B can name a model's folder and a service's address.",
         )
     if options.compare is not None:
         return _compared_subjects(options.compare, options)
     if options.model_folder is not None:
         return [model(options.model_folder, options.system)]
-    service = None if options.engine == "lexical" else options.service()
-    return [service or Embedded(options.engine)]
+    return [options.service() or Embedded()]
 
 
 def _compared_subjects(words: tuple[str, str], options: _Options) -> list[Subject]:

@@ -17,7 +17,7 @@ SECRET = "qT3-secret-access-key"
 BUCKET = CloudPath("s3:", "bucket")
 TABLE, OUTPUT = BUCKET / "in" / "t.csv", BUCKET / "out" / "t.csv"
 MANIFEST = OUTPUT.with_name("t.csv.manifest.json")
-ENGINE = ("--systems", "psc", "--engine", "lexical")
+ENGINE = ("--systems", "psc")
 TEXT = b"id;description\r\n007;Road marking\r\n008;\r\n009;Office chairs\r\n" * 20
 
 

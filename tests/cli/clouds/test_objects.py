@@ -152,7 +152,7 @@ def test_a_paid_run_reads_no_manifest_of_a_bucket(
 def test_python_classifies_an_object_and_reads_the_result_back(
     store: ObjectStore, storage: Storage
 ) -> None:
-    result = pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(OUTPUT))
+    result = pipeline.classify(str(TABLE), systems="psc", output=str(OUTPUT))
     assert str(result.summary.output) == str(OUTPUT)
     assert len(result.to_pandas()) == 60 + 19  # the header is repeated
     with pytest.raises(InputError, match=r"s3://bucket/in/none\.csv cannot be read"):
@@ -163,7 +163,7 @@ def test_an_outdated_partial_output_is_deleted(store: ObjectStore, storage: Stor
     sink = CloudSink(OUTPUT, "csv", storage).partial
     assert str(sink.path) == "s3://bucket/out/t.partial.csv"
     sink.discard()
-    pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(sink.path))
+    pipeline.classify(str(TABLE), systems="psc", output=str(sink.path))
     sink.discard()
     assert storage.version(sink.path) is None
     storage.write(b"mine", sink.path)
