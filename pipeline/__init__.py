@@ -6,7 +6,7 @@ result = pipeline.classify(frame, systems=["cpv"])
 result.to_pandas()
 
 classify, classify_async  find codes for a table
-classify_files            find them for the tables of a folder, one after another or several at once
+classify_files            find them for the tables of a folder, one after another
 plan                      say what that would do and cost
 PaidService               the service to buy answers from, and the terms
 evaluate                  measure the codes on a table whose codes are known

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +25,6 @@ from pipeline.classification.request import Job, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
 from pipeline.classification.source import Data
-from pipeline.classification.summary import Summary
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
@@ -99,7 +99,8 @@ def classify(
             (``ok_from`` of what `train` returns), and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this. If none does, it stays.
-        jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.
+        jobs: how many processes the embedded engine uses at most; ``auto``: all cores for a large
+            table.
         models: the folder of a learned model to use instead of the package's, or a list of
             folders, at most one a system; see ``tender-pipeline train``.
         explain: add ``<system>_why``: the words that decided the best match of the embedded engine.
@@ -180,8 +181,7 @@ def classify_files(
         output: the folder of the outputs, which have the layout of the inputs; None for one in
             ``outputs``.
         options: other arguments of `classify`, but for ``progress``. ``max_cost`` and
-            ``max_duration`` of the service are for all files together, and ``jobs`` is for several
-            files at once.
+            ``max_duration`` of the service are for all files together.
 
     Returns:
         An outcome for each file, in their order. A file that cannot be read, or whose output cannot
@@ -202,12 +202,8 @@ def classify_files(
     _, files = files_and_folder([as_path(path) for path in named], folder, None, asked.storage)
     for file in files if asked.overwrite else ():  # no other is written that is not of this tool
         _check_kept(file.path, file.output, asked)
-    found = [_in_python(each) for each in outcomes(files, asked, _run_file)]
-    return sorted(found, key=lambda outcome: files.index(outcome.file))
-
-
-def _run_file(this: Job, progress: Progress | None) -> Summary:
-    return this.run(job.Reporter(progress or silent, warn_in_python))
+    run = methodcaller("run", job.Reporter(warn=warn_in_python))
+    return [_in_python(each) for each in outcomes(files, asked, run)]
 
 
 def _in_python(outcome: FileOutcome) -> FileOutcome:

@@ -55,24 +55,26 @@ def checked_jobs(value: Any) -> Jobs:
         raise SettingsError(marked(error.message), hint) from None
 
 
-def shared_out(items: Iterable[Item]) -> tuple[int, Iterator[Item]]:
+def shared_out(items: Iterable[Item], most: Jobs) -> tuple[int, Iterator[Item]]:
     """Return how many processes are worth starting for the remaining items, and these items.
 
-    Each process gets at least `AHEAD` items, and a core of its own, within the limits of a
-    container and of this process. To find out, this reads a few items ahead.
+    Each process gets at least `AHEAD` items and, with ``auto``, a core of its own, within the
+    limits of a container and of this process. To find out, this reads a few items ahead.
     """
     from multiprocessing import current_process
 
+    # A daemonic process may not start others: whoever started it shares out the work already.
+    if most == 1 or current_process().daemon:
+        return 1, iter(items)
     left = iter(items)
     ahead = list(islice(left, 2 * AHEAD))
-    # A daemonic process may not start others: whoever started it shares out the work already.
-    if len(ahead) < 2 * AHEAD or current_process().daemon:
+    if len(ahead) < 2 * AHEAD:
         return 1, chain(ahead, left)
     from loky import cpu_count
 
-    most = min(cpu_count(), MOST)
-    ahead += islice(left, max(0, most - 2) * AHEAD)
-    return min(most, len(ahead) // AHEAD), chain(ahead, left)
+    limit = min(cpu_count(), MOST) if most == "auto" else most
+    ahead += islice(left, max(0, limit - 2) * AHEAD)
+    return min(limit, len(ahead) // AHEAD), chain(ahead, left)
 
 
 def in_processes(
@@ -85,7 +87,6 @@ def in_processes(
 
     Raises:
         EngineError: a process died.
-        SettingsError: this process may not start others.
     """
     if jobs == 1:
         yield from map(work, items)
@@ -105,28 +106,6 @@ def in_processes(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def as_completed(
-    work: Callable[[Item], Found], items: Iterable[Item], jobs: int, worker: str
-) -> Iterator[Found]:
-    """Yield the result for each item as soon as it is there; an item is read when it can start.
-
-    The function and the items must be picklable. An error calls a process ``worker``.
-
-    Raises:
-        EngineError: a process died.
-        SettingsError: this process may not start others.
-    """
-    from concurrent.futures import FIRST_COMPLETED, wait
-
-    left = iter(items)
-    with _executor(jobs, worker) as executor:
-        under_way = {_submit(executor, work, item) for item in islice(left, jobs)}
-        while under_way:
-            ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            under_way |= {_submit(executor, work, item) for item in islice(left, len(ended))}
-            yield from (future.result() for future in ended)
 
 
 def _submit(executor: Executor, work: Callable[[Item], Found], item: Item) -> Future[Found]:
@@ -158,16 +137,11 @@ def _executor(jobs: int, worker: str) -> Iterator[Executor]:
     """Start processes, and kill them at the end of a block, or if this process is gone."""
     # A run in one process does without these imports.
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import current_process
+    from multiprocessing import resource_tracker
 
     from loky import ProcessPoolExecutor
 
-    if current_process().daemon:
-        raise SettingsError(
-            "A daemonic process, such as a worker of multiprocessing.Pool, may not start others.",
-            f"Let it work alone: {option('jobs', 1)}.",
-        )
-
+    resource_tracker.ensure_running()  # its start would undo the mask of `_submit`
     begin = partial(_end_with, os.getpid())
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE, initializer=begin)
     try:

@@ -42,7 +42,8 @@ class Settings:
             the threshold of the model, which is `pipeline.answers.OK_FROM` for the package's.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
-        jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.
+        jobs: how many processes the embedded engine uses at most; ``auto``: all cores for a large
+            table.
         column_prefix: a prefix for the name of every new column.
         limit_rows: read only this many rows.
         models: the folders of learned models that replace the package's, with the SHA-256 of each.

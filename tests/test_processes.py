@@ -15,8 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline import processes
-from pipeline.errors import EngineError, SettingsError
-from pipeline.processes import AHEAD, MOST, as_completed, in_processes, shared_out
+from pipeline.processes import AHEAD, MOST, Jobs, in_processes, shared_out
 
 
 class Lazy(Future[int]):
@@ -54,17 +53,16 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
 
 KILLED = """
 import time
-from pipeline.processes import as_completed, in_processes
+from pipeline.processes import in_processes
 work = 'print(__import__("os").getpid(), flush=True) or bytes(1 << 20)'
-for _ in {}(eval, [work] * 9, 2, "A process"):
+for _ in in_processes(eval, [work] * 9, 2, "A process"):
     time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("how", ["in_processes", "as_completed"])
-def test_no_process_outlives_the_one_that_started_it(how: str) -> None:
+def test_no_process_outlives_the_one_that_started_it() -> None:
     """A killed run takes no result any more, so a process would wait for ever to hand it over."""
-    command = [sys.executable, "-c", KILLED.format(how)]
+    command = [sys.executable, "-c", KILLED]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdout
         other = next(pid for line in process.stdout if (pid := int(line)) != process.pid)
@@ -83,18 +81,22 @@ def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "cores", "jobs"),
-    [(3, 8, 1), (4, 8, 2), (5, 8, 2), (6, 8, 3), (99, 1, 1), (99, 2, 2), (99, 64, MOST)],
+    ("items", "cores", "most", "jobs"),
+    [
+        *((3, 8, "auto", 1), (4, 8, "auto", 2), (5, 8, "auto", 2), (6, 8, "auto", 3)),
+        *((99, 1, "auto", 1), (99, 2, "auto", 2), (99, 64, "auto", MOST)),
+        *((99, 8, 1, 1), (99, 1, 2, 2), (3, 8, 2, 1), (6, 8, 9, 3), (99, 8, 9, 9)),
+    ],
 )
 def test_items_are_shared_out_to_as_many_processes_as_have_enough_to_do(
-    items: int, cores: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+    items: int, cores: int, most: Jobs, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("loky.cpu_count", lambda: cores)
     left = iter(range(items))
-    found, shared = shared_out(left)
+    found, shared = shared_out(left, most)
     assert found == jobs
     read = items - len(list(left))
-    assert read <= AHEAD * MOST, "only a few are held in memory"
+    assert read <= AHEAD * max(jobs, MOST), "only a few are held in memory"
     assert list(shared) == list(range(read))
 
 
@@ -103,36 +105,8 @@ def test_a_process_that_may_start_no_others_does_the_work_alone(
 ) -> None:
     daemon = SimpleNamespace(daemon=True)
     monkeypatch.setattr("multiprocessing.current_process", lambda: daemon)
-    found, shared = shared_out(range(99))
+    found, shared = shared_out(range(99), "auto")
     assert (found, list(shared)) == (1, list(range(99)))
-
-
-def test_a_process_that_may_start_no_others_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon = SimpleNamespace(daemon=True)
-    monkeypatch.setattr("multiprocessing.current_process", lambda: daemon)
-    for work in (in_processes, as_completed):
-        with pytest.raises(SettingsError, match=r"may not start others\. Let it work alone"):
-            list(work(abs, range(9), 2, "A process"))
-
-
-def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> None:
-    read = list[int]()
-
-    def items() -> Iterator[int]:
-        for number in range(-5, 0):
-            read.append(number)
-            yield number
-
-    found = as_completed(abs, items(), 2, "A process")
-    first = next(found)
-    assert len(read) < 5
-    assert sorted([first, *found]) == [1, 2, 3, 4, 5]
-
-
-def test_a_process_that_dies_is_an_error() -> None:
-    with pytest.raises(EngineError, match=r"^A process died") as caught:
-        list(as_completed(exec, ["import os; os._exit(1)"], 1, "A process"))
-    assert "--jobs 1" in caught.value.hint
 
 
 def interrupted(_: int) -> bool:
@@ -145,6 +119,6 @@ def interrupted(_: int) -> bool:
 
 
 def test_an_interrupt_is_answered_by_the_process_that_started_the_others() -> None:
-    assert [*as_completed(interrupted, range(2), 2, "A process")] == [False, False]
+    assert [*in_processes(interrupted, range(2), 2, "A process")] == [False, False]
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)

@@ -9,33 +9,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.inputs import InputFile
-from pipeline.classification.job import ignore
 from pipeline.classification.manifest import was_done
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
 from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
 from pipeline.errors import LedgerError, PipelineError
-from pipeline.files.atomic import remove_draft
-from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
-from pipeline.processes import as_completed
-from pipeline.progress import Progress, silent
 from pipeline.purchases import CostLimitReached, identity_of_files
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
-
-Run: TypeAlias = Callable[[Job, Progress | None], Summary]
-"""Runs a job; the progress is that to show, if it is not the caller's own."""
 
 Manifest: TypeAlias = Mapping[str, Any]
 
@@ -93,32 +84,25 @@ class FileOutcome:
 
 
 def outcomes(
-    files: Sequence[InputFile], request: Request, run: Run, begin: Callable[[], object] = ignore
+    files: Sequence[InputFile], request: Request, run: Callable[[Job], Summary]
 ) -> Iterator[FileOutcome]:
-    """Run the job of each file and yield its outcome, until the run must stop.
-
-    With the embedded engine, several files are classified at once if there are at least as many as
-    the processes that the user asks for, the largest first. Otherwise, each file in turn gets all
-    processes. A paid service has one buyer, whose ledger and rate limit hold for all files, so
-    there, too, the files take turns.
-
-    Args:
-        files: the files.
-        request: what is asked of each.
-        run: runs a job; other processes do it, too.
-        begin: what each other process does first.
+    """Run the job of one file after another and yield its outcome, until the run must stop.
 
     Raises:
         LedgerError: the ledger cannot be used.
-        EngineError: a process died.
+        EngineError: a process of the engine died.
     """
-    jobs = request.settings.jobs
-    if request.buyer is None and jobs != "auto" and 1 < jobs <= len(files):
-        found = _at_once(files, request, run, begin, jobs)
-    else:
-        found = _in_turn(files, request, run)
-    for outcome in found:
-        yield outcome
+    started = time.monotonic()
+    earlier = [EarlierRuns(file, request) for file in files]
+    spent = [before.cost_usd for before in earlier]
+    whole = total(spent)
+    for number, before in enumerate(earlier):
+        log.info("File %d of %d", number + 1, len(files))
+        others = difference(whole, spent[number])
+        left = _with_remaining_limits(request, others, time.monotonic() - started)
+        outcome = _run_one(before, left, run)
+        whole = total([others, outcome.cost_usd])
+        yield _with_limit_of_all(outcome, request, whole)
         if outcome.exit_code not in SEVERITY:
             return
 
@@ -170,57 +154,6 @@ def remaining_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal
     )
 
 
-def _in_turn(files: Sequence[InputFile], request: Request, run: Run) -> Iterator[FileOutcome]:
-    started = time.monotonic()
-    earlier = [EarlierRuns(file, request) for file in files]
-    spent = [before.cost_usd for before in earlier]
-    whole = total(spent)
-    for number, before in enumerate(earlier):
-        log.info("File %d of %d", number + 1, len(files))
-        others = difference(whole, spent[number])
-        left = _with_remaining_limits(request, others, time.monotonic() - started)
-        outcome = _run_one(before, left, run)
-        whole = total([others, outcome.cost_usd])
-        yield _with_limit_of_all(outcome, request, whole)
-
-
-def _at_once(
-    files: Sequence[InputFile], request: Request, run: Run, begin: Callable[[], object], jobs: int
-) -> Iterator[FileOutcome]:
-    alone = replace(request, settings=replace(request.settings, jobs=1), storage=Storage())
-    work = partial(_in_worker, alone, run, begin)
-    begun: dict[AnyPath, InputFile] = {}
-
-    def beginning() -> Iterator[InputFile]:
-        for file in sorted(files, key=_size, reverse=True):
-            begun[file.path] = file
-            yield file
-
-    try:
-        ended = as_completed(work, beginning(), jobs, "A process of the run")
-        for number, outcome in enumerate(ended, 1):
-            file, state = begun.pop(outcome.file.path), STATES[outcome.state]
-            log.info("%d of %d files: %s %s", number, len(files), file.path, state)
-            yield outcome
-    finally:
-        for file in begun.values():  # its process was killed
-            if isinstance(file.output, Path):
-                remove_draft(file.output.resolve())
-
-
-def _in_worker(
-    request: Request, run: Run, begin: Callable[[], object], file: InputFile
-) -> FileOutcome:
-    """Run the job of a file in a process of its own."""
-    begin()
-    return _run_one(EarlierRuns(file, request), request, run, silent)
-
-
-def _size(file: InputFile) -> int:
-    path = file.path
-    return path.stat().st_size if isinstance(path, Path) and path.is_file() else 0
-
-
 def _with_remaining_limits(request: Request, spent: Decimal, seconds: float) -> Request:
     """Return the request with what is left of the limits of cost and time, which are of all files.
 
@@ -255,15 +188,13 @@ def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -
     return replace(outcome, summary=replace(summary, parked=parked))
 
 
-def _run_one(
-    before: EarlierRuns, request: Request, run: Run, progress: Progress | None = None
-) -> FileOutcome:
+def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary]) -> FileOutcome:
     file = before.file
     try:
         if done := before.done:
             return _skip(before, done)
         with request.open(file.path, file.output) as job:
-            summary = run(job, progress)
+            summary = run(job)
     except LedgerError:
         raise
     except PipelineError as error:

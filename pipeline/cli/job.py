@@ -36,7 +36,6 @@ from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
-from pipeline.progress import Progress
 from pipeline.settings import Format
 from pipeline.tables import (
     TABLE_FORMATS,
@@ -172,7 +171,7 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
         output, given = job.sink.path, options.input_paths[0]
         if options.output is None and (other := other_input(output, given)) is not None:
             warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
-        summary = run_and_log(job, None, page, examples)
+        summary = run_and_log(job, page, examples)
         lost = _write_page(page, summary, options.report)
         finished(summary)
         words = words_of(summary, request.settings, None if lost else options.report)
@@ -204,12 +203,9 @@ def plan_job(options: RunOptions, request: Request) -> int:
 
 
 def run_and_log(
-    job: Job,
-    progress: Progress | None,
-    page: RunReport | None = None,
-    examples: Examples | None = None,
+    job: Job, page: RunReport | None = None, examples: Examples | None = None
 ) -> Summary:
-    """Log what will be done and by what, and do it; see `pipeline.classification.batch.Run`.
+    """Log what will be done and by what, and do it.
 
     The page and the examples receive what the run does, and are shown later.
 
@@ -230,7 +226,7 @@ def run_and_log(
         for each in observers:
             each(batch, answers)
 
-    reporter = Reporter(progress or progress_display(), warn, observe)
+    reporter = Reporter(progress_display(), warn, observe)
     summary = job.run(replace(reporter, record=page.record) if page else reporter)
     if not summary.rows and summary.parked is None and settings.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", name)

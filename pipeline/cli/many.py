@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,6 @@ from pipeline.cli.job import (
     service_of,
 )
 from pipeline.cli.output.console import (
-    log_to_stderr,
     name_table,
     on_terminal,
     print_error,
@@ -60,19 +58,16 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     folder, files = _find_files(options, request.storage)
     started = time.monotonic()
     found: list[FileOutcome] = []
-    begin = partial(log_to_stderr, options.quiet, options.log_format == "json")
 
     def so_far() -> str:
         done = sum(outcome.state in ("done", "skipped") for outcome in found)
         return f"{done} of {len(files)} files are done, and the same command continues"
 
     with after(so_far):
-        for outcome in outcomes(files, request, run_and_log, begin):
+        for outcome in outcomes(files, request, run_and_log):
             if outcome.error:
                 print_error(name_table(outcome.file.path, outcome.error))
             found.append(outcome)  # keeps those before an interrupt
-    order = {file: number for number, file in enumerate(files)}
-    found.sort(key=lambda outcome: order[outcome.file])  # several at once end in any order
     summaries = [outcome.summary for outcome in found if outcome.summary]
     seconds = time.monotonic() - started
     whole = replace(combine(summaries), output=folder, seconds=seconds) if summaries else None

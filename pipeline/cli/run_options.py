@@ -271,8 +271,8 @@ class RunOptions(PaidOptions, DialectOptions):
     )
     explain: bool = option("Add the words that decided the best match.", ENGINE)
     jobs: Jobs = option(
-        "Processes for the embedded engine. auto: one for a small table, all cores for a large "
-        "one. A number: for several files at once, or for one.",
+        "The most processes for the embedded engine. auto: one for a small table, all cores for a "
+        "large one.",
         ENGINE,
         default="auto",
     )

@@ -29,8 +29,8 @@ class Engine:
     Args:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
-        jobs: the number of processes; one means this one, and ``auto`` this one until `ALONE`
-            answers show that the table is large, and then as many as are worth their start.
+        jobs: the most processes; there are as many as are worth their start, this one among them.
+            ``auto`` is this one until `ALONE` answers show that the table is large.
         models: models to use in place of the shipped ones.
         explain: whether answers name the words that count for the best code.
     """
@@ -54,10 +54,10 @@ class Engine:
         Raises:
             EngineError: a worker process died.
         """
-        left, jobs = iter(batches), self._jobs
-        if jobs == "auto":
+        left, most = iter(batches), self._jobs
+        if most == "auto":
             yield from self._first(left)
-            jobs, left = shared_out(left)
+        jobs, left = shared_out(left, most)
         yield from in_processes(self._answer, left, jobs, "A worker process of the engine")
 
     def _first(self, batches: Iterator[Sequence[str]]) -> Iterator[BatchAnswers]:

@@ -113,13 +113,6 @@ def new_file(place: Path) -> Iterator[Path]:
         sync(place.parent)
 
 
-def remove_draft(place: Path) -> None:
-    """Remove the unfinished output of a process that was killed, unless another run writes it."""
-    if _temporary(place).exists():
-        with suppress(OutputError, OSError), only_writer(place):
-            pass
-
-
 def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.errors import OutputError
 from pipeline.files import atomic
-from pipeline.files.atomic import check_place, only_writer, remove_draft, replace_text
+from pipeline.files.atomic import check_place, only_writer, replace_text
 from tests.fakes import keep_out_of
 
 
@@ -82,13 +82,3 @@ def test_a_refused_writer_leaves_the_other_writers_file(tmp_path: Path) -> None:
             pass
         assert temporary.exists()
     assert not temporary.exists()
-
-
-def test_what_a_killed_writer_left_is_removed_unless_another_one_writes(tmp_path: Path) -> None:
-    with only_writer(tmp_path / "out.csv") as temporary:
-        remove_draft(tmp_path / "out.csv")
-        assert temporary.exists()
-    temporary.write_text("half a table")
-    remove_draft(tmp_path / "out.csv")
-    assert list(tmp_path.iterdir()) == []
-    remove_draft(tmp_path / "out.csv")

@@ -74,8 +74,8 @@ class _Options(PaidOptions, LabelledOptions):
     sample: int | None = option("Draw this many rows at random.  [default: all rows]")
     seed: int = option("The same seed draws the same rows again.", default=0)
     jobs: Jobs = option(
-        "Processes for the embedded engine. auto: one for a small table, all cores for a large "
-        "one.",
+        "The most processes for the embedded engine. auto: one for a small table, all cores for a "
+        "large one.",
         default="auto",
     )
     report: Path | None = option("Write a page with the plots: FILE.html.")
