@@ -56,7 +56,10 @@ def line(
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> CommandLine:
+) -> Iterator[CommandLine]:
+    """The command line in a folder, at the service."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
-    return CommandLine(tmp_path, capsys)
+    line = CommandLine(tmp_path, capsys)
+    with line.at(service.app()):
+        yield line

@@ -95,41 +95,51 @@ class WordMatcher:
             }
 
 
-class Noted:
-    """Notes what each call asked that the service answers."""
-
-    def __init__(self, app: Any, asked: list[tuple[System, str]]) -> None:
-        self._app = app
-        self._asked = asked
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body = bytearray()
-
-        async def reading() -> Any:
-            message = await receive()
-            body.extend(message.get("body", b""))
-            return message
-
-        async def noting(message: Any) -> None:
-            if message.get("status") == 200:
-                self._asked.append((scope["path"].split("/")[2], json.loads(body)["description"]))
-            await send(message)
-
-        await self._app(scope, reading, noting)
-
-
 @dataclass
 class Service:
-    """The service under test: where it is, who pays, what it was asked."""
+    """The service under test: where it is, who pays, what it was asked.
+
+    Attributes:
+        asked: the calls that it answered.
+        script: what it answers some requests instead, by their number from 0: a status, headers and
+            a body.
+        requests: how many there were.
+    """
 
     accounts: Accounts
     account: NewKey
     asked: list[tuple[System, str]] = field(default_factory=list)
+    script: dict[int, tuple[int, dict[str, str], str]] = field(default_factory=dict)
+    requests: int = 0
 
     def app(self, **options: Any) -> Any:
         matchers = {system: WordMatcher(system) for system in SYSTEMS}
         app = create_app(self.accounts, matchers, **{"key_rate": None} | options)
-        return Noted(app, self.asked)
+
+        async def scripted(scope: Any, receive: Any, send: Any) -> None:
+            number, self.requests = self.requests, self.requests + 1
+            if number in self.script:
+                status, headers, answer = self.script[number]
+                pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+                await send({"type": "http.response.start", "status": status, "headers": pairs})
+                await send({"type": "http.response.body", "body": answer.encode()})
+                return
+            body = bytearray()
+
+            async def reading() -> Any:
+                message = await receive()
+                body.extend(message.get("body", b""))
+                return message
+
+            async def noting(message: Any) -> None:
+                if message.get("status") == 200:
+                    text = json.loads(body)["description"]
+                    self.asked.append((scope["path"].split("/")[2], text))
+                await send(message)
+
+            await app(scope, reading, noting)
+
+        return scripted
 
     @property
     def charged(self) -> Decimal:
@@ -157,25 +167,6 @@ class Gate:
             return
         self._left -= not self.open
         await self._app(scope, receive, send)
-
-
-@dataclass
-class Instead:
-    """Answers some requests, by their number from 0, itself: with a status, headers and a body."""
-
-    app: Any
-    script: dict[int, tuple[int, dict[str, str], str]]
-    requests: int = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        number, self.requests = self.requests, self.requests + 1
-        if number not in self.script:
-            await self.app(scope, receive, send)
-            return
-        status, headers, body = self.script[number]
-        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": pairs})
-        await send({"type": "http.response.body", "body": body.encode()})
 
 
 class Sluice:

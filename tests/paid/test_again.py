@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
 from tests.paid.purchases import some, statuses
-from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+from tests.paid.serving import Buyer, Service
 
 DAY = 86_400.0
 PRICE = Decimal("0.0001")
@@ -31,34 +30,32 @@ def grow_old(user: Buyer, days: float) -> None:
         ledger.execute("UPDATE attempts SET settled_at = settled_at - ?", (days * DAY,))
 
 
-def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: Service) -> None:
+def test_within_a_job_a_failure_is_not_paid_for_twice(user: Buyer, service: Service) -> None:
     """The first answer of the second job makes no sense, so it parks; the same command goes on."""
-    app = Instead(service.app(), {1: (200, {}, UNREADABLE), 2: (200, {}, UNREADABLE)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user = replace(user, settings=Settings(systems=("cpv",)))
-        user.write(["one text", "bad"])
-        assert user.run().failed == 1
-        user.write(["one text", "bad", "three text"])
-        again = user.but(retry_failed=True)
-        summary = again.run()
-        assert (some(summary.parked).exit_code, app.requests) == (6, 3)
-        assert again.plan().to_buy == 1
-        summary = again.run()
+    service.script = {1: (200, {}, UNREADABLE), 2: (200, {}, UNREADABLE)}
+    user = user.but(workers=1)
+    user = replace(user, settings=Settings(systems=("cpv",)))
+    user.write(["one text", "bad"])
+    assert user.run().failed == 1
+    user.write(["one text", "bad", "three text"])
+    again = user.but(retry_failed=True)
+    summary = again.run()
+    assert (some(summary.parked).exit_code, service.requests) == (6, 3)
+    assert again.plan().to_buy == 1
+    summary = again.run()
     assert summary.parked is None
-    assert app.requests == 4
+    assert service.requests == 4
     assert statuses(user) == ["ok", "ok", "MALFORMED_RESPONSE"]
     assert summary.cost_usd == user.row_costs()
     assert Decimal(user.rows()[2]["cost_usd"]) == PRICE
 
 
-def test_a_retry_that_fails_shows_how_it_failed(tmp_path: Path, service: Service) -> None:
-    app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT), 4: (404, {}, "<html>")})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text", "two text"])
-        user.run()
-        user.but(retry_failed=True).run()
+def test_a_retry_that_fails_shows_how_it_failed(user: Buyer, service: Service) -> None:
+    service.script = {2: (400, {}, NO_SUCH_TEXT), 4: (404, {}, "<html>")}
+    user = user.but(workers=1)
+    user.write(["one text", "two text"])
+    user.run()
+    user.but(retry_failed=True).run()
     assert statuses(user) == ["ok", "HTTP_404"]
 
 
@@ -76,16 +73,15 @@ def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> 
 
 
 def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
-    app = Instead(service.app(), {2: (402, {}, POOR)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1, max_age="30d")
-        user.write(["one text", "two text"])
-        assert user.run().parked
-        grow_old(user, 40)
-        assert user.plan().to_buy == 2
-        assert user.run().parked is None
+    service.script = {2: (402, {}, POOR)}
+    user = user.but(workers=1, max_age="30d")
+    user.write(["one text", "two text"])
+    assert user.run().parked
+    grow_old(user, 40)
+    assert user.plan().to_buy == 2
+    assert user.run().parked is None
     assert len(service.asked) == 4
 
 
@@ -94,55 +90,52 @@ def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
     [((400, {}, NO_SUCH_TEXT), "VALIDATION_ERROR"), ((404, {}, "<html>"), "HTTP_404")],
 )
 def test_when_buying_again_fails_the_old_answer_is_not_shown(
-    tmp_path: Path, service: Service, answer: Any, status: str
+    user: Buyer, service: Service, answer: Any, status: str
 ) -> None:
-    app = Instead(service.app(), {5: answer})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text", "two text"])
-        user.run()
-        grow_old(user, 40)
-        summary = user.but(max_age="30d").run()
+    service.script = {5: answer}
+    user = user.but(workers=1)
+    user.write(["one text", "two text"])
+    user.run()
+    grow_old(user, 40)
+    summary = user.but(max_age="30d").run()
     assert summary.failed == 1
     assert [*statuses(user), *statuses(user, "psc")].count("ok") == 3
     assert [*statuses(user), *statuses(user, "psc")].count(status) == 1
 
 
 def test_calls_held_back_are_counted_apart_until_they_are_settled(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
-    app = Instead(service.app(), {1: (502, {}, "<html>"), 3: (402, {}, POOR)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
-        user.write(["one text", "two text"])
-        assert user.run().parked
-        estimate = user.plan()
-        assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
-        assert "2 owned, 1 held, lost or paid without an answer, 1 to buy" in describe(
-            user.service, estimate
-        )
-        assert estimate.to_dict()["calls_held"] == 1
-        retried = user.but(on_unconfirmed="retry")
-        assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
-        assert "lost" not in describe(retried.service, retried.plan())
+    service.script = {1: (502, {}, "<html>"), 3: (402, {}, POOR)}
+    user = user.but(workers=1, on_unconfirmed="hold")
+    user.write(["one text", "two text"])
+    assert user.run().parked
+    estimate = user.plan()
+    assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
+    assert "2 owned, 1 held, lost or paid without an answer, 1 to buy" in describe(
+        user.service, estimate
+    )
+    assert estimate.to_dict()["calls_held"] == 1
+    retried = user.but(on_unconfirmed="retry")
+    assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
+    assert "lost" not in describe(retried.service, retried.plan())
 
-        settle(user.service.ledger, {2: PRICE})
-        assert (user.plan().held, user.plan().to_buy) == (0, 2)
-        summary = user.run()
+    settle(user.service.ledger, {2: PRICE})
+    assert (user.plan().held, user.plan().to_buy) == (0, 2)
+    summary = user.run()
     assert summary.parked is None
     assert statuses(user) == statuses(user, "psc") == ["ok", "ok"]
     assert summary.cost_usd == user.row_costs() == service.charged + PRICE
     assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 
 
-def test_held_calls_alone_are_nothing_to_buy(tmp_path: Path, service: Service) -> None:
+def test_held_calls_alone_are_nothing_to_buy(user: Buyer, service: Service) -> None:
     """A job whose calls are all owned or held takes no lock, asks nothing and sends no request."""
-    app = Instead(service.app(), {1: (502, {}, "<html>"), 2: (402, {}, POOR)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
-        user.write(["one text", "two text"])
-        assert user.run().parked
-        user.write(["one text"])
-        summary = user.run()
-    assert (summary.parked, app.requests) == (None, 3)
+    service.script = {1: (502, {}, "<html>"), 2: (402, {}, POOR)}
+    user = user.but(workers=1, on_unconfirmed="hold")
+    user.write(["one text", "two text"])
+    assert user.run().parked
+    user.write(["one text"])
+    summary = user.run()
+    assert (summary.parked, service.requests) == (None, 3)
     assert statuses(user, "psc") == ["HTTP_502"]

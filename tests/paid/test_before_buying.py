@@ -16,7 +16,7 @@ from pipeline.paid.ledger.database import Database
 from tests.fakes import read_terminal
 from tests.forking import ran
 from tests.paid.command_line import CommandLine, folder_of
-from tests.paid.serving import Instead, Service
+from tests.paid.serving import Service
 
 
 def of_a_newer_version(ledger: Path) -> None:
@@ -47,8 +47,7 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_anything_is_sent(
 ) -> None:
     line.write("one text")
     spoil(line.ledger)
-    with line.at(service.app()):
-        assert line(command) == 8
+    assert line(command) == 8
     assert said in line.err
     assert service.asked == []
 
@@ -57,10 +56,9 @@ def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
     """On a terminal a run without a limit asks; its answer is typed by the test."""
     line.write("one text")
     ours, theirs = pty.openpty()
-    with line.at(service.app()):
-        os.write(ours, b"n\n")
-        done = ran(line.arguments("run"), stdin=theirs, stderr=theirs)
-        os.close(theirs)
+    os.write(ours, b"n\n")
+    done = ran(line.arguments("run"), stdin=theirs, stderr=theirs)
+    os.close(theirs)
     shown = read_terminal(ours)
     assert "1 to buy" in shown and "Buy?" in shown
     assert "Nothing was bought: you answered no." in done.stdout
@@ -74,33 +72,27 @@ def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
 def test_what_the_output_cannot_hold_is_refused_before_it_is_bought(
     line: CommandLine, service: Service
 ) -> None:
-    app = Instead(service.app(), {})
     line.output = line.output.with_suffix(".xlsx")
     line.write("one text", "x" * 40_000)
-    with line.at(app):
-        assert line("run") == 2
+    assert line("run") == 2
     assert "A cell cannot hold more than 32,767 characters" in line.err
-    assert app.requests == 0
+    assert service.requests == 0
     assert not line.output.exists()
 
 
 def test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought(
     line: CommandLine, service: Service
 ) -> None:
-    app = Instead(service.app(), {})
     line.table = line.table.with_suffix(".jsonl")
     line.table.write_text('{"description": "one text"}\n{"description": "two", "x": "\\ud800"}\n')
-    with line.at(app):
-        assert line("run") == 2
-        assert "an unpaired surrogate, U+D800, which only JSON Lines can hold" in line.err
-        with pytest.raises(InputError, match="which only JSON Lines can hold"):
-            classify(
-                line.table, systems="cpv", service=PaidService(line.address, ledger=line.ledger)
-            )
-        assert app.requests == 0
-        line.output = line.output.with_suffix(".jsonl")
-        assert line("run") == 0
-    assert app.requests == 2
+    assert line("run") == 2
+    assert "an unpaired surrogate, U+D800, which only JSON Lines can hold" in line.err
+    with pytest.raises(InputError, match="which only JSON Lines can hold"):
+        classify(line.table, systems="cpv", service=PaidService(line.address, ledger=line.ledger))
+    assert service.requests == 0
+    line.output = line.output.with_suffix(".jsonl")
+    assert line("run") == 0
+    assert service.requests == 2
 
 
 def test_several_files_are_not_bought_without_a_limit_or_consent_on_a_terminal(
@@ -108,8 +100,6 @@ def test_several_files_are_not_bought_without_a_limit_or_consent_on_a_terminal(
 ) -> None:
     monkeypatch.setattr("pipeline.cli.many.on_terminal", lambda: True)
     folder_of(line, {"a": ["one text"]})
-    app = Instead(service.app(), {})
-    with line.at(app):
-        assert line("run") == 2
+    assert line("run") == 2
     assert "--max-cost USD" in line.err
-    assert app.requests == 0
+    assert service.requests == 0

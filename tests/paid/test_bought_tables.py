@@ -13,7 +13,7 @@ import xlsxwriter
 
 from pipeline.tables import read_table
 from tests.paid.command_line import CommandLine, folder_of
-from tests.paid.serving import Instead, Meanwhile, Service
+from tests.paid.serving import Meanwhile, Service
 
 
 def test_a_table_that_is_piped_through_is_known_by_its_contents(
@@ -34,17 +34,16 @@ def test_a_table_that_is_piped_through_is_known_by_its_contents(
         return summary["paid"]["attempts"], summary["paid"]["unattributed_usd"]
 
     texts = ["one text", "two text", "three text"]
-    with line.at(service.app()):
-        assert run(texts, "--max-cost", "0.0003") == 5
-        assert line.out == ""
-        assert run(["four text"]) == 0
-        assert paid() == (1, "0")
-        assert run(texts) == 0
-        assert paid() == (3, "0")
-        assert len(line.out.splitlines()) == 4
-        assert run(texts, "--limit-rows", "2") == 0
-        assert paid() == (0, "0")
-        assert len(line.out.splitlines()) == 3
+    assert run(texts, "--max-cost", "0.0003") == 5
+    assert line.out == ""
+    assert run(["four text"]) == 0
+    assert paid() == (1, "0")
+    assert run(texts) == 0
+    assert paid() == (3, "0")
+    assert len(line.out.splitlines()) == 4
+    assert run(texts, "--limit-rows", "2") == 0
+    assert paid() == (0, "0")
+    assert len(line.out.splitlines()) == 3
     assert len(service.asked) == 4
 
 
@@ -52,8 +51,7 @@ def test_a_workbook_is_bought_like_any_table(line: CommandLine, service: Service
     line.table, line.output = line.table.with_suffix(".xlsx"), line.output.with_suffix(".xlsx")
     with xlsxwriter.Workbook(line.table) as book:
         book.add_worksheet("All").write_column(0, 0, ["description", "one text", "one text"])
-    with line.at(service.app()):
-        assert line("run", "--json", "--header-row", "1", "--sheet", "All") == 0
+    assert line("run", "--json", "--header-row", "1", "--sheet", "All") == 0
     rows = read_table(line.output, "xlsx").to_pylist()
     assert [row["cpv_status"] for row in rows] == ["ok", "ok"]
     assert Decimal(str(rows[0]["cost_usd"])) == Decimal(line.summary["cost_usd"]) > 0
@@ -63,21 +61,19 @@ def test_a_workbook_is_bought_like_any_table(line: CommandLine, service: Service
 def test_a_text_in_several_files_is_bought_once_and_done_files_are_not_bought_again(
     line: CommandLine, service: Service
 ) -> None:
-    app = Instead(service.app(), {})
     folder_of(line, {"a": ["one text", "two text"], "b": ["two text", "three text"]})
-    with line.at(app):
-        assert line("plan", "--json") == 0
-        assert line.summary["calls_to_buy"] == 4  # each file by itself
-        assert line("run", "--json", "--yes") == 0
-        assert app.requests == 3
-        paid = Decimal(line.summary["summary"]["cost_usd"])
-        assert paid == sum(Decimal(f["summary"]["cost_usd"]) for f in line.summary["files"])
-        assert line("run", "--json", "--yes") == 0
-        assert line.summary["skipped"] == 2
-        with (line.table / "b.csv").open("a") as file:
-            file.write("four text\n")
-        assert line("run", "--json", "--yes") == 0
-    assert app.requests == 4
+    assert line("plan", "--json") == 0
+    assert line.summary["calls_to_buy"] == 4  # each file by itself
+    assert line("run", "--json", "--yes") == 0
+    assert service.requests == 3
+    paid = Decimal(line.summary["summary"]["cost_usd"])
+    assert paid == sum(Decimal(f["summary"]["cost_usd"]) for f in line.summary["files"])
+    assert line("run", "--json", "--yes") == 0
+    assert line.summary["skipped"] == 2
+    with (line.table / "b.csv").open("a") as file:
+        file.write("four text\n")
+    assert line("run", "--json", "--yes") == 0
+    assert service.requests == 4
 
 
 def test_what_a_file_cost_before_it_failed_is_stated(line: CommandLine, service: Service) -> None:
@@ -103,8 +99,7 @@ def test_ocds_is_bought_like_any_table(line: CommandLine, service: Service) -> N
     line.table, line.output = line.table.with_suffix(".json"), line.output.with_suffix(".json")
     releases = [{"ocid": str(n), "tag": [], "tender": {"title": "one text"}} for n in range(2)]
     line.table.write_text(json.dumps({"publisher": {}, "releases": releases}, indent=1))
-    with line.at(service.app()):
-        assert line("run", "--json") == 0
+    assert line("run", "--json") == 0
     first, second = json.loads(line.output.read_text())["releases"]
     assert first["tender"]["classification"]["scheme"] == "CPV"
     assert first["tender_pipeline"]["cost_usd"] == line.summary["cost_usd"] != "0"

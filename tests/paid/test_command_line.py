@@ -10,23 +10,22 @@ from pathlib import Path
 from pipeline.codes import load
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from tests.paid.command_line import NO_SUCH_TEXT, CommandLine, success
-from tests.paid.serving import Gate, Instead, Service
+from tests.paid.serving import Gate, Service
 
 
 def test_failed_calls_are_bought_again_with_retry_failed(
     line: CommandLine, service: Service
 ) -> None:
-    app = Instead(service.app(), {1: (400, {}, NO_SUCH_TEXT)})
+    service.script = {1: (400, {}, NO_SUCH_TEXT)}
     line.write("one text", "two text")
-    with line.at(app):
-        assert line("run") == 3
-        assert "(no rate limit); ledger " in line.err
-        assert line("plan", "--json") == 0
-        assert line.summary["calls_to_buy"] == 0
-        assert line("plan", "--json", "--retry-failed") == 0
-        assert line.summary["calls_to_buy"] == 1
-        assert line("run", "--retry-failed") == 0
-    assert app.requests == 3
+    assert line("run") == 3
+    assert "(no rate limit); ledger " in line.err
+    assert line("plan", "--json") == 0
+    assert line.summary["calls_to_buy"] == 0
+    assert line("plan", "--json", "--retry-failed") == 0
+    assert line.summary["calls_to_buy"] == 1
+    assert line("run", "--retry-failed") == 0
+    assert service.requests == 3
     assert [row.split(",")[4] for row in line.output.read_text().splitlines()[1:]] == ["ok"] * 2
 
 
@@ -36,13 +35,12 @@ def test_backing_off_from_bought_answers_buys_nothing(line: CommandLine, service
     response = json.loads(body, parse_float=str)
     response["data"] = [match, match | {"code": "45233220", "confidence": 0.4}]
     response["metadata"]["costBreakdown"]["finalCost"] = 0.0001
-    app = Instead(service.app(), {0: (status, headers, json.dumps(response))})
+    service.script = {0: (status, headers, json.dumps(response))}
     line.write("one text")
-    with line.at(app):
-        assert line("run") == 0
-        assert line.output.read_text().splitlines()[1].startswith("one text,45233140,Works,0.5,ok")
-        assert line("run", "--roll-up", "0.8", "--overwrite") == 0
-    assert app.requests == 1
+    assert line("run") == 0
+    assert line.output.read_text().splitlines()[1].startswith("one text,45233140,Works,0.5,ok")
+    assert line("run", "--roll-up", "0.8", "--overwrite") == 0
+    assert service.requests == 1
     title = load("cpv").titles["45233000"]
     (row,) = csv.DictReader(line.output.read_text().splitlines())
     assert [row["cpv_code"], row["cpv_title"]] == ["45233000", title]
@@ -52,11 +50,10 @@ def test_backing_off_from_bought_answers_buys_nothing(line: CommandLine, service
 def test_what_has_been_bought_is_sent_with_partial(line: CommandLine, service: Service) -> None:
     line.write("one text", "two text", "three text")
     line.output = Path("-")
-    with line.at(service.app()):
-        assert line("run", "--max-cost", "0.0003", "--partial") == 5
-        statuses = [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())]
-        assert statuses[0] == "ok" and statuses[-1] == "pending"
-        assert line("run") == 0
+    assert line("run", "--max-cost", "0.0003", "--partial") == 5
+    statuses = [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())]
+    assert statuses[0] == "ok" and statuses[-1] == "pending"
+    assert line("run") == 0
     assert [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())] == ["ok"] * 3
     assert len(service.asked) == 3
 
@@ -65,15 +62,14 @@ def test_what_a_sample_bought_the_full_table_need_not_buy(
     line: CommandLine, service: Service
 ) -> None:
     line.write("one text", "two text", "one text", "three text")
-    with line.at(service.app()):
-        line.output = line.output.with_name("sample.csv")
-        assert line("run", "--json", "--limit-rows", "2") == 0
-        sample = line.summary
-        assert service.charged == Decimal(sample["cost_usd"]) > 0
-        line.output = line.output.with_name("full.csv")
-        assert line("plan", "--json") == 0
-        assert line.summary["calls_to_buy"] == 1
-        assert line("run", "--json") == 0
+    line.output = line.output.with_name("sample.csv")
+    assert line("run", "--json", "--limit-rows", "2") == 0
+    sample = line.summary
+    assert service.charged == Decimal(sample["cost_usd"]) > 0
+    line.output = line.output.with_name("full.csv")
+    assert line("plan", "--json") == 0
+    assert line.summary["calls_to_buy"] == 1
+    assert line("run", "--json") == 0
     assert (sample["paid"]["attempts"], line.summary["paid"]["attempts"]) == (2, 1)
     assert line.summary["paid"]["unattributed_usd"] == "0"
     assert service.charged == Decimal(sample["cost_usd"]) + Decimal(line.summary["cost_usd"])
@@ -85,16 +81,15 @@ def test_what_a_sample_bought_the_full_table_need_not_buy(
 def test_a_price_over_the_bound_parks_and_a_higher_bound_goes_on(
     line: CommandLine, service: Service
 ) -> None:
-    app = Instead(service.app(), {1: success("0.75"), 2: success("0.75")})
+    service.script = {1: success("0.75"), 2: success("0.75")}
     line.write("one text", "two text", "three text", "four text")
-    with line.at(app):
-        assert line("run") == 5
-        assert "0.75 USD for one call" in line.out
-        assert "--max-price" in line.out
-        assert line("run") == 5  # as a scheduler would, which raises nothing
-        assert app.requests == 2
-        assert line("run", "--max-price", "1", "--json") == 0
-    assert app.requests == 4
+    assert line("run") == 5
+    assert "0.75 USD for one call" in line.out
+    assert "--max-price" in line.out
+    assert line("run") == 5  # as a scheduler would, which raises nothing
+    assert service.requests == 2
+    assert line("run", "--max-price", "1", "--json") == 0
+    assert service.requests == 4
     assert line.summary["cost_usd"].startswith("1.5")
 
 
@@ -102,9 +97,9 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
     line: CommandLine, service: Service
 ) -> None:
     line.write("one text")
-    with line.at(Instead(service.app(), {0: success("0.0095")})):
-        assert line("run", "--max-cost", "0.001") == 0
-        assert "over the cost limit: 0.0085 USD" in line.out
+    service.script = {0: success("0.0095")}
+    assert line("run", "--max-cost", "0.001") == 0
+    assert "over the cost limit: 0.0085 USD" in line.out
     manifest = json.loads(line.output.with_name("out.csv.manifest.json").read_text())
     assert manifest["summary"]["paid"]["over_max_cost_usd"] == "0.0085"
 

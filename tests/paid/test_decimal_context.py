@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import ParkedError
-from tests.paid.serving import Instead, Service, serving
+from tests.paid.serving import Service, serving
 
 PRICE = Decimal("0.00019999999999999998")
 ANSWER = (
@@ -31,8 +31,8 @@ def test_the_callers_decimal_context_changes_no_amount(
     tmp_path: Path, service: Service, context: Context
 ) -> None:
     table = pa.table({"description": [f"text {number}" for number in range(ROWS)]})
-    app = Instead(service.app(), dict.fromkeys(range(ROWS), (200, {}, ANSWER)))
-    with serving(app) as address, localcontext(context):
+    service.script = dict.fromkeys(range(ROWS), (200, {}, ANSWER))
+    with serving(service.app()) as address, localcontext(context):
         paid = pipeline.PaidService(
             address, "tp_0123456789", tmp_path / "ledger.db", rate="none", max_cost=LIMIT
         )
@@ -41,6 +41,6 @@ def test_the_callers_decimal_context_changes_no_amount(
         assert "enough for 53 calls, perhaps for all" in str(plan)
         with pytest.raises(ParkedError, match="The cost limit is reached") as parked:
             pipeline.classify(table, systems="cpv", service=paid)
-    assert app.requests == 40
+    assert service.requests == 40
     assert str(parked.value.cost_usd) == "0.00799999999999999920"
     assert "the 20 calls left cost up to 0.0039999999999999996 USD" in str(parked.value)

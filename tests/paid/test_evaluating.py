@@ -12,7 +12,7 @@ import pytest
 
 import pipeline
 from tests.paid.command_line import NO_SUCH_TEXT, success, tender_pipeline
-from tests.paid.serving import Instead, Service, serving
+from tests.paid.serving import Service, serving
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
@@ -125,7 +125,8 @@ def test_a_service_is_compared_with_the_titles_and_has_its_price(
 def test_refused_texts_count_as_wrong_and_set_the_exit_code(
     evaluate: Evaluating, service: Service
 ) -> None:
-    with serving(Instead(service.app(), {4: (400, {}, NO_SUCH_TEXT)})) as address:
+    service.script = {4: (400, {}, NO_SUCH_TEXT)}
+    with serving(service.app()) as address:
         assert evaluate("--base-url", address, "--json") == 3
     (subject,) = evaluate.found["subjects"]
     assert subject["failed"] == 1
@@ -139,7 +140,8 @@ def test_where_a_price_is_not_stated_no_total_is_claimed(
 ) -> None:
     status, headers, body = success("0.0001")
     silent = json.dumps({**json.loads(body), "metadata": {}})
-    with serving(Instead(service.app(), {4: (status, headers, silent)})) as address:
+    service.script = {4: (status, headers, silent)}
+    with serving(service.app()) as address:
         assert evaluate("--compare", address, "engine", "--json") == 0
     found = evaluate.found
     assert found["subjects"][0]["cost"]["answers_usd"] is None

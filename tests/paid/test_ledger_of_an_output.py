@@ -16,7 +16,7 @@ from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
 from tests.paid.command_line import NO_SUCH_TEXT
-from tests.paid.serving import Instead, Meanwhile, Service, serving
+from tests.paid.serving import Meanwhile, Service, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
 
@@ -138,8 +138,8 @@ def test_a_run_names_its_ledger_before_it_has_bought_much(
     ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
     manifest, left = tmp_path / "out.csv.manifest.json", list[str]()
     table.write_text("\n".join(["description", *TEXTS]))
-    scripted = Instead(service.app(), dict.fromkeys(refused, (400, {}, NO_SUCH_TEXT)))
-    app = Meanwhile(scripted, 1 + len(refused), lambda: left.append(manifest.read_text()))
+    service.script = dict.fromkeys(refused, (400, {}, NO_SUCH_TEXT))
+    app = Meanwhile(service.app(), 1 + len(refused), lambda: left.append(manifest.read_text()))
     with serving(app) as address:
         terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
         buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)

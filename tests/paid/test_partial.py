@@ -51,10 +51,9 @@ def statuses(path: Path) -> Counter[str]:
 @pytest.fixture
 def parked(line: CommandLine, service: Service) -> Iterator[CommandLine]:
     """A job whose run has parked for its cost limit and written the table so far."""
-    with line.at(service.app()):
-        assert line("run", *BOTH, "--partial", "--max-cost", "0.001") == 5
-        assert f"output so far: {partial(line)}" in line.out
-        yield line
+    assert line("run", *BOTH, "--partial", "--max-cost", "0.001") == 5
+    assert f"output so far: {partial(line)}" in line.out
+    yield line
 
 
 def partial(line: CommandLine) -> Path:

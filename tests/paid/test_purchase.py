@@ -29,7 +29,6 @@ from pipeline.tables import open_reader
 from tests.paid.purchases import TEXTS, check_money, in_turns, some
 from tests.paid.serving import (
     Buyer,
-    Instead,
     Meanwhile,
     Service,
     buyer,
@@ -97,19 +96,18 @@ def test_a_cost_limit_at_the_plans_highest_figure_completes(
 
 
 def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
     """Two lost answers reserve 0.0003 USD; under 0.0004 there is no room for a third attempt."""
     poor = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
-    app = Instead(service.app(), {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text", "two text"])
-        assert user.run().parked
-        summary = user.but(max_cost=Decimal("0.0004")).run()
+    service.script = {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)}
+    user = user.but(workers=1)
+    user.write(["one text", "two text"])
+    assert user.run().parked
+    summary = user.but(max_cost=Decimal("0.0004")).run()
     assert "The cost limit is reached" in some(summary.parked).message
     assert "up to 0.0003 USD more may have been billed" in some(summary.parked).message
-    assert app.requests == 4
+    assert service.requests == 4
 
 
 def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_something(

@@ -38,7 +38,7 @@ from tests.paid.ledger.buying import (
     send,
 )
 from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+from tests.paid.serving import Buyer, Service, buyer, serving
 
 T = TypeVar("T")
 
@@ -190,68 +190,54 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
 
 
 def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:
-    app = Instead(service.app(demo_rate=Rate(1, 3600)), {})
-    with serving(app) as address:
+    with serving(service.app(demo_rate=Rate(1, 3600))) as address:
         user = buyer(tmp_path, address, None, rate=None, max_duration="20s")
         user.write(["one text", "another"])
         for _ in range(2):
             summary = user.run()
             assert "demo limit is used up" in some(summary.parked).message
-            assert app.requests == 2
+            assert service.requests == 2
 
 
-def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
-    """Return a buyer whose last run was asked to wait for a day."""
-    user = buyer(tmp_path, address, service.account.key, workers=1)
+@pytest.fixture
+def paused(user: Buyer, service: Service) -> Buyer:
+    """A buyer whose last run was asked to wait for a day."""
     user.write(["one", "two", "three"])
-    ledger = Ledger(user.service.ledger, user.service.base_url)
-    journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
-    finish(journal, send(journal), FREE, RateRefusal(75, DAY))
-    ledger.close()
-    return user
+    with closing(Ledger(user.service.ledger, user.service.base_url)) as ledger:
+        journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
+        finish(journal, send(journal), FREE, RateRefusal(75, DAY))
+    return user.but(workers=1)
 
 
-def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
-    tmp_path: Path, service: Service
-) -> None:
-    app = Instead(service.app(), {})
-    with serving(app) as address:
-        user = paused_job(tmp_path, service, address)
-        estimate = user.plan()
-        assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
-        assert "including a pause of 24 h that the service asked for" in str(estimate)
-        summary = user.run()
-    assert app.requests == 0
+def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(paused: Buyer, service: Service) -> None:
+    estimate = paused.plan()
+    assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
+    assert "including a pause of 24 h that the service asked for" in str(estimate)
+    summary = paused.run()
+    assert service.requests == 0
     assert some(summary.parked).exit_code == 7
     until = datetime.now().astimezone() + timedelta(days=1)
     assert f"asked this account to wait until {until:%Y-%m-%d}" in some(summary.parked).message
-    assert (
-        "--wait" in some(summary.parked).hint
-        and "TENDER_PIPELINE_IGNORE_PAUSE=true" in some(summary.parked).hint
-    )
+    assert "--wait" in some(summary.parked).hint
+    assert "TENDER_PIPELINE_IGNORE_PAUSE=true" in some(summary.parked).hint
 
 
-def test_a_pause_can_be_ignored(tmp_path: Path, service: Service) -> None:
-    with serving(service.app()) as address:
-        user = paused_job(tmp_path, service, address).but(ignore_pause=True)
-        assert user.plan().pause == 0
-        assert user.run().parked is None
+def test_a_pause_can_be_ignored(paused: Buyer) -> None:
+    ignoring = paused.but(ignore_pause=True)
+    assert ignoring.plan().pause == 0
+    assert ignoring.run().parked is None
 
 
-def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Service) -> None:
-    app = Instead(service.app(), {2: (429, {"Retry-After": "1e12"}, "")})
-    with serving(app) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one", "two", "three"])
-        summary = user.run()
-    assert app.requests == 3
+def test_a_service_that_asks_for_a_day_parks_the_run(user: Buyer, service: Service) -> None:
+    service.script = {2: (429, {"Retry-After": "1e12"}, "")}
+    user = user.but(workers=1)
+    user.write(["one", "two", "three"])
+    summary = user.run()
+    assert service.requests == 3
     assert (some(summary.parked).exit_code, "(24 h)" in some(summary.parked).message) == (7, True)
 
 
-def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
-    app = Instead(service.app(), {})
-    with serving(app) as address:
-        user = paused_job(tmp_path, service, address).but(wait=True, max_duration="0.3s")
-        summary = user.run()
-    assert app.requests == 0
+def test_a_run_that_waits_sits_through_a_long_pause(paused: Buyer, service: Service) -> None:
+    summary = paused.but(wait=True, max_duration="0.3s").run()
+    assert service.requests == 0
     assert some(summary.parked).message == "Stopped after 0 s (--max-duration)."

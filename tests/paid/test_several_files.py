@@ -19,7 +19,7 @@ from pipeline.errors import OutputError
 from pipeline.money import plain
 from tests.cli.conftest import Command, command
 from tests.cli.several_files import states
-from tests.paid.serving import Instead, Service, serving
+from tests.paid.serving import Service, serving
 
 __all__ = ["command"]
 
@@ -193,7 +193,8 @@ def test_a_file_that_is_done_with_failed_calls_says_how_to_try_them_again(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with serving(Instead(service.app(), {1: (400, {}, '{"success": false}')})) as address:
+    service.script = {1: (400, {}, '{"success": false}')}
+    with serving(service.app()) as address:
         folder = Folder(command, capsys, address, service.account.key)
         assert folder.run()[0] == 3
         caplog.clear()

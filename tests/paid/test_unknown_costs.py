@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 import pipeline
 from tests.paid.purchases import some
-from tests.paid.serving import Instead, Service, buyer, serving
+from tests.paid.serving import Buyer, Service, serving
 
 Response: TypeAlias = tuple[int, dict[str, str], str]
 
@@ -24,11 +24,6 @@ TEXTS = ["silent", "priced", "silent", "", "lost, then priced", "lost"]
 # One worker buys row by row, CPV before PSC: the fifth and the eighth request are of lost rows.
 SCRIPT = {0: SILENT, 4: LOST, 7: LOST, 8: LOST}
 COSTS = ["cpv_cost_usd", "psc_cost_usd", "cost_usd"]
-
-
-def service_of(service: Service) -> Instead:
-    """Return a service that loses and withholds as scripted."""
-    return Instead(service.app(), dict(SCRIPT))
 
 
 def cost(value: Any) -> Decimal | None:
@@ -51,11 +46,12 @@ def check(rows: Sequence[Mapping[Any, Any]], confirmed: Decimal) -> None:
         assert sum(filter(None, known), Decimal(0)) == confirmed
 
 
-def test_unknown_costs_are_empty_in_csv_and_counted(tmp_path: Path, service: Service) -> None:
-    with serving(service_of(service)) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(TEXTS)
-        summary = user.run()
+def test_unknown_costs_are_empty_in_csv_and_counted(
+    tmp_path: Path, user: Buyer, service: Service
+) -> None:
+    service.script = SCRIPT
+    user.write(TEXTS)
+    summary = user.but(workers=1).run()
     assert summary.parked is None
     check(user.rows(), some(summary.paid).confirmed_usd)
     assert (some(summary.paid).unknown, some(summary.paid).unconfirmed) == (1, 3)
@@ -73,7 +69,8 @@ def test_unknown_costs_are_null_in_parquet_and_missing_in_a_frame(
     frame.to_csv(tmp_path / "in.csv", index=False)
     data: Any
     for data, output in ((tmp_path / "in.csv", tmp_path / "out.parquet"), (frame, None)):
-        with serving(service_of(service)) as address:
+        service.script = {service.requests + number: said for number, said in SCRIPT.items()}
+        with serving(service.app()) as address:
             ledger = tmp_path / f"{type(data).__name__}.db"
             terms = pipeline.PaidService(
                 address, service.account.key, ledger=ledger, rate="none", workers=1
@@ -83,9 +80,9 @@ def test_unknown_costs_are_null_in_parquet_and_missing_in_a_frame(
     check(pq.read_table(tmp_path / "out.parquet").to_pylist(), result.cost_usd)
 
 
-def test_a_row_of_which_nothing_is_known_has_no_total(tmp_path: Path, service: Service) -> None:
-    with serving(Instead(service.app(), {0: SILENT, 1: SILENT})) as address:
-        user = buyer(tmp_path, address, service.account.key, workers=1)
-        user.write(["one text"])
-        user.run()
+def test_a_row_of_which_nothing_is_known_has_no_total(user: Buyer, service: Service) -> None:
+    service.script = {0: SILENT, 1: SILENT}
+    user = user.but(workers=1)
+    user.write(["one text"])
+    user.run()
     assert [user.rows()[0][name] for name in COSTS] == ["", "", ""]

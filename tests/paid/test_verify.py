@@ -20,8 +20,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
 from pipeline.paid.verify import Extent, extent, problems
 from pipeline.service.accounts import Accounts
-from pipeline.service.app import create_app
-from tests.paid.serving import Instead, WordMatcher, buyer, serving
+from tests.paid.serving import Service, buyer, serving
 
 ERROR = '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}'
 SILENT = '{"success": true, "data": [{"code": "1", "title": "a", "confidence": 1}]}'
@@ -38,18 +37,16 @@ def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger with attempts of every kind; the first is answered, the second refused, ..."""
     folder = tmp_path_factory.mktemp("bought")
     accounts = Accounts(folder / "service")
-    key = accounts.open(Decimal("5.00")).key
-    app = create_app(accounts, {system: WordMatcher(system) for system in SYSTEMS}, key_rate=None)
+    service = Service(accounts, accounts.open(Decimal("5.00")))
     script = {1: (400, ERROR), 2: (200, "<html>"), 3: (200, SILENT), 4: (504, ""), 6: (429, "")}
-    headers = {"retry-after": "0"}
-    with serving(Instead(app, {n: (s, headers, body) for n, (s, body) in script.items()})) as url:
-        user = buyer(folder, url, key, workers=1)
+    service.script = {n: (s, {"retry-after": "0"}, body) for n, (s, body) in script.items()}
+    with serving(service.app()) as url:
+        user = buyer(folder, url, service.account.key, workers=1)
         user.write([f"text {number}" for number in range(5)])
         user.run()
-    with serving(Instead(app, {0: (200, {}, FOREIGN)})) as url:
-        abroad = buyer(folder, url, key, workers=1)
-        abroad.write(["another text"])
-        abroad.run()
+        service.script = {service.requests: (200, {}, FOREIGN)}
+        user.write(["another text"])
+        user.run()
     accounts.close()
     return folder / "ledger.db"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.paid.conftest import service
-from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+from tests.paid.serving import Buyer, Service, buyer, serving
 
 __all__ = ["service"]
 
@@ -28,7 +28,8 @@ def bought(tmp_path: Path, service: Service) -> Buyer:
     """A ledger with a finished job: nine answers, one lost once, one refused for good."""
     lost: Reply = (504, {}, "")
     refused: Reply = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
-    with serving(Instead(service.app(), {2: lost, 4: refused})) as address:
+    service.script = {2: lost, 4: refused}
+    with serving(service.app()) as address:
         user = buyer(tmp_path, address, service.account.key, workers=1)
         user.write([f"text {number}" for number in range(5)])
         user.run()
