@@ -63,7 +63,7 @@ matches[matches["row"] == review.index[0]]
 """,
     """Why did a row get its code? The words with the most weight come first.""",
     """
-result.explain("T-0001")
+pipeline.classify(tenders.loc[["T-0001"]], systems=["cpv"], explain=True).data[["cpv_why"]]
 """,
     """The titles in German:""",
     """

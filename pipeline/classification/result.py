@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -16,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.answers import System
-from pipeline.classification.classifier import Classifier
 from pipeline.classification.columns import MATCHES, new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import (
@@ -27,12 +25,10 @@ from pipeline.classification.pandas_frames import (
 from pipeline.classification.sink import MemorySink, Sink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
-from pipeline.engine.model import opened
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.public import public
-from pipeline.quoting import cut
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
@@ -220,30 +216,6 @@ class Result:
         """
         return _long_table(self._new(), self._settings, self._labels)
 
-    @public
-    def explain(self, row: object = None) -> pd.DataFrame:
-        """Return the best match of each system for a row, with the words that decided it.
-
-        What a person decided has the status ``decided``.
-
-        Args:
-            row: the row as `long` names it: its label in the index of your frame, else its number
-                from 0. If several rows have the label, all are explained. None for the first row.
-
-        Raises:
-            SettingsError: the answers are a paid service's, or there is no such row.
-        """
-        if self.summary.paid is not None:
-            raise SettingsError(
-                "A paid service does not say why it gave a code.",
-                "Classify the table with the embedded engine: service=None.",
-            )
-        labels = self._labels
-        indices = [0] if row is None and labels else _indices_of(row, labels)
-        texts = [text for index in indices for text in self._texts(slice(index, index + 1))]
-        index = pd.Index([labels[index] for index in indices], dtype=object, tupleize_cols=False)
-        return _explain_texts(pd.Series(texts, index), self._new().take(indices), self._settings)
-
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return `table` as an Arrow stream, for Polars, DuckDB and others."""
         return self.table.__arrow_c_stream__(requested_schema)
@@ -309,47 +281,6 @@ def _long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> 
     found = found.iloc[np.argsort(found["index"], kind="stable")]
     found = found.assign(row=[labels[index] for index in found["index"]])
     return found[["row", "system", "rank", *PARTS]].reset_index(drop=True)
-
-
-def _indices_of(row: object, labels: Sequence[object]) -> Sequence[int]:
-    """Return the positions of the rows with a label; there is at least one.
-
-    Raises:
-        SettingsError: no row has it.
-    """
-    if not labels:
-        raise SettingsError("The table has no rows.", "Classify one with at least one row.")
-    with suppress(TypeError):  # it cannot be hashed
-        wanted = frozenset([row])
-        if indices := [index for index, label in enumerate(labels) if label in wanted]:
-            return indices
-    must = (
-        f"a position from 0 to {len(labels) - 1}"
-        if isinstance(labels, range)
-        else f"a label of the frame's index, such as {cut(repr(labels[0]))}"
-    )
-    raise SettingsError(f"row is {cut(repr(row))}.", f"row must be {must}.")
-
-
-def _explain_texts(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
-    """Return the best match of each system for some texts, with the words that decided it.
-
-    What a person decided is taken from ``new``, the new columns of their rows. The index labels of
-    the texts become the column ``row``.
-    """
-    prefix = settings.column_prefix
-    settings = replace(settings, explain=True, limit_rows=None, column_prefix="")
-    settings = replace(settings, text_columns=("text",), top=1)
-    models = opened([*settings.models], settings.systems)
-    found = Classifier.of(settings, models)(pa.table({"text": texts.to_list()})).to_pylist()
-    parts = (*PARTS, "status", "why")
-    lines = []
-    for label, own, line in zip(texts.index, new.to_pylist(), found, strict=True):
-        for system in settings.systems:
-            decided = own[f"{prefix}{system}_status"] == "decided"
-            row, name = (own, prefix + system) if decided else (line, system)
-            lines.append((label, system, *(row.get(f"{name}_{part}") for part in parts)))
-    return pd.DataFrame(lines, columns=["row", "system", *parts])
 
 
 def _matches(new: pa.Table, system: System, prefix: str, several: bool) -> pa.Table:

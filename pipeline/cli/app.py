@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
 import click
 
 from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.signals import leaving_at_once
-from pipeline.quoting import command
 
 COMMANDS = {
     "accounts": "Open, top up and check accounts of the service.",
@@ -46,12 +44,6 @@ class _Commands(SuggestingGroup):
             command: click.Command = getattr(import_module(module), cmd_name)
         command.short_help = COMMANDS[cmd_name]
         return command
-
-    def suggest(self, args: list[str]) -> str:
-        """Return how to classify a file that was named without a command."""
-        path = Path(args[0])
-        is_file = bool(args[0]) and path.exists()  # an empty one would be the current folder
-        return f"To classify that: {command('run', path)}" if is_file else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

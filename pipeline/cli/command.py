@@ -75,13 +75,9 @@ class SuggestingGroup(click.Group):
             from difflib import get_close_matches  # most names are right
 
             close = get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f"Did you mean {close[0]!r}?" if close else self.suggest(args)
+            hint = f"Did you mean {close[0]!r}?" if close else ""
             ctx.fail(f"No such command {name!r}. {hint}".rstrip())
         return super().resolve_command(ctx, args)
-
-    def suggest(self, args: list[str]) -> str:  # noqa: ARG002
-        """Return what to do with arguments that begin with no command, and nothing like one."""
-        return ""
 
 
 @contextmanager

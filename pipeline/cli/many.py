@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -14,11 +13,9 @@ from typing import TYPE_CHECKING
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
 from pipeline.classification.inputs import InputFile, are_several, files_and_folder
 from pipeline.classification.plan import Plan
-from pipeline.classification.request import Job, Request
 from pipeline.classification.summary import Summary, combine
 from pipeline.cli.job import (
     FREE,
-    open_job,
     plan_job,
     request_of,
     run_and_log,
@@ -123,19 +120,6 @@ def _print_plans(
         purchases = {name: plan.purchase for name, plan in found.items()}
         offers = [*describe_files(service, purchases, whole.purchase)]
     say(wrap("\n".join([counted, *left_out, *offers]), sys.stdout))
-
-
-def jobs(options: RunOptions, request: Request) -> Iterator[AbstractContextManager[Job]]:
-    """Yield the job of each input, not open yet.
-
-    Raises:
-        PipelineError: there is no input, or the options do not go with several.
-    """
-    if not are_several(options.input_paths, request.storage):
-        yield open_job(options, request)
-        return
-    for file in _find_files(options, request.storage)[1]:
-        yield request.open(file.path, file.output)
 
 
 def _find_files(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:

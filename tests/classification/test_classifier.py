@@ -137,11 +137,8 @@ def test_a_model_is_found_in_a_process_with_another_folder(
     (tmp_path / "model").symlink_to(SHIPPED)
     monkeypatch.chdir(tmp_path)
     classifier = pipeline.Classifier(systems="psc", models="model")
-    options: dict[str, Any] = {"systems": "psc", "models": "model", "min_confidence": 0}
-    result = pipeline.classify(["Office chairs"], **options)
     monkeypatch.chdir("/")
     assert classifier(pa.table({"description": ["Office chairs"]}))["psc_code"][0].as_py()
-    assert len(result.explain()) == 1
 
 
 def test_a_machine_without_the_model_refuses(tmp_path: Path) -> None:

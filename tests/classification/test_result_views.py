@@ -14,7 +14,6 @@ from pipeline.classification.result import InMemory
 from pipeline.classification.summary import SystemSummary
 from pipeline.errors import InputError, SettingsError
 from pipeline.purchases import Paid, Parked
-from tests.decisions.samples import chose, nothing_fits, write
 from tests.html_pages import check_fragment
 
 TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing <b>&</b> gritting"]
@@ -121,58 +120,11 @@ def test_an_output_with_titles_above_its_column_names_is_read(tmp_path: Path) ->
     assert found["description"].tolist() == ["road works"]
 
 
-def test_a_row_is_explained_by_its_words() -> None:
-    found = of_texts().explain(3).set_index("system")
-    assert "Snow" in str(found.loc["cpv", "why"])
-    assert found.loc["cpv", "code"] == "90620000"
-
-
-def test_a_row_is_explained_by_its_label_in_the_index() -> None:
-    frame = pd.DataFrame({"description": TEXTS[:1] + TEXTS[3:]})
-    by_number = pipeline.classify(frame.set_axis([7, 0]), systems="cpv")
-    assert by_number.explain(0)["code"].tolist() == ["90620000"]
-    by_name = pipeline.classify(frame.set_axis(["T-1", "T-1"]), systems="cpv").explain("T-1")
-    assert by_name["row"].tolist() == ["T-1", "T-1"]
-    assert by_name["code"].tolist()[1] == "90620000"
-    levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
-    by_pair = pipeline.classify(frame.set_axis(levels), systems="cpv")
-    assert by_pair.explain(("a", 2))["code"].tolist() == ["90620000"]
-    assert by_pair.explain()["row"].tolist() == [("a", 1)]
-
-
-@pytest.mark.parametrize("row", ["T-9", 0, None, [1]])
-def test_a_label_that_is_not_in_the_index_is_not_explained(row: object) -> None:
-    frame = pd.DataFrame({"description": TEXTS[:1]}, index=["T-1"])
-    result = pipeline.classify(frame if row is not None else frame.iloc[:0], systems="cpv")
-    with pytest.raises(SettingsError, match="such as 'T-1'" if row is not None else "no rows"):
-        result.explain(row)
-
-
 def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
     result = pipeline.classify(TEXTS, systems=["cpv", "naics"], min_confidence=0.94)
     assert len(result.to_review("naics")) < len(result.to_review()) == result.summary.to_check
     with pytest.raises(SettingsError, match="The table has no codes of psc"):
         result.to_review(["cpv", "psc"])
-
-
-@pytest.mark.parametrize("prefix", ["", "new_"])
-def test_what_a_person_decided_is_explained_as_such(tmp_path: Path, prefix: str) -> None:
-    file = write(tmp_path / "d.jsonl", [chose(TEXTS[0], "03000000"), nothing_fits(TEXTS[3])])
-    result = pipeline.classify(
-        TEXTS,
-        systems=["cpv", "psc"],
-        min_confidence=0,
-        decisions=file,
-        explain=True,
-        column_prefix=prefix,
-    )
-    chosen, other = result.explain(0).to_dict("records")
-    assert (chosen["code"], chosen["status"]) == ("03000000", "decided")
-    assert chosen["why"] == "decided by Anna"
-    assert other["status"] == "ok"
-    none = result.explain(3).iloc[0]
-    assert pd.isna(none["code"])
-    assert none["status"] == "decided"
 
 
 @pytest.mark.parametrize("top", [1, 2])
@@ -195,19 +147,6 @@ def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
     assert result.long().empty
     html = result._repr_html_()
     assert "<b>0 rows</b>" in html and "CPV" not in html, "there is nothing to say of it"
-
-
-@pytest.mark.parametrize("row", [-1, 4])
-def test_a_row_that_is_not_there_is_not_explained(row: int) -> None:
-    with pytest.raises(SettingsError, match=r"row must be a position from 0 to 3\."):
-        of_texts().explain(row)
-
-
-def test_paid_answers_have_no_reasons() -> None:
-    result = of_texts()
-    paid = replace(result.summary, paid=PAID)
-    with pytest.raises(SettingsError, match="does not say why"):
-        replace(result, summary=paid).explain(0)
 
 
 def test_a_notebook_shows_the_first_rows_safely() -> None:

@@ -17,9 +17,8 @@ from click.testing import CliRunner
 
 from pipeline.cli.commands import doctor as checks
 from pipeline.cli.commands.doctor import doctor
-from pipeline.cli.commands.run import run
 from pipeline.cli.run_options import RunOptions
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
 from pipeline.paid.ledger import locks
 from pipeline.paid.ledger.ledger import Ledger
@@ -269,57 +268,6 @@ def test_a_warning_about_the_options_is_printed_once(monkeypatch: pytest.MonkeyP
     options = ["--systems", "naics", "--base-url", "http://example.invalid", "--json"]
     done = CliRunner().invoke(doctor, options, standalone_mode=False)
     assert done.stderr.count("unencrypted") == 1
-
-
-def test_the_first_rows_of_a_table_are_read_as_run_would(service: Service) -> None:
-    Path("t.csv").write_text("id, description\n1,Road works\n2,\n3,Road works\n4,Chairs\n")
-    code, found = checked("t.csv")
-    assert (code, found["table"]["verdict"]) == (0, "ok")
-    assert found["table"]["found"].split("\n") == [
-        "t.csv: the text is in ' description'",
-        "rows with text: 3 of 4",
-        "- Road works",
-        "- Chairs",
-    ]
-    assert found["output"]["found"] == "outputs/t.classified.csv can be written"
-    assert (
-        "rows with text: 2 of the first 3"
-        in checked("t.csv", "--limit-rows", 3)[1]["table"]["found"]
-    )
-    assert not Path("outputs").exists()
-
-
-def test_a_table_that_run_would_refuse_is_an_error_in_the_words_of_run(service: Service) -> None:
-    Path("t.csv").write_text("id,description\n1,Road works\n")
-    Path("ragged.csv").write_text('id,description\n1,"Road"x,3\n')
-    Path("mine.csv").write_text("theirs")
-    refused: list[list[object]] = [
-        ["t.csv", "--text-column", "descr"],
-        ["ragged.csv"],
-        ["none.csv"],
-        ["t.csv", "--output", "mine.csv"],
-        ["t.csv", "ragged.csv", "--report", "page.html"],
-    ]
-    for arguments in refused:
-        code, found = checked(*arguments)
-        done = CliRunner().invoke(run, ["--systems", "naics", *map(str, arguments)])
-        assert isinstance(done.exception, PipelineError)
-        assert (code, found["table"]["verdict"]) == (done.exception.exit_code, "error")
-        assert found["table"]["found"] == done.exception.message
-        assert found["table"]["remedy"] == done.exception.hint
-
-
-def test_a_column_without_words_is_a_warning_and_each_of_several_tables_is_read(
-    service: Service,
-) -> None:
-    Path("data").mkdir()
-    Path("data", "a.csv").write_text("description,title\n12,Road works\n13,Chairs\n")
-    Path("data", "b.csv").write_text("title\nChairs\n")
-    done = CliRunner().invoke(doctor, ["--systems", "naics", "data"], standalone_mode=False)
-    assert done.return_value == SettingsError.exit_code
-    assert "WARNING table: data/a.csv: the text is in 'description'" in done.stdout
-    assert "Did you mean --text-column 'title'?" in done.stdout
-    assert "ERROR   table: data/b.csv has no column 'description'" in done.stdout
 
 
 def files_of(**options: Any) -> dict[str, tuple[str, str]]:

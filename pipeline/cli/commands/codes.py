@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,16 +36,7 @@ of_titles = click.option(
 )
 
 
-class _Codes(SuggestingGroup):
-    """Says how to look up what was written in place of a command: a code, or words."""
-
-    def suggest(self, args: list[str]) -> str:
-        """Return the command that looks something up."""
-        command = "show" if _is_code(args[0]) else "search"
-        return f"To look that up: tender-pipeline codes {command} {shlex.join(args)}"
-
-
-@click.group(cls=_Codes, invoke_without_command=True)
+@click.group(cls=SuggestingGroup, invoke_without_command=True)
 @click.pass_context
 def codes(context: click.Context) -> None:
     """Show the code tables; the commands below show the codes in them."""

@@ -14,17 +14,14 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
 from pipeline.answers import System
-from pipeline.classification.columns import check_free
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.text_columns import few_words, have_words
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
 from pipeline.cli.output.console import say
@@ -33,24 +30,20 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.paths import (
-    AnyPath,
     cache_folder,
     data_folder,
     is_seen,
     machine_folder,
     state_folder,
 )
-from pipeline.quoting import listed, readable
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
 from pipeline.tables import output_format_of
-from pipeline.tables.texts import own_name
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
-    from pipeline.classification.request import Job, Request
     from pipeline.paid.client.transport import Exchange
     from pipeline.paid.service import PaidService
 
@@ -66,12 +59,6 @@ CLOCK_OFF_S = 30.0
 """How far the clock may be from the service's before the plan's times are misleading."""
 
 SENTENCE = "Road resurfacing works"
-
-FIRST_ROWS = 1_000
-"""Rows of a table that are read."""
-
-EXAMPLES, EXAMPLE = 3, 60
-"""How many texts of a table are shown, and how many characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +105,12 @@ def check_ledger(path: Path, workers: int | None) -> Finding:
     return _run_check("ledger", _ledger, path, workers)
 
 
-def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Finding]:
+def check_files(options: RunOptions) -> Iterator[Finding]:
     """Check the decisions, and where each file goes that the options name."""
     if options.decisions:
         yield _run_check("decisions", _decisions, options.decisions)
-    output = options.output if with_output and not options.to_standard_output else None
-    if isinstance(output, Path):
+    output = options.output
+    if isinstance(output, Path) and not options.to_standard_output:
         yield _run_check("output", _output, output, options)
     if (report := options.report) is not None:
         may_go_there = partial(page_file(report).check, options.overwrite)
@@ -133,45 +120,6 @@ def check_files(options: RunOptions, with_output: bool = True) -> Iterator[Findi
 
         opens = partial(MetricsFile.at, metrics, options.overwrite)
         yield _run_check("metrics", _with_room, "metrics", metrics, opens)
-
-
-def _check_tables(options: RunOptions, request: Request) -> Iterator[Finding]:
-    """Read the first rows of each input as a run does, and check where its output goes."""
-    from pipeline.cli.many import jobs
-
-    try:
-        tables = [*jobs(options, request)]
-    except PipelineError as error:
-        yield _failure("table", error)
-        return
-    for opened in tables:
-        try:
-            with opened as job:
-                yield from _table(job)
-        except PipelineError as error:
-            yield _failure("table", error)
-
-
-def _table(job: Job) -> Iterator[Finding]:
-    source, settings = job.source, job.request.settings
-    check_free(source.reader.schema.names, settings)
-    limit = FIRST_ROWS if settings.limit_rows is None else min(FIRST_ROWS, settings.limit_rows)
-    texts = [text for batch in source.batches(limit) for text in batch.texts]
-    with_text = [text for text in texts if text]
-    first = "the first " if len(texts) == limit else ""
-    columns = [own_name(source.reader.schema.names, name) or name for name in settings.text_columns]
-    found = [
-        f"{source.path or 'standard input'}: the text is in {listed(columns)}",
-        f"rows with text: {len(with_text):,} of {first}{len(texts):,}",
-        *(f"- {readable(text, EXAMPLE)}" for text in islice(dict.fromkeys(with_text), EXAMPLES)),
-    ]
-    worded = sum(have_words(with_text))
-    warning = few_words(settings.text_columns, len(texts), worded, source.sample)
-    yield Finding("table", "warning" if warning else "ok", "\n".join(found), warning or "")
-    if isinstance(job.sink.path, Path):
-        yield _with_room("output", job.sink.path, job.sink.check)
-    else:
-        job.sink.check()
 
 
 def _run_check(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
@@ -387,11 +335,11 @@ def _clock(answer: Exchange) -> Iterator[Finding]:
         yield Finding("clock", "ok", "agrees with the service's")
 
 
-def _doctor(input_paths: tuple[AnyPath, ...], **values: Any) -> int:
+def _doctor(**values: Any) -> int:
     confirm_found_file(click.get_current_context())
-    options = RunOptions(input_paths=input_paths or (Path("-"),), **values)
+    options = RunOptions(input_paths=(Path("-"),), **values)
     findings: list[Finding] = []
-    for finding in _findings(options, bool(input_paths)):
+    for finding in _findings(options):
         findings.append(finding)
         if not options.as_json:
             found = [*finding.found.split("\n"), finding.remedy]
@@ -406,27 +354,27 @@ def _doctor(input_paths: tuple[AnyPath, ...], **values: Any) -> int:
     return 0 if ready else SettingsError.exit_code
 
 
-def _findings(options: RunOptions, with_tables: bool) -> Iterator[Finding]:
+def _findings(options: RunOptions) -> Iterator[Finding]:
     """Check each thing by itself, then the options together; yield each finding at once."""
     sound = True
-    for finding in _separate_findings(options, with_tables):
+    for finding in _separate_findings(options):
         sound = sound and finding.verdict != "error"
         yield finding
-    yield from _terms(options, sound, with_tables)
+    yield from _terms(options, sound)
 
 
-def _separate_findings(options: RunOptions, with_tables: bool) -> Iterator[Finding]:
+def _separate_findings(options: RunOptions) -> Iterator[Finding]:
     workers = options.workers if options.base_url else None
     yield from check_installation(buys=workers is not None)
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
     yield from _check_engine(parse_systems(options.systems), options.models)
     yield check_ledger(options.ledger or ledger_file(None), workers)
-    yield from check_files(options, with_output=not with_tables)
+    yield from check_files(options)
 
 
-def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Finding]:
-    """Check the options together and the tables, if each is sound by itself, and the service."""
+def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
+    """Check the options together, if each is sound by itself, and the service."""
     from pipeline.cli.job import request_of, service_of
 
     try:
@@ -438,27 +386,19 @@ def _terms(options: RunOptions, sound: bool, with_tables: bool) -> Iterator[Find
         return
     if request:
         yield Finding("settings", "ok", "can be used together")
-        if with_tables:
-            yield from _check_tables(options, request)
     if service:
         yield from _check_service(service)
 
 
 doctor = OptionGroups(
     "doctor",
-    params=[
-        click.Argument(["input_paths"], metavar="[INPUT]...", nargs=-1, type=run.params[0].type),
-        *run.params[1:],
-    ],
+    params=run.params[1:],
     callback=_doctor,
     help="""Check what a run with these options needs on this machine, and say what to do.
 
     It checks the installation, the folders, the models, the ledger, the decisions, where the
     output, the report and the metrics go and, with --base-url, the key, the locks, the connection
     and the clock. It sends the service one GET request without the key, which buys nothing. The
-    exit code is 2 if a run would fail.
-
-    Of each INPUT, it reads the first rows as run would, and shows which column has the text and
-    some of the texts. plan reads a whole table.
+    exit code is 2 if a run would fail. plan checks the table.
     """,
 )
