@@ -29,17 +29,14 @@ from pipeline.settings import KEY_VARIABLE
 from tests.forking import Process, ran
 from tests.paid.frames import DISTINCT, check_broken_off, many, paid, states
 from tests.paid.purchases import some
-from tests.paid.serving import Gate, Service, Sluice, serving
+from tests.paid.serving import Buyer, Gate, Service, Sluice, serving
 
 
 def test_a_frame_is_bought_once_a_text_and_carries_its_costs(
-    tmp_path: Path, service: Service, frame: pd.DataFrame
+    user: Buyer, service: Service, frame: pd.DataFrame
 ) -> None:
     before = frame.copy(deep=True)
-    with serving(service.app()) as address:
-        result = pipeline.classify(
-            frame, systems=["cpv", "psc"], service=paid(service, address, tmp_path)
-        )
+    result = pipeline.classify(frame, systems=["cpv", "psc"], service=user.service)
     assert Counter(service.asked) == {
         (system, text): 1 for system in ("cpv", "psc") for text in DISTINCT
     }
@@ -53,44 +50,43 @@ def test_a_frame_is_bought_once_a_text_and_carries_its_costs(
 
 
 def test_the_same_frame_again_costs_nothing_and_reaches_nobody(
-    tmp_path: Path, service: Service, frame: pd.DataFrame
+    user: Buyer, service: Service, frame: pd.DataFrame
 ) -> None:
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path)
-        with pytest.raises(pipeline.LedgerError, match=r'There is no ledger .* ledger="PATH"'):
-            terms.spent()
-        first = pipeline.classify(frame, systems="cpv", service=terms)
+    terms = user.service
+    with pytest.raises(pipeline.LedgerError, match=r'There is no ledger .* ledger="PATH"'):
+        terms.spent()
+    first = pipeline.classify(frame, systems="cpv", service=terms)
     again = pipeline.classify(frame.drop(columns="n"), systems="cpv", service=terms)
     spent = terms.spent()
+    assert service.requests == 3
     assert spent[["system", "attempts", "unknown"]].to_numpy().tolist() == [["cpv", 3, 0]]
     assert spent["day"].dt.year.item() >= 2026
     assert spent["confirmed_usd"].item() == first.cost_usd == service.charged
-    assert paid(service, "https://service.example", tmp_path).spent().empty
+    assert user.but(base_url="https://service.example").service.spent().empty
     assert again.cost_usd == 0
     assert again.to_pandas()["cost_usd"].tolist() == [0] * 6
     assert again.to_pandas()["cpv_code"].equals(first.to_pandas()["cpv_code"])
 
 
 def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
-    tmp_path: Path, service: Service, frame: pd.DataFrame
+    user: Buyer, service: Service, frame: pd.DataFrame
 ) -> None:
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path)
-        planned = pipeline.plan(frame, systems=["cpv", "psc"], service=terms)
-        assert (planned.rows, planned.empty) == (6, 1)
-        assert (planned.purchase.distinct, planned.purchase.to_buy) == (6, 6)
-        assert 0 < planned.purchase.low_usd < planned.purchase.high_usd
-        assert "6 distinct calls, 0 owned, 6 to buy" in str(planned)
-        assert repr(planned) == str(planned), "a notebook shows it"
-        demo = pipeline.PaidService(address, ledger=tmp_path / "ledger.db")
-        slow = pipeline.plan(frame, systems="cpv", service=demo)
-        assert "(without a key, at most 10/hour)" in str(slow)
-        assert slow.purchase.low_usd == 0
-        assert slow.purchase.high_usd == 3 * TYPICAL_HIGH
-        assert service.asked == []
-        pipeline.classify(frame, systems="cpv", service=terms)
-        assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3
-    with sqlite3.connect(tmp_path / "ledger.db") as ledger:
+    terms = user.service
+    planned = pipeline.plan(frame, systems=["cpv", "psc"], service=terms)
+    assert (planned.rows, planned.empty) == (6, 1)
+    assert (planned.purchase.distinct, planned.purchase.to_buy) == (6, 6)
+    assert 0 < planned.purchase.low_usd < planned.purchase.high_usd
+    assert "6 distinct calls, 0 owned, 6 to buy" in str(planned)
+    assert repr(planned) == str(planned), "a notebook shows it"
+    demo = user.but(api_key=None, rate=None).service
+    slow = pipeline.plan(frame, systems="cpv", service=demo)
+    assert "(without a key, at most 10/hour)" in str(slow)
+    assert slow.purchase.low_usd == 0
+    assert slow.purchase.high_usd == 3 * TYPICAL_HIGH
+    assert service.requests == 0
+    pipeline.classify(frame, systems="cpv", service=terms)
+    assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3
+    with sqlite3.connect(terms.ledger) as ledger:
         assert ledger.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
     ledger.close()
 
@@ -100,7 +96,7 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
     [(None, "auto", True), (None, False, False), ("0.0001", "auto", False)],
 )
 def test_a_notebook_states_what_a_purchase_without_a_limit_will_cost_before_it(
-    tmp_path: Path,
+    user: Buyer,
     service: Service,
     frame: pd.DataFrame,
     monkeypatch: pytest.MonkeyPatch,
@@ -116,25 +112,24 @@ def test_a_notebook_states_what_a_purchase_without_a_limit_will_cost_before_it(
 
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
-    with serving(service.app()) as address, suppress(pipeline.ParkedError):
-        terms = paid(service, address, tmp_path, max_cost=limit)
+    with suppress(pipeline.ParkedError):
+        terms = user.but(max_cost=limit).service
         pipeline.classify(frame, systems="cpv", service=terms, progress=progress)
     cost = "3 distinct calls, 0 owned, 3 to buy: 0.00021 to 0.00045 USD"
     assert ((f"{cost} (no rate limit); no cost limit (max_cost)", 0) in said) == is_said
 
 
-def test_other_texts_or_settings_are_another_job(tmp_path: Path, service: Service) -> None:
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path, max_cost="0.001")
-        with pytest.raises(pipeline.ParkedError):
-            pipeline.classify(many(20), systems="cpv", service=terms)
-        begun = service.charged
-        terms = replace(terms, max_cost=None)
-        other = pipeline.classify(many(21), systems="cpv", service=terms)
-        assert other.cost_usd == service.charged - begun
-        both = pipeline.classify(many(20), systems="cpv,psc", service=terms)
-        assert both.cost_usd == service.charged - begun - other.cost_usd
-        same = pipeline.classify(many(20), systems="cpv", service=terms)
+def test_other_texts_or_settings_are_another_job(user: Buyer, service: Service) -> None:
+    terms = user.but(max_cost="0.001").service
+    with pytest.raises(pipeline.ParkedError):
+        pipeline.classify(many(20), systems="cpv", service=terms)
+    begun = service.charged
+    terms = replace(terms, max_cost=None)
+    other = pipeline.classify(many(21), systems="cpv", service=terms)
+    assert other.cost_usd == service.charged - begun
+    both = pipeline.classify(many(20), systems="cpv,psc", service=terms)
+    assert both.cost_usd == service.charged - begun - other.cost_usd
+    same = pipeline.classify(many(20), systems="cpv", service=terms)
     assert same.cost_usd == begun
 
 
@@ -161,15 +156,12 @@ def test_a_file_is_the_job_that_the_command_line_began(tmp_path: Path, service: 
 
 
 def test_it_buys_inside_a_running_event_loop(
-    tmp_path: Path, service: Service, frame: pd.DataFrame
+    user: Buyer, service: Service, frame: pd.DataFrame
 ) -> None:
-    async def call(address: str) -> pipeline.Result:
-        terms = paid(service, address, tmp_path)
-        return pipeline.classify(frame, systems="cpv", service=terms)
+    async def call() -> pipeline.Result:
+        return pipeline.classify(frame, systems="cpv", service=user.service)
 
-    with serving(service.app()) as address:
-        result = asyncio.run(call(address))
-    assert result.cost_usd == service.charged > 0
+    assert asyncio.run(call()).cost_usd == service.charged > 0
 
 
 def test_the_async_form_buys_while_the_loop_goes_on(
@@ -189,23 +181,22 @@ def test_the_async_form_buys_while_the_loop_goes_on(
 
 
 def test_the_key_is_the_variables_unless_one_is_given_and_none_is_a_demo(
-    tmp_path: Path, service: Service, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    user: Buyer, service: Service, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(service.app()) as address:
-        demo = paid(service, address, tmp_path, api_key=None)
-        assert demo.api_key is None
-        monkeypatch.setenv(KEY_VARIABLE, service.account.key)
-        terms = paid(service, address, tmp_path, api_key=None)
-        assert terms.api_key == service.account.key
-        assert service.account.key not in repr(terms)
-        pipeline.classify(frame, systems="cpv", service=demo)
-        assert service.accounts.balance(service.account.account_id) == 5
-        pipeline.classify(frame, systems="psc", service=terms)
-        assert service.accounts.balance(service.account.account_id) < 5
+    demo = user.but(api_key=None).service
+    assert demo.api_key is None
+    monkeypatch.setenv(KEY_VARIABLE, service.account.key)
+    terms = user.but(api_key=None).service
+    assert terms.api_key == service.account.key
+    assert service.account.key not in repr(terms)
+    pipeline.classify(frame, systems="cpv", service=demo)
+    assert service.accounts.balance(service.account.account_id) == 5
+    pipeline.classify(frame, systems="psc", service=terms)
+    assert service.accounts.balance(service.account.account_id) < 5
 
 
 def test_a_bar_shows_the_calls_and_a_display_of_the_callers_own_counts_them(
-    tmp_path: Path, service: Service, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+    user: Buyer, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[int] = []
     told: list[int] = []
@@ -215,41 +206,36 @@ def test_a_bar_shows_the_calls_and_a_display_of_the_callers_own_counts_them(
         opened.append(number)
         yield told.append
 
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path)
-        pipeline.classify(frame, systems="cpv", service=terms, progress=display)
-        assert opened == [3, 6]  # the calls, then the rows
-        assert sum(told) == 9
-        pipeline.classify(frame, systems="psc", service=terms, progress=True)
+    terms = user.service
+    pipeline.classify(frame, systems="cpv", service=terms, progress=display)
+    assert opened == [3, 6]  # the calls, then the rows
+    assert sum(told) == 9
+    pipeline.classify(frame, systems="psc", service=terms, progress=True)
     shown = capsys.readouterr().err
     assert "3/3" in shown and "6/6" in shown and "USD" in shown
 
 
 def test_a_parked_job_raises_with_what_to_do_and_the_same_call_continues(
-    tmp_path: Path, service: Service
+    user: Buyer, service: Service
 ) -> None:
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path, max_cost="0.001")
-        with pytest.raises(pipeline.ParkedError, match="cost limit is reached") as refusal:
-            pipeline.classify(many(20), systems="cpv", service=terms)
-        assert refusal.value.exit_code == 5
-        assert "Raise max_cost" in refusal.value.hint
-        assert "partial=True" in refusal.value.hint
-        assert refusal.value.cost_usd == service.charged > 0
-        again = pickle.loads(pickle.dumps(refusal.value))
-        assert (again.exit_code, again.cost_usd) == (5, service.charged)
-        result = pipeline.classify(
-            many(20), systems="cpv", service=replace(terms, max_cost=Decimal(1))
-        )
+    terms = user.but(max_cost="0.001").service
+    with pytest.raises(pipeline.ParkedError, match="cost limit is reached") as refusal:
+        pipeline.classify(many(20), systems="cpv", service=terms)
+    assert refusal.value.exit_code == 5
+    assert "Raise max_cost" in refusal.value.hint
+    assert "partial=True" in refusal.value.hint
+    assert refusal.value.cost_usd == service.charged > 0
+    again = pickle.loads(pickle.dumps(refusal.value))
+    assert (again.exit_code, again.cost_usd) == (5, service.charged)
+    result = pipeline.classify(many(20), systems="cpv", service=replace(terms, max_cost=Decimal(1)))
     assert len(service.asked) == 20
     assert result.cost_usd == service.charged  # of both calls: they are one job
     assert sum(result.to_pandas(exact_costs=True)["cost_usd"]) == service.charged
 
 
-def test_the_table_so_far_has_pending_rows_and_says_why(tmp_path: Path, service: Service) -> None:
-    with serving(service.app()) as address:
-        terms = paid(service, address, tmp_path, max_cost=0.001)
-        result = pipeline.classify(many(20), systems="cpv", service=terms, partial=True)
+def test_the_table_so_far_has_pending_rows_and_says_why(user: Buyer, service: Service) -> None:
+    terms = user.but(max_cost=0.001).service
+    result = pipeline.classify(many(20), systems="cpv", service=terms, partial=True)
     assert some(result.summary.parked).exit_code == 5
     assert "Raise max_cost" in str(result.summary) and "--" not in str(result.summary)
     statuses = Counter(result.to_pandas()["cpv_status"])
@@ -258,18 +244,15 @@ def test_the_table_so_far_has_pending_rows_and_says_why(tmp_path: Path, service:
     assert result.cost_usd == sum(result.to_pandas(exact_costs=True)["cost_usd"]) == service.charged
 
 
-def test_a_parked_files_table_so_far_is_read_from_where_it_is(
-    tmp_path: Path, service: Service
-) -> None:
+def test_a_parked_files_table_so_far_is_read_from_where_it_is(user: Buyer, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("description\n" + "".join(f"text {n}\n" for n in range(20)))
-    with serving(service.app()) as address:
-        result = pipeline.classify(
-            tmp_path / "in.csv",
-            systems="cpv",
-            output=tmp_path / "out.csv",
-            service=paid(service, address, tmp_path, max_cost="0.001"),
-            partial=True,
-        )
+    result = pipeline.classify(
+        tmp_path / "in.csv",
+        systems="cpv",
+        output=tmp_path / "out.csv",
+        service=user.but(max_cost="0.001").service,
+        partial=True,
+    )
     assert result.summary.output == tmp_path / "out.partial.csv"
     assert set(result.to_pandas()["cpv_status"]) == {"ok", "pending"}
 
