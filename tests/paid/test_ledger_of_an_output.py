@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,34 @@ from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
 from tests.paid.command_line import NO_SUCH_TEXT
-from tests.paid.serving import Meanwhile, Service, serving
+from tests.paid.serving import Buyer, Meanwhile, Service, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
+SOME = Decimal("0.0005")
+
+Buy = Callable[..., Any]
+
+
+def write(table: Path, *texts: str) -> None:
+    table.write_text("\n".join(["description", *texts]))
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "out" / "out.csv"
+
+
+@pytest.fixture
+def terms(user: Buyer, tmp_path: Path) -> PaidService:
+    return user.but(ledger=tmp_path / "ledgers" / "l.db").service
+
+
+@pytest.fixture
+def buy(tmp_path: Path, output: Path, terms: PaidService) -> Buy:
+    write(tmp_path / "in.csv", *TEXTS)
+    output.parent.mkdir()
+    how: dict[str, Any] = {"systems": "cpv", "output": output, "service": terms}
+    return partial(pipeline.classify, tmp_path / "in.csv", **how)
 
 
 def rename_folder(ledger: Path) -> None:
@@ -39,31 +65,32 @@ def rename_folder_and_begin_another(ledger: Path) -> None:
     ],
 )
 def test_an_output_tells_the_next_run_with_which_ledger_it_was_bought(
-    tmp_path: Path, service: Service, spoil: Callable[[Path], None], said: str, parks: bool
+    buy: Buy,
+    terms: PaidService,
+    output: Path,
+    service: Service,
+    tmp_path: Path,
+    spoil: Callable[[Path], None],
+    said: str,
+    parks: bool,
 ) -> None:
-    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
-    table.write_text("\n".join(["description", *TEXTS]))
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
-        limited = dataclasses.replace(terms, max_cost=Decimal("0.0005")) if parks else terms
-        buy = partial(pipeline.classify, table, systems="cpv", output=output, partial=True)
-        buy(service=limited)
-        bought = len(service.asked)
-        named = tmp_path / "out.partial.csv" if parks else output
-        assert named.exists()
-        spoil(ledger)
-        table.write_text("\n".join(["description", *TEXTS, "new"]))
-        for use in (partial(pipeline.plan, table, output=output), buy):
-            with pytest.raises(
-                LedgerError, match=f"{said}.*for {named} were bought with the ledger {ledger}"
-            ):
-                use(service=terms)
-        assert len(service.asked) == bought
-        if not ledger.exists():
-            assert not ledger.parent.exists(), "where the folder may be moved back"
-        for old in tmp_path.glob("out*"):
-            old.unlink()
-        buy(service=terms)
+    buy(service=replace(terms, max_cost=SOME if parks else None), partial=True)
+    bought = len(service.asked)
+    named = output.with_name("out.partial.csv") if parks else output
+    assert named.exists()
+    spoil(terms.ledger)
+    write(tmp_path / "in.csv", *TEXTS, "new")
+    plan = partial(pipeline.plan, tmp_path / "in.csv", output=output, service=terms)
+    for use in (plan, buy):
+        bought_with = f"{said}.*for {named} were bought with the ledger {terms.ledger}"
+        with pytest.raises(LedgerError, match=bought_with):
+            use()
+    assert len(service.asked) == bought
+    if not terms.ledger.exists():
+        assert not terms.ledger.parent.exists(), "where the folder may be moved back"
+    for old in output.parent.iterdir():
+        old.unlink()
+    buy()
     assert len(service.asked) > bought
 
 
@@ -76,132 +103,103 @@ def test_an_output_tells_the_next_run_with_which_ledger_it_was_bought(
     ],
 )
 def test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too(
-    tmp_path: Path,
+    buy: Buy,
+    terms: PaidService,
+    output: Path,
     service: Service,
     spoil: Callable[[Path], None],
     said: str,
     is_free_before: bool,
 ) -> None:
-    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out/o.csv"))
-    table.write_text("\n".join(["description", *TEXTS]))
-    buy = partial(pipeline.classify, table, systems="cpv", output=output)
     if is_free_before:
+        buy(service=None)
+    with pytest.raises(ParkedError):
+        buy(service=replace(terms, max_price=Decimal("0.00001")))
+    bought = len(service.asked)
+    assert bought
+    kept = output.read_bytes() if is_free_before else None
+    spoil(terms.ledger)
+    with pytest.raises(LedgerError, match=said) as caught:
         buy()
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
-        with pytest.raises(ParkedError):
-            buy(service=dataclasses.replace(terms, max_price=Decimal("0.00001")))
-        bought = len(service.asked)
-        assert bought
-        kept = output.read_bytes() if is_free_before else None
-        spoil(ledger)
-        with pytest.raises(LedgerError, match=said) as caught:
-            buy(service=terms)
-        assert f"answers for {output} were bought with the ledger {ledger}." in caught.value.message
-        assert len(service.asked) == bought
-        assert (output.read_bytes() if output.exists() else None) == kept
-        elsewhere = output.with_name("elsewhere.csv")
-        buy(service=terms, output=elsewhere)
+    bought_with = f"answers for {output} were bought with the ledger {terms.ledger}."
+    assert bought_with in caught.value.message
+    assert len(service.asked) == bought
+    assert (output.read_bytes() if output.exists() else None) == kept
+    buy(output=output.with_name("elsewhere.csv"))
     assert len(service.asked) > bought
 
 
 def test_runs_that_parked_at_two_services_name_the_ledger_of_each(
-    tmp_path: Path, service: Service
+    buy: Buy, terms: PaidService, service: Service, tmp_path: Path
 ) -> None:
-    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
-    table.write_text("\n".join(["description", *TEXTS]))
-    buy = partial(pipeline.classify, table, systems="cpv", output=output)
-    with serving(service.app()) as first, serving(service.app()) as second:
-        services = [
-            PaidService(
-                address, service.account.key, ledger=tmp_path / name / "l.db", rate="none",
-                max_cost=Decimal("0.0005"),
-            )
-            for address, name in ((first, "first"), (second, "second"))
-        ]  # fmt: skip
-        for terms in services:
+    with serving(service.app()) as other:
+        limited = replace(terms, max_cost=SOME)
+        second = replace(limited, base_url=other, ledger=tmp_path / "second" / "l.db")
+        for at in (limited, second):
             with pytest.raises(ParkedError):
-                buy(service=terms)
+                buy(service=at)
         bought = len(service.asked)
-        for terms in services:
-            terms.ledger.parent.rename(terms.ledger.parent.with_suffix(".lost"))
-            with pytest.raises(LedgerError, match=f"bought with the ledger {terms.ledger}"):
-                buy(service=terms)
+        for at in (limited, second):
+            at.ledger.parent.rename(at.ledger.parent.with_suffix(".lost"))
+            with pytest.raises(LedgerError, match=f"bought with the ledger {at.ledger}"):
+                buy(service=at)
     assert len(service.asked) == bought
 
 
 @pytest.mark.parametrize("refused", [[], [0]], ids=["at once", "after a refusal"])
 def test_a_run_names_its_ledger_before_it_has_bought_much(
-    tmp_path: Path, service: Service, refused: list[int]
+    buy: Buy, terms: PaidService, output: Path, service: Service, refused: list[int]
 ) -> None:
     """A run that is killed leaves what it has written so far; here the test keeps that."""
-    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
-    manifest, left = tmp_path / "out.csv.manifest.json", list[str]()
-    table.write_text("\n".join(["description", *TEXTS]))
+    manifest, left = output.with_name("out.csv.manifest.json"), list[str]()
     service.script = dict.fromkeys(refused, (400, {}, NO_SUCH_TEXT))
     app = Meanwhile(service.app(), 1 + len(refused), lambda: left.append(manifest.read_text()))
     with serving(app) as address:
-        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
-        buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
-        buy()
+        at = replace(terms, base_url=address, workers=1)
+        buy(service=at)
         output.unlink()
         manifest.write_text(left[0])
-        rename_folder(ledger)
+        rename_folder(terms.ledger)
         with pytest.raises(LedgerError, match=f"answers for {output} were bought with the ledger"):
-            buy()
+            buy(service=at)
     assert len(service.asked) == len(TEXTS) - len(refused)
 
 
 def test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output(
-    tmp_path: Path, service: Service
+    buy: Buy, terms: PaidService, output: Path, service: Service
 ) -> None:
-    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
-    table.write_text("\n".join(["description", *TEXTS]))
-    buy = partial(pipeline.classify, table, systems="cpv", output=output)
     manifest = output.with_name("out.csv.manifest.json")
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
-        with pytest.raises(ParkedError):
-            buy(service=dataclasses.replace(terms, max_cost=Decimal("0.0005")))
-        started = json.loads(manifest.read_text())
-        assert started["exit_state"] == "started"
-        (mark,) = started["parked"].values()
-        last = mark["ledger"]["last_attempt"]
-        assert last == len(service.asked) > 1, "an older copy of the ledger lacks answers"
-        buy(service=terms)
+    with pytest.raises(ParkedError):
+        buy(service=replace(terms, max_cost=SOME))
+    started = json.loads(manifest.read_text())
+    assert started["exit_state"] == "started"
+    (mark,) = started["parked"].values()
+    last = mark["ledger"]["last_attempt"]
+    assert last == len(service.asked) > 1, "an older copy of the ledger lacks answers"
+    buy()
     assert len(service.asked) == len(TEXTS)
     assert "parked" not in json.loads(manifest.read_text())
 
 
 def test_nothing_is_asked_of_another_ledger_that_has_all_answers(
-    tmp_path: Path, service: Service
+    buy: Buy, terms: PaidService, service: Service, tmp_path: Path
 ) -> None:
-    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
-    table.write_text("\n".join(["description", *TEXTS]))
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=tmp_path / "a.db", rate="none")
-        buy = partial(pipeline.classify, table, systems="cpv")
-        buy(service=terms, output=output)
-        other = dataclasses.replace(terms, ledger=tmp_path / "b.db")
-        buy(service=other)
-        buy(service=other, output=output)
-        elsewhere = PaidService(f"{address}/api/", None, ledger=tmp_path / "c.db", max_cost=0)
-        with pytest.raises(LedgerError, match="no ledger"):  # the address is the same one
-            buy(service=elsewhere, output=output)
+    buy()
+    other = replace(terms, ledger=tmp_path / "b.db")
+    buy(service=other, output=None)
+    buy(service=other)
+    the_same = f"{terms.base_url}/api/"
+    elsewhere = PaidService(the_same, None, ledger=tmp_path / "c.db", max_cost=0)
+    with pytest.raises(LedgerError, match="no ledger"):
+        buy(service=elsewhere)
     assert len(service.asked) == 2 * len(TEXTS)
 
 
-def test_a_run_that_sent_nothing_names_no_ledger(tmp_path: Path, service: Service) -> None:
-    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
-    table.write_text("\n".join(["description", *TEXTS]))
-    buy = partial(pipeline.classify, table, systems="cpv")
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
-        with pytest.raises(ParkedError):
-            buy(
-                output=tmp_path / "other.csv",
-                service=dataclasses.replace(terms, max_cost=Decimal("0.0005")),
-            )
-        with pytest.raises(ParkedError):
-            buy(output=output, service=dataclasses.replace(terms, max_cost=Decimal("0")))
-    assert not list(tmp_path.glob("out.csv*"))
+def test_a_run_that_sent_nothing_names_no_ledger(
+    buy: Buy, terms: PaidService, output: Path
+) -> None:
+    with pytest.raises(ParkedError):
+        buy(output=output.with_name("other.csv"), service=replace(terms, max_cost=SOME))
+    with pytest.raises(ParkedError):
+        buy(service=replace(terms, max_cost=Decimal(0)))
+    assert not list(output.parent.glob("out.csv*"))
