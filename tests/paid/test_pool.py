@@ -127,18 +127,6 @@ def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -
     assert len(server.asked) == 4
 
 
-def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
-    server = ModelServer([])
-    pool = buy(server, job, numbered(10), workers=4, max_cost=Decimal("0.0006"))
-    assert some(pool.parked).exit_code == 5
-    assert some(pool.parked).message == (
-        "The cost limit is reached: 0.00052499999999999995 USD spent, and the 5 calls left "
-        "cost up to 0.00075 USD."
-    )
-    assert "--max-cost (0.00127499999999999995 is enough at these prices)" in some(pool.parked).hint
-    assert job.money().confirmed <= Decimal("0.0006")
-
-
 SEEN = st.decimals(min_value=Decimal("0.00001"), max_value=Decimal("0.005"), places=7)
 FREE = st.sampled_from(["503", "not sent", "limited", "wait 5", "internal"])
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+
+from hypothesis import strategies as st
 
 from pipeline.answers import Match
 from pipeline.paid.client.chat_responses import Asked
@@ -35,6 +38,31 @@ def priced(metadata: str) -> bytes:
 
 def with_items(*items: str) -> bytes:
     return b'{"success":true,"data":[%s]}' % ",".join(items).encode()
+
+
+JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+PATCHES = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 400), st.binary(max_size=9)), max_size=4
+)
+"""What to put into a body: from where, in place of how many bytes, and what."""
+
+
+def patched(body: bytes, patches: list[tuple[int, int, bytes]]) -> bytes:
+    for start, length, put in patches:
+        body = body[:start] + put + body[start + length :]
+    return body
+
+
+def put(content: Any, path: Sequence[str | int], value: object) -> None:
+    """Set the value of a field, which is named by the way to it."""
+    *parents, last = path
+    for step in parents:
+        content = content[step]
+    content[last] = value
 
 
 PRICES = TokenPrices(Decimal("0.15"), Decimal("0.60"))

@@ -7,7 +7,6 @@ import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +30,19 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from tests.paid.client.bodies import COMPACT, DETAILED, NO_LIST, SEEDS, failure, priced, with_items
+from tests.paid.client.bodies import (
+    COMPACT,
+    DETAILED,
+    JSON_VALUES,
+    NO_LIST,
+    PATCHES,
+    SEEDS,
+    failure,
+    patched,
+    priced,
+    put,
+    with_items,
+)
 
 NOT_JSON = "the body is not JSON, or not all of it arrived"
 NO_OBJECT = "the body is not a JSON object"
@@ -270,11 +281,6 @@ def test_no_bytes_make_it_raise(status: int, headers: dict[str, str], body: byte
     check_sound(read_response(status, headers, body))
 
 
-JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
 FIELDS = (
     ("success",), ("error",), ("message",), ("data",), ("metadata",),
     ("data", 0), ("data", 0, "code"), ("data", 0, "title"), ("data", 0, "confidence"),
@@ -291,11 +297,7 @@ def test_no_value_in_any_field_makes_it_raise(
     content = json.loads(valid)
     content["metadata"].setdefault("cost", {})
     content["metadata"].setdefault("costBreakdown", {})
-    *parents, last = path
-    inner = content
-    for step in parents:
-        inner = inner[step]
-    inner[last] = value
+    put(content, path, value)
     check_sound(read_response(status, {}, json.dumps(content).encode()))
 
 
@@ -315,17 +317,13 @@ def test_no_price_however_fine_or_large_makes_it_raise(
 
 @given(
     st.sampled_from([DETAILED, COMPACT, failure("VALIDATION_ERROR")]),
-    st.lists(
-        st.tuples(st.integers(0, 400), st.integers(0, 400), st.binary(max_size=9)), max_size=4
-    ),
+    PATCHES,
     st.sampled_from([200, 400, 500]),
 )
 def test_no_mutation_of_a_valid_body_makes_it_raise(
-    valid: bytes, cuts: list[tuple[int, int, bytes]], status: int
+    valid: bytes, patches: list[tuple[int, int, bytes]], status: int
 ) -> None:
-    for start, length, put in cuts:
-        valid = valid[:start] + put + valid[start + length :]
-    check_sound(read_response(status, {}, valid))
+    check_sound(read_response(status, {}, patched(valid, patches)))
 
 
 @pytest.mark.parametrize("depth", [10, 500, 900, 990, 1000, 5000])
