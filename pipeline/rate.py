@@ -69,15 +69,13 @@ class Rate:
         """Return until when an attempt holds its slot if its response arrived at ``at``."""
         return at + self.hold
 
-    def lost_until(self, at: float, late_arrival: float | None = None) -> float:
+    def lost_until(self, at: float) -> float:
         """Return until when an attempt without a response holds its slot.
 
-        Args:
-            at: when it timed out; if a crash left it open, when the next process started.
-            late_arrival: for how many seconds after that it may still reach the server; None: one
-                window.
+        It may still reach the server up to a window after it timed out at ``at`` or, if a crash
+        left it open, after the next process started then.
         """
-        return at + (self.window if late_arrival is None else late_arrival) + self.hold
+        return at + self.window + self.hold
 
 
 AUTHENTICATED = Rate(100, 60.0)

@@ -14,6 +14,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import LedgerError, ParkedError
+from pipeline.paid.client.urls import BaseUrl
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.service import PaidService
 from tests.paid.command_line import NO_SUCH_TEXT
@@ -134,7 +135,7 @@ def test_runs_that_parked_at_two_services_name_the_ledger_of_each(
 ) -> None:
     with serving(service.app()) as other:
         limited = replace(terms, max_cost=SOME)
-        second = replace(limited, base_url=other, ledger=tmp_path / "second" / "l.db")
+        second = replace(limited, base_url=BaseUrl(other), ledger=tmp_path / "second" / "l.db")
         for at in (limited, second):
             with pytest.raises(ParkedError):
                 buy(service=at)
@@ -155,7 +156,7 @@ def test_a_run_names_its_ledger_before_it_has_bought_much(
     service.script = dict.fromkeys(refused, (400, {}, NO_SUCH_TEXT))
     app = Meanwhile(service.app(), 1 + len(refused), lambda: left.append(manifest.read_text()))
     with serving(app) as address:
-        at = replace(terms, base_url=address, workers=1)
+        at = replace(terms, base_url=BaseUrl(address), workers=1)
         buy(service=at)
         output.unlink()
         manifest.write_text(left[0])

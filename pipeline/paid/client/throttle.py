@@ -35,9 +35,9 @@ class Throttle:
     """Limits attempts so that the server never sees more than the rate allows.
 
     An attempt takes one of the rate's slots before it is sent. It holds the slot until a full
-    window after its response arrived; without a response, until `late_arrival` and a full window
-    after it was given up. `docs/explanation/throttle.md` proves that this is enough, except for
-    arrivals later than `late_arrival` and for other users of the key.
+    window after its response arrived; without a response, until two windows after it was given up.
+    `docs/explanation/throttle.md` proves that this is enough, except for arrivals later than a
+    window after that, and for other users of the key.
 
     Within these slots, aiolimiter spreads the attempts evenly, unless every remaining call has a
     free slot. It does not serve its waiters in order, so only one attempt at a time waits for it,
@@ -51,7 +51,6 @@ class Throttle:
     Args:
         rate: the limit; None for no limit. Pauses are kept in any case.
         burst: send as soon as a slot is free, without spreading: a short job ends sooner.
-        late_arrival: how many seconds later a lost attempt may reach the server; None: a window.
         busy_until: when each slot that the previous process took becomes free.
         slots: how many of the rate's slots the last refusal left in use; None: no refusal.
         paused_until: the end of that refusal's pause; None: no refusal.
@@ -62,7 +61,6 @@ class Throttle:
         rate: Rate | None,
         *,
         burst: bool = False,
-        late_arrival: float | None = None,
         busy_until: Sequence[float] = (),
         slots: int | None = None,
         paused_until: float | None = None,
@@ -70,7 +68,6 @@ class Throttle:
         self._loop = asyncio.get_running_loop()
         self._rate = rate
         self._burst = burst or rate is None
-        self._late_arrival = late_arrival
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
         self._under_way: dict[Slot, None] = {}
@@ -178,7 +175,7 @@ class Throttle:
         if self._rate is not None and how == "answered":
             heappush(self._busy_until, self._rate.answered_until(now))
         elif self._rate is not None and how == "lost":
-            heappush(self._busy_until, self._rate.lost_until(now, self._late_arrival))
+            heappush(self._busy_until, self._rate.lost_until(now))
         took = now - slot.taken_at
         self._mean_time += (took - self._mean_time) * (SMOOTHING if self._mean_time else 1.0)
         self._changed.set()

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, times, total
-from pipeline.paid.ledger.calls import LASTING, State
+from pipeline.paid.ledger.calls import EVERY_STATE, LASTING, State
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.locks import is_worked_on
 from pipeline.paid.ledger.schema import OPEN_JOB
@@ -160,17 +160,7 @@ def _date(day: int) -> str:
 Wanted: TypeAlias = State | Literal["failed"]
 """A state; or failed: every attempt that failed and was the last one of its call."""
 
-STATES: tuple[Wanted, ...] = (
-    "failed",
-    "unconfirmed",
-    "billed",
-    "answered",
-    "pruned",
-    "refused",
-    "unreadable",
-    "free",
-    "sent",
-)
+STATES: tuple[Wanted, ...] = ("failed", *EVERY_STATE)
 
 LISTED_ATTEMPTS = """
     SELECT attempt_id, job_id, endpoint, system, lower(hex(digest)), account, sent_at, settled_at,

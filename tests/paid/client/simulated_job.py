@@ -46,7 +46,6 @@ class Story:
     burst: bool = False
     slowest: float = 0.5
     timeout: float = 30.0
-    late_arrival: float = 60.0
     losses: float = 0.0
     refusals: float = 0.0
     unsent: float = 0.0
@@ -59,12 +58,7 @@ Make: TypeAlias = Callable[[Story, list[float]], Limiter]
 
 
 def throttle(story: Story, busy_until: list[float]) -> Throttle:
-    return Throttle(
-        story.rate,
-        burst=story.burst,
-        late_arrival=story.late_arrival,
-        busy_until=busy_until,
-    )
+    return Throttle(story.rate, burst=story.burst, busy_until=busy_until)
 
 
 @dataclass
@@ -107,15 +101,11 @@ class Play:
                 await asyncio.sleep(self.story.downtime)
 
     def _seeds(self) -> list[float]:
-        rate, late, now = (
-            self.story.rate,
-            self.story.late_arrival,
-            asyncio.get_running_loop().time(),
-        )
+        rate, now = self.story.rate, asyncio.get_running_loop().time()
         return [
             rate.answered_until(sent.answered)
             if sent.answered is not None
-            else rate.lost_until(now if sent.given_up is None else sent.given_up, late)
+            else rate.lost_until(now if sent.given_up is None else sent.given_up)
             for sent in self.sent
         ]
 
@@ -133,13 +123,13 @@ class Play:
         there, back = self._share() * story.slowest, self._share() * story.slowest
         lost = self.random.random() < story.losses or there + back > story.timeout
         if lost:
-            there = self._share() * (story.timeout + story.late_arrival)
+            there = self._share() * (story.timeout + story.rate.window)
         sent = Sent(clock() + there)
         self.sent.append(sent)
         try:
             await asyncio.sleep(story.timeout if lost else there + back)
         except asyncio.CancelledError:
-            sent.arrives = min(sent.arrives, clock() + story.late_arrival)
+            sent.arrives = min(sent.arrives, clock() + story.rate.window)
             raise
         if lost:
             sent.given_up = clock()

@@ -33,7 +33,6 @@ from tests.paid.client.simulated_job import (
         burst=st.booleans(),
         slowest=st.sampled_from([0.0, 0.1, 1.0, 20.0]),
         timeout=st.sampled_from([1.0, 5.0, 30.0]),
-        late_arrival=st.sampled_from([0.0, 2.0, 60.0]),
         losses=st.sampled_from([0.0, 0.1, 0.5]),
         refusals=st.sampled_from([0.0, 0.05, 0.3]),
         unsent=st.sampled_from([0.0, 0.2]),
@@ -59,6 +58,13 @@ class Told(AbstractContextManager["Told", None]):
     def unsent(self) -> None: ...
 
 
+class Hasty(Rate):
+    """A rate by which a lost attempt cannot arrive late."""
+
+    def lost_until(self, at: float) -> float:
+        return self.answered_until(at)
+
+
 class Plain:
     """aiolimiter alone."""
 
@@ -77,7 +83,7 @@ class Plain:
         pytest.param(ORDINARY, lambda story, seeds: Plain(1, 0.6), id="even pacing alone"),
         pytest.param(
             replace(ORDINARY, losses=0.3, burst=True, workers=100),
-            lambda story, seeds: Throttle(story.rate, late_arrival=0.0, burst=True),
+            lambda story, seeds: Throttle(Hasty(100, 60.0), burst=True),
             id="late arrivals not waited for",
         ),
         pytest.param(
