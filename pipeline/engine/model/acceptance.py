@@ -253,7 +253,7 @@ class Evidence:
         found: list[Floats] = []
         for system in SYSTEMS:
             voice = self.voices[system]
-            heard, shares = voice.heard(read)
+            heard, shares = read.kept(voice.heard)
             # Each text is multiplied by itself, so that the sums do not depend on the batch.
             near = np.maximum(np.matmul(meanings, voice.meanings[heard].transpose(0, 2, 1)), 0)
             found.append(np.einsum("nkj,nj->nk", near * near, shares))

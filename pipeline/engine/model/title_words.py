@@ -35,6 +35,9 @@ MEASURES = 9
 
 TINY = 1e-6
 
+TOGETHER = 32
+"""Texts that are compared at once, so that the arrays stay near the processor."""
+
 NO_STEM = STEMS
 """The stem of a code without words in its titles: no text has it."""
 
@@ -106,15 +109,22 @@ class TitleWords:
         """
         own = np.zeros((*codes.shape, 4))
         above = np.zeros((*codes.shape, 1))
-        place = np.zeros(STEMS + 1, np.int32)
-        for row, (text, some) in enumerate(zip(texts, codes.tolist(), strict=True)):
-            ancestors = [*map(self._ancestors, some)]
-            distinct = list(dict.fromkeys([*some, *chain.from_iterable(ancestors)]))
-            fits = self._fits(text, distinct, place)
-            own[row] = fits[: len(some)]
-            share = dict(zip(distinct, fits[:, 0].tolist(), strict=True))
-            best = [max(map(share.__getitem__, each), default=0.0) for each in ancestors]
-            above[row, :, 0] = best
+        for at in range(0, len(texts), TOGETHER):
+            some = codes[at : at + TOGETHER].tolist()
+            ancestors = [[*map(self._ancestors, each)] for each in some]
+            distinct = [
+                list(dict.fromkeys(chain(each, *higher)))
+                for each, higher in zip(some, ancestors, strict=True)
+            ]
+            fits = self._fits(texts[at : at + TOGETHER], distinct)
+            ends = np.cumsum([*map(len, distinct)])[:-1]
+            for row, each in enumerate(np.split(fits, ends), at):
+                own[row] = each[: codes.shape[1]]
+                share = dict(zip(distinct[row - at], each[:, 0].tolist(), strict=True))
+                best = [
+                    max(map(share.__getitem__, one), default=0.0) for one in ancestors[row - at]
+                ]
+                above[row, :, 0] = best
         overall = own[:, :, :1] * np.sqrt(own[:, :, 1:2])
         below = np.where(_is_below(codes), overall[:, None, :, 0], -1.0).max(axis=2)[:, :, None]
         found = np.concatenate([own, above, below, overall], axis=2, dtype=np.float32)
@@ -122,25 +132,31 @@ class TitleWords:
         behind = behind - behind.max(axis=1, keepdims=True, initial=0)
         return np.concatenate([found, behind], axis=2)
 
-    def _fits(self, text: str, codes: Sequence[str], place: Ints) -> Floats:
-        """Return the first four measures of codes; ``place`` is all zero, and is again after it."""
-        words = stems_of_text(text)
-        place[[*words]] = np.arange(1, len(words) + 1)
-        titles = [*map(self._titles_of, codes)]
-        some = np.concatenate([each for each, _ in titles])
-        lengths = np.concatenate([each for _, each in titles])
+    def _fits(self, texts: Sequence[str], codes: Sequence[Sequence[str]]) -> Floats:
+        """Return the first four measures of each text's codes, one text after the other."""
+        titles = [[*map(self._titles_of, some)] for some in codes]
+        every = [*chain.from_iterable(titles)]
+        some = np.concatenate([stems for stems, _ in every])
+        lengths = np.concatenate([lengths for _, lengths in every])
+        counts = np.array([len(lengths) for _, lengths in every])
+        at, whole = np.empty_like(some), np.empty(len(texts))
+        place, end = np.zeros(STEMS + 1, np.int32), 0
+        for row, (text, own) in enumerate(zip(texts, titles, strict=True)):
+            words = [*stems_of_text(text)]
+            start, end = end, end + sum(len(stems) for stems, _ in own)
+            place[words] = np.arange(1, len(words) + 1)
+            at[start:end] = place[some[start:end]]
+            place[words] = 0
+            whole[row] = self._rare_in_texts[words].sum() + TINY
         first = np.cumsum(lengths) - lengths
-        at = place[some]
-        place[[*words]] = 0
         shared = at > 0
         rare, rare_in_texts = self._rare[some], self._rare_in_texts[some]
         share = np.add.reduceat(rare * shared, first) / (np.add.reduceat(rare, first) + TINY)
-        whole = self._rare_in_texts[[*words]].sum() + TINY
+        whole = np.repeat(np.repeat(whole, [*map(len, codes)]), counts)
         of_text = np.add.reduceat(rare_in_texts * shared, first) / whole
         fit = share * np.sqrt(of_text)
         # The best title of each code: the first of those with the highest fit.
-        counts = [len(each) for _, each in titles]
-        code = np.repeat(np.arange(len(codes)), counts)
+        code = np.repeat(np.arange(len(counts)), counts)
         ranked = np.lexsort((-fit, code))
         best = ranked[np.cumsum(counts) - counts]
         early = np.minimum.reduceat(np.where(shared, at, STEMS), first)[best]
