@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.service.calls import Batches, Question, answer_questions
-from tests.paid.client.virtual_time import MovedLoop
+from pipeline.service.calls import MOST_ANSWERS, Batches, Question, answer_questions
+from tests.paid.client.virtual_time import MovedLoop, pass_time
+
+T = TypeVar("T")
 
 
 class Echo:
@@ -40,9 +42,20 @@ def test_every_question_has_its_own_answer_and_each_system_is_asked_once(
     matchers = {system: Echo(system) for system in SYSTEMS}
     answers = answer_questions(matchers, questions)
     assert answers == [echoed(*question) for question in questions]
+    found = 0
     for system, echo in matchers.items():
-        asked = list(dict.fromkeys(text for of, text in questions if of == system))
-        assert echo.handed == ([asked] if asked else [])
+        asked = {text for of, text in questions if of == system}
+        assert len(echo.handed) == bool(asked)
+        for texts in echo.handed:
+            assert asked <= {*texts}
+            found += len(texts)
+    assert found <= MOST_ANSWERS * len({*questions})
+
+
+def test_systems_that_share_most_texts_read_the_same_list() -> None:
+    matchers = {system: Echo(system) for system in SYSTEMS}
+    answer_questions(matchers, [(system, text) for text in "abcd" for system in SYSTEMS][1:-1])
+    assert [echo.handed for echo in matchers.values()] == [[[*"abcd"]]] * len(SYSTEMS)
 
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +82,11 @@ class Doubling:
 
 
 async def _waiting(batches: Batches[int, int], items: Sequence[int]) -> list[asyncio.Task[int]]:
-    tasks = [asyncio.create_task(batches.result(item)) for item in items]
+    return await _started(*(batches.result(item) for item in items))
+
+
+async def _started(*callers: Coroutine[Any, Any, T]) -> list[asyncio.Task[T]]:
+    tasks = [asyncio.create_task(caller) for caller in callers]
     await asyncio.sleep(0)  # each has put its item down by now
     return tasks
 
@@ -93,6 +110,33 @@ async def test_items_that_arrive_during_a_batch_are_in_the_next() -> None:
     work.let.set()
     assert await asyncio.gather(*first, *more) == [2, 4, 6]
     assert work.batches == [(1,), (2, 3)]
+
+
+async def test_callers_that_ask_again_at_once_join_those_that_waited_meanwhile() -> None:
+    work = Doubling()
+    batches = Batches(work, most=100)
+
+    async def ask_twice(first: int) -> None:
+        await batches.result(first)
+        await batches.result(first + 1)
+
+    twice = await _started(ask_twice(1), ask_twice(3))
+    while not work.batches:
+        await asyncio.sleep(0.001)
+    more = await _waiting(batches, [5])
+    await pass_time(1_000)  # a long batch, so the next one waits long enough
+    work.let.set()
+    await asyncio.gather(*twice, *more)
+    assert [sorted(batch) for batch in work.batches] == [[1, 3], [2, 4, 5]]
+
+
+async def test_callers_that_do_not_ask_again_are_not_waited_for_long() -> None:
+    work = Doubling()
+    work.let.set()
+    batches = Batches(work, most=100)
+    await asyncio.gather(*await _waiting(batches, [1, 2]))
+    async with asyncio.timeout(10):
+        assert await batches.result(3) == 6
 
 
 async def test_a_failure_reaches_its_batch_and_ends_nothing() -> None:
