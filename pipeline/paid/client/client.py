@@ -26,7 +26,6 @@ from pipeline.paid.client.transport import (
     Field,
     HttpTransport,
     ProxyError,
-    Transport,
 )
 from pipeline.paid.client.urls import BaseUrl, valid_key
 
@@ -161,7 +160,7 @@ class Client:
         *,
         language_model: LanguageModel | None = None,
         timeout: float = 60.0,
-        transport: Transport | None = None,
+        transport: HttpTransport | None = None,
     ) -> None:
         self._base_url = base_url
         self._protocol = Chat(language_model) if language_model else Interface()

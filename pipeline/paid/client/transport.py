@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from threading import Thread
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 from urllib.request import getproxies, proxy_bypass
 
 import aiohappyeyeballs
@@ -73,23 +73,6 @@ class Exchange:
         return self.content
 
 
-class Transport(Protocol):
-    """Sends requests; a test may put another one in its place.
-
-    No redirects are followed, no cookies are kept, and nothing is decompressed.
-    """
-
-    async def send(self, exchange: Exchange, most: int) -> None:
-        """Send a request, and read its response until its body has more than ``most`` bytes.
-
-        Raises:
-            OSError: the response is not complete.
-        """
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-
-
 class _Connection(asyncio.Protocol):
     """A connection to a server, for a single exchange; make it in its event loop.
 
@@ -131,7 +114,7 @@ class _Connection(asyncio.Protocol):
     async def send(
         self, exchange: Exchange, most: int, target: bytes, more: Sequence[Field] = ()
     ) -> None:
-        """Send a request for a target, with more headers; see `Transport.send`."""
+        """Send a request for a target, with more headers; see `HttpTransport.send`."""
         head = _head(exchange.method, target, [*exchange.headers, *more])
         response = await self._ask(ANY_REQUEST, head + exchange.begin())
         exchange.status, exchange.fields = response.status_code, response.headers.raw_items()
@@ -245,7 +228,13 @@ class HttpTransport:
         await asyncio.sleep(0)
 
     async def send(self, exchange: Exchange, most: int) -> None:
-        """See `Transport.send`."""
+        """Send a request, and read its response until its body has more than ``most`` bytes.
+
+        No redirects are followed, no cookies are kept, and nothing is decompressed.
+
+        Raises:
+            OSError: the response is not complete.
+        """
         connection = await self._connect()
         try:
             if self._proxy is None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import httpx
 
-from pipeline.paid.client.transport import Exchange, Transport
+from pipeline.paid.client.transport import Exchange, HttpTransport
 
 
-class StandIn(Transport):
+class StandIn(HttpTransport):
     """A transport that asks a function for the response to each request."""
 
     def __init__(self, answer: Callable[[httpx.Request], httpx.Response]) -> None:
