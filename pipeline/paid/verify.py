@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.errors import LedgerError
@@ -35,26 +34,13 @@ KEPT = f"""
 """  # noqa: S608 - a constant
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """The size of a ledger.
+def extent(snapshot: Snapshot) -> dict[str, int]:
+    """Count what is to be checked: attempts, responses that are kept, and answers that were pruned.
 
-    Attributes:
-        attempts: requests.
-        responses: kept responses.
-        pruned: answers whose response was pruned.
-        under_way: attempts under way, now or when their run was killed.
+    What is under way may be so now, or was when its run was killed.
     """
-
-    attempts: int
-    responses: int
-    pruned: int
-    under_way: int
-
-
-def extent(snapshot: Snapshot) -> Extent:
-    """Count what is to be checked."""
-    return Extent(*map(int, snapshot.one(COUNTS)))
+    counts = map(int, snapshot.one(COUNTS))
+    return dict(zip(("attempts", "responses", "pruned", "under_way"), counts, strict=True))
 
 
 def problems(

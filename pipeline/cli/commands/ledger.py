@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -277,10 +276,10 @@ def verify(as_json: bool, path: Path) -> int:
     with Snapshot(path) as snapshot:
         found = extent(snapshot)
         shown = progress_display(silent)  # on a terminal, how many responses were read
-        with shown(found.responses, "responses") as advance:
+        with shown(found["responses"], "responses") as advance:
             first, count = count_problems(problems(snapshot, advance))
-    attempts = how_many(found.attempts, "attempt")
-    responses = how_many(found.responses, "response")
-    totals = f"{attempts}, {responses}, {found.pruned:,} pruned"
-    print_problems(first, count, totals, asdict(found) if as_json else None)
+    attempts = how_many(found["attempts"], "attempt")
+    responses = how_many(found["responses"], "response")
+    totals = f"{attempts}, {responses}, {found['pruned']:,} pruned"
+    print_problems(first, count, totals, found if as_json else None)
     return INCONSISTENT if count else CONSISTENT
