@@ -14,7 +14,6 @@ COMMANDS = {
     "codes": "Show, search and add code tables.",
     "doctor": "Check what a run needs on this machine, and say what to do.",
     "evaluate": "Measure how good the codes are, on a labelled table.",
-    "init": "Write a settings file in which every setting is explained.",
     "ledger": "Show what was bought; settle, prune and verify it.",
     "plan": "Show what a run would do and cost, and spend nothing.",
     "review": "Decide doubtful rows on a local page, by keyboard.",

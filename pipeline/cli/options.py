@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, CloudPath, as_path
@@ -30,30 +29,10 @@ TABLE, BUYING = "Table", "Paid service"
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """One or more names: separated by commas in an environment variable, a list in TOML.
+    """One or more names: separated by commas in an environment variable, a list in TOML."""
 
-    A shell completes the choices, or paths.
-    """
-
-    def __init__(
-        self, choices: Sequence[str] = (), paths: Literal["dir", "file"] | None = None
-    ) -> None:
-        self.name = "path" if paths else "name"
-        self._choices = choices
-        self._paths = paths
-
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's shape
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
-        """Return what the last of the names, which commas separate, may be."""
-        if self._paths:
-            return [CompletionItem(incomplete, type=self._paths)]
-        *before, last = incomplete.split(",")
-        rest = [name for name in self._choices if name not in before and name.startswith(last)]
-        return [CompletionItem(",".join([*before, name])) for name in rest]
+    def __init__(self, name: Literal["name", "path"] = "name") -> None:
+        self.name = name
 
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the names between the commas, without the spaces around them."""
@@ -118,7 +97,6 @@ class DeclaredOption(click.Option):
 
     Attributes:
         group: its group in the help; "" for none.
-        example: a value for the settings file, if there is no default.
         is_setting: whether only a settings file and a variable set it, not the command line.
     """
 
@@ -126,12 +104,11 @@ class DeclaredOption(click.Option):
         self,
         *args: Any,
         group: str = "",
-        example: Any = None,
         is_setting: bool = False,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **{**attributes, "hidden": is_setting})
-        self.group, self.example = group, example
+        self.group = group
         self.is_setting = is_setting
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -151,7 +128,7 @@ def option(help: str, group: str = "", *, flag: str = "", **attributes: Any) -> 
 
     Args:
         help: what it means.
-        group: see `DeclaredOption`, as for ``example``.
+        group: see `DeclaredOption`.
         flag: its name, if not that of the field with hyphens.
         attributes: see `click.Option`, such as ``default``.
     """
@@ -239,18 +216,13 @@ in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 class DialectOptions:
     """The options that describe a table file; see `CsvOptions` and `ExcelOptions`."""
 
-    input_format: Format | None = option(
-        "The input's format, if its name does not show it.", TABLE, example="csv"
-    )
-    delimiter: str | None = option(
-        "CSV: what separates the fields.  [default: detected]", TABLE, example=";"
-    )
+    input_format: Format | None = option("The input's format, if its name does not show it.", TABLE)
+    delimiter: str | None = option("CSV: what separates the fields.  [default: detected]", TABLE)
     encoding: str | None = option(
         "CSV: the character encoding.  [default: the byte order mark's, or UTF-8]",
         TABLE,
-        example="cp1252",
     )
-    line_end: LineEnd | None = option("CSV: what ends a line.", TABLE, example="crlf")
+    line_end: LineEnd | None = option("CSV: what ends a line.", TABLE)
     quote_escape: QuoteEscape = option(
         "CSV: how a quote inside quotes is written; none: quotes are part of the text.",
         TABLE,
@@ -260,12 +232,10 @@ class DialectOptions:
     sheet: str | None = option(
         "Excel: the sheet's name or number.  [default: the first with the table]",
         TABLE,
-        example="Tenders",
     )
     header_row: int | None = option(
         "CSV, Excel: the number of the line or row with the column names.  [default: detected]",
         TABLE,
-        example=3,
     )
 
     @property

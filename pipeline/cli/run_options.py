@@ -28,7 +28,6 @@ from pipeline.files.regular import read_text
 from pipeline.processes import Jobs
 from pipeline.settings import (
     KEY_VARIABLE,
-    LANGUAGES,
     TEXT_COLUMNS,
     Format,
     Settings,
@@ -48,56 +47,48 @@ class PaidOptions:
         "The paid service; without it the embedded engine answers.",
         BUYING,
         metavar="URL",
-        example="https://api.example.com",
     )
     api_key_file: Path | None = option(
         f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
         BUYING,
         type=click.Path(path_type=Path),
-        example="api-key.txt",
     )
     language_model: str | None = option(
         "Let this language model choose among the codes that the engine finds. The URL is then an "
         "OpenAI-compatible API, such as http://localhost:8080/v1.",
         BUYING,
         metavar="NAME",
-        example="qwen3",
     )
     token_prices: str | None = option(
         "What its tokens cost, US dollars per million input and output tokens, such as 0.15/0.60; "
         "0 for your own server.",
         BUYING,
         metavar="IN/OUT",
-        example="0.15/0.60",
     )
     request_fields: tuple[str, ...] = option(
         "One more field of its requests, such as reasoning_effort=low, or max_tokens=2000 for a "
         "model that reasons; null leaves one out.",
         BUYING,
         metavar="NAME=JSON",
-        example=["reasoning_effort=low"],
     )
     rate: str | None = option(
         "The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour without a key; "
         "none for a language model]",
         BUYING,
         metavar="N/WINDOW",
-        example="100/min",
     )
     max_cost: str | None = option(
         "Stop before this job costs more, US dollars. The same command continues a stopped run.",
         BUYING,
         metavar="USD",
-        example="5.00",
     )
     max_cost_per_day: str | None = option(
         "Stop before all jobs with this key and ledger cost more in a UTC day.",
         BUYING,
         metavar="USD",
-        example="20.00",
     )
     max_cost_per_month: str | None = option(
-        "The same for a calendar month (UTC).", BUYING, metavar="USD", example="200.00"
+        "The same for a calendar month (UTC).", BUYING, metavar="USD"
     )
     max_price: str = option(
         "Stop if one call costs more, US dollars.",
@@ -109,16 +100,14 @@ class PaidOptions:
         "Stop after this time, such as 90min or 6h.",
         BUYING,
         metavar="TIME",
-        example="6h",
     )
     yes: bool = option("Buy without asking.", BUYING)
     ledger: Path | None = option(
         "The file of answers and payments.  [default: in your data folder]",
         BUYING,
-        example="ledger.db",
     )
     max_age: str | None = option(
-        "Buy answers again that are older, such as 30d.", BUYING, metavar="TIME", example="365d"
+        "Buy answers again that are older, such as 30d.", BUYING, metavar="TIME"
     )
     retry_failed: bool = option("Buy calls again that failed for good.", BUYING)
     on_unconfirmed: Literal["retry", "hold"] = option(
@@ -128,7 +117,6 @@ class PaidOptions:
         "The time limit of one request.  [default: 60s, or 5min for a language model]",
         BUYING,
         metavar="TIME",
-        example="60s",
     )
     workers: int = option("Concurrent requests.", BUYING, default=16)
     burst: bool = option("Send as fast as the limit allows, not evenly.", BUYING)
@@ -214,18 +202,17 @@ class RunOptions(PaidOptions, DialectOptions):
         "standard output. The folder of the outputs if there are several inputs.  "
         "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
         OUTPUT,
-        example="outputs/tenders.csv",
     )
     text_columns: tuple[str, ...] = option(
         "A column with the text; repeat it to join several.",
         TABLE,
         default=list(TEXT_COLUMNS),
     )
-    limit_rows: int | None = option("Read only this many rows: a sample.", TABLE, example=100)
+    limit_rows: int | None = option("Read only this many rows: a sample.", TABLE)
     systems: str = option(
         "Classification systems, comma-separated.",
         ANSWER,
-        type=Names(SYSTEMS),
+        type=Names(),
         default=",".join(SYSTEMS),
     )
     top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1)
@@ -233,41 +220,33 @@ class RunOptions(PaidOptions, DialectOptions):
         "A best match under this is one to check: its status is review.  [default: from where an "
         "expert accepts 85 of 100; 0 with --base-url]",
         ANSWER,
-        example=0.3,
     )
     roll_up: float | None = option(
         "If the best match is less sure than this, give its nearest parent code that is sure "
         "enough. If none is, the match stays, to check.",
         ANSWER,
-        example=0.5,
     )
     language: str = option(
         "The language of the CPV titles: de, fr, pl, ... PSC, UNSPSC and NAICS have English titles "
         "only.",
         ANSWER,
         default="en",
-        shell_complete=lambda _context, _option, start: [
-            language for language in LANGUAGES if language.startswith(start)
-        ],
     )
     fail_if_no_match: float | None = option(
         "Exit with 3 if a larger share of a system's rows with text has no match.",
         ANSWER,
         metavar="SHARE",
-        example=0.5,
     )
     decisions: tuple[str, ...] = option(
         "A file of decisions, which replace codes: of review, or an output of run with corrected "
         "codes; repeat it for several.",
         ANSWER,
-        type=Names(paths="file"),
-        example=["outputs/tenders.classified.csv.decisions.jsonl"],
+        type=Names("path"),
     )
     models: tuple[str, ...] = option(
         "The folder of a learned model (see train); repeat it for several systems.",
         ENGINE,
-        type=Names(paths="dir"),
-        example=["my-model"],
+        type=Names("path"),
     )
     explain: bool = option("Add the words that decided the best match.", ENGINE)
     jobs: Jobs = option(
@@ -277,23 +256,18 @@ class RunOptions(PaidOptions, DialectOptions):
         default="auto",
     )
     output_format: Format | None = option(
-        "The output's format, if its name does not show it.", OUTPUT, example="parquet"
+        "The output's format, if its name does not show it.", OUTPUT
     )
     overwrite: bool = option(
         "Replace an output that this tool did not write, or a full table by a sample.", OUTPUT
     )
     partial: bool = option("If the run stops early, write the table so far.", OUTPUT)
-    column_prefix: str = option(
-        "A prefix for the name of every new column.", OUTPUT, default="", example="new_"
-    )
-    report: Path | None = option(
-        "Write a page about the run: FILE.html.", OUTPUT, example="report.html"
-    )
+    column_prefix: str = option("A prefix for the name of every new column.", OUTPUT, default="")
+    report: Path | None = option("Write a page about the run: FILE.html.", OUTPUT)
     metrics_file: Path | None = option(
         "Write the figures of the run for Prometheus: FILE.prom.",
         OUTPUT,
         type=click.Path(path_type=Path),
-        example="tenders.prom",
     )
     as_json: bool = option("Print the summary as JSON.", OUTPUT, flag="--json")
     quiet: bool = option("Print errors only: no progress, log or summary.", OUTPUT)

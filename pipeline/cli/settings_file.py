@@ -47,7 +47,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
     except OSError as error:
         raise SettingsError(
             f"{path} cannot be read: {error.strerror or error}.",
-            "Name another file: --config PATH. tender-pipeline init writes a new one.",
+            "Name another file: --config PATH.",
         ) from error
     except ValueError as error:
         raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error

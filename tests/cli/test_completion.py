@@ -25,10 +25,7 @@ def completed(*words: str) -> list[tuple[str, str]]:
         (["led"], ["ledger"]),
         (["ledger", "j"], ["jobs"]),
         (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
-        (["run", "--systems", ""], ["cpv", "psc", "unspsc", "naics"]),
-        (["run", "--systems", "cpv,p"], ["cpv,psc"]),
         (["run", "--on-unconfirmed", ""], ["retry", "hold"]),
-        (["plan", "--language", "d"], ["da", "de"]),
         (["no-command", "n"], []),
     ],
 )
@@ -39,8 +36,6 @@ def test_commands_options_and_values_are_completed(words: list[str], expected: l
 def test_files_and_folders_are_completed_by_the_shell() -> None:
     assert completed("run", "ten") == [("file", "ten")]
     assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]
-    assert completed("run", "--model", "m") == [("dir", "m")]
-    assert completed("run", "--decisions", "d") == [("file", "d")]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -303,19 +303,6 @@ def set_password(accounts: Accounts, name: str) -> int:
     return 0
 
 
-@accounts.command(short_help="Print every entry of an account as CSV.")
-@of_account
-@on_accounts
-def statement(accounts: Accounts, name: str) -> int:
-    """Print every entry of an ACCOUNT as CSV, the oldest first; times are in UTC."""
-    from pipeline.service.accounts import statement_csv
-
-    number = find_account(accounts, name).account_id
-    for piece in statement_csv(accounts.statement.each(number), accounts.keys.of(number)):
-        say(piece.removesuffix("\n"))
-    return 0
-
-
 @accounts.command(short_help="Check the books of all accounts.")
 @in_json
 @on_accounts

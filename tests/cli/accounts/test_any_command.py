@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sqlite3
 import sys
@@ -15,7 +13,7 @@ import pytest
 
 from pipeline.service.accounts import Accounts
 from tests.cli.accounts.conftest import PASSWORD
-from tests.cli.conftest import Capture, Command, lines
+from tests.cli.conftest import Capture, Command, figures, lines
 from tests.service.processes import serving
 
 ON_ONE = [
@@ -24,7 +22,6 @@ ON_ONE = [
     ("add-key",),
     ("revoke-key", "1"),
     ("set-password",),
-    ("statement",),
 ]
 
 
@@ -95,7 +92,7 @@ def test_looking_never_waits_and_changing_says_who_is_in_the_way(
     capsys.readouterr()
     with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as other:
         other.execute("BEGIN IMMEDIATE")
-        for arguments in [("list",), ("show", 1), ("statement", 1), ("verify",)]:
+        for arguments in [("list",), ("show", 1), ("verify",)]:
             assert command(*arguments) == 0
         capsys.readouterr()
         for arguments in [("top-up", 1, 1), ("add-key", 1), ("open",)]:
@@ -136,8 +133,8 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
         assert set(statuses) <= {200, 401}
         assert call() == 401  # from the next call on
     capsys.readouterr()
-    assert command("statement", 1) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert command("show", 1, "--entries", 1_000, "--json") == 0
+    rows = figures(capsys)["entries"]
     assert sum(row["kind"] == "charge" for row in rows) == statuses.count(200)
     assert sum(row["kind"] == "top-up" for row in rows) == 10
     assert command("verify") == 0

@@ -1,9 +1,7 @@
-"""``accounts list``, ``show``, ``statement`` and ``verify``, which change nothing."""
+"""``accounts list``, ``show`` and ``verify``, which change nothing."""
 
 from __future__ import annotations
 
-import csv
-import io
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -114,20 +112,6 @@ def test_text_typed_on_a_page_does_nothing_to_a_terminal(
     out = capsys.readouterr().out
     assert "owned" in out
     assert all(character.isprintable() or character == "\n" for character in out)
-
-
-def test_a_statement_has_every_entry(command: Command, tmp_path: Path, capsys: Capture) -> None:
-    command("open")
-    charge(tmp_path, 1, 2500, key=1)  # more than are read at once
-    command("top-up", 1, "0.5", "--note", "=1+1")
-    capsys.readouterr()
-    assert command("statement", 1) == 0
-    printed = capsys.readouterr().out
-    rows = list(csv.DictReader(io.StringIO(printed)))
-    assert len(rows) == 2502
-    assert [row["kind"] for row in rows[:2]] == ["opening", "charge"]
-    assert total(Decimal(row["amount_usd"]) for row in rows) == Decimal(rows[-1]["balance_usd"])
-    assert rows[-1]["note"] == "'=1+1"
 
 
 def test_verify_says_what_does_not_agree_and_exits_with_1(
