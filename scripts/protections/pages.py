@@ -56,27 +56,35 @@ PROTECTIONS = (
     ),
     Protection(
         "an address guesses a password only so often",
-        """            (self._pair, f"{name} {network}"),\n""",
+        "take(self._pair, pair) or ",
         "",
         "tests/service/web/test_authentication.py::test_a_guesser_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an address guesses the passwords of all accounts only so often",
-        "            (self._address, network),\n",
+        " or take(self._address, network)",
         "",
         "tests/service/web/test_site_guessing.py::test_an_address_is_bounded_over_all_accounts",
     ),
     Protection(
         "guessing locks nobody else out",
-        '(self._pair, f"{name} {network}")',
-        "(self._pair, name)",
+        "take(self._pair, pair)",
+        "take(self._pair, name)",
         "tests/service/web/test_authentication.py::test_a_guesser_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an account is guessed at only so often, whoever does it",
-        "            (self._account, name),\n",
+        "wait or (take(self._account, name) and take(self._late, pair))",
+        "wait",
+        "tests/service/web/test_site_guessing.py::"
+        "test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out",
+    ),
+    Protection(
+        "guessing from everywhere does not lock the owner out",
+        " and take(self._late, pair)",
         "",
-        "tests/service/web/test_site_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
+        "tests/service/web/test_site_guessing.py::"
+        "test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out",
     ),
     Protection(
         "every response has the security headers",

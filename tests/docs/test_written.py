@@ -37,7 +37,7 @@ from pipeline.service.pricing import (
     PER_MATCH,
     PER_TITLE_CHARACTERS,
 )
-from pipeline.service.web.site import ACCOUNT, ADDRESS, PAIR, SIGN_UP
+from pipeline.service.web.site import ACCOUNT, ADDRESS, LATE, PAIR, SIGN_UP
 from pipeline.tables.formats import SUFFIXES
 from tests.docs.pages import page, rows
 
@@ -142,7 +142,10 @@ def test_the_limits_of_the_pages_are_these() -> None:
     assert [tuple(cells) for cells in rows(text, "what")] == [
         ("wrong passwords for an account from an address", minutes(PAIR)),
         ("wrong passwords from an address, for all accounts", minutes(ADDRESS)),
-        ("wrong passwords for an account, from all addresses", minutes(ACCOUNT)),
+        (
+            "wrong passwords for an account, from all addresses",
+            f"{minutes(ACCOUNT)}, then {LATE.slots} more from each",
+        ),
         ("sign-ups from an address", minutes(SIGN_UP)),
         ("a session", f"{LIFETIME / 86400:g} days"),
         ("a password", f"{SHORTEST} to {LONGEST} characters"),

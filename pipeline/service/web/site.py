@@ -23,8 +23,9 @@ from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.spec import Terms
 
-PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
-"""Wrong passwords allowed: per account and address, per address, and per account."""
+PAIR, ADDRESS, ACCOUNT, LATE = Rate(10, 900), Rate(100, 900), Rate(100, 900), Rate(1, 900)
+"""Wrong passwords allowed: per account and address, per address, per account, and after that per
+account and address again."""
 
 
 class PasswordTries:
@@ -36,7 +37,8 @@ class PasswordTries:
        many at once are not taken for one.
     2. From one address, an account allows 10 wrong passwords.
     3. From one address, all accounts together allow 100.
-    4. From all addresses together, an account allows 100.
+    4. From all addresses together, an account allows 100; after that, 1 more from each address. So
+       the owner gets in, from an address of his own.
     5. Open sessions and API keys are not affected. The current password in the form to change it
        follows the same rules.
     6. E-mail addresses without an account count like those with one, so they look the same.
@@ -47,7 +49,7 @@ class PasswordTries:
 
     def __init__(self) -> None:
         self._pair, self._address = SlidingWindow(PAIR), SlidingWindow(ADDRESS)
-        self._account = SlidingWindow(ACCOUNT)
+        self._account, self._late = SlidingWindow(ACCOUNT), SlidingWindow(LATE)
 
     async def account(
         self, email: str, address: str, look: Callable[[], Awaitable[int | None]]
@@ -59,18 +61,19 @@ class PasswordTries:
         """
         name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
         network = network_of(address)
-        limits = (
-            (self._pair, f"{name} {network}"),
-            (self._address, network),
-            (self._account, name),
-        )
+        pair = f"{name} {network}"
         counted: list[tuple[SlidingWindow, str]] = []
+
+        def take(window: SlidingWindow, caller: str) -> float:
+            if not (wait := window.wait(caller)):
+                counted.append((window, caller))
+            return wait
+
         wrong = False
         try:
-            for window, caller in limits:
-                if wait := window.wait(caller):
-                    raise RateLimitError("Too many wrong passwords.", wait)
-                counted.append((window, caller))
+            wait = take(self._pair, pair) or take(self._address, network)
+            if wait := wait or (take(self._account, name) and take(self._late, pair)):
+                raise RateLimitError("Too many wrong passwords.", wait)
             account = await look()
             wrong = account is None
         finally:

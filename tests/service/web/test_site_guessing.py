@@ -90,12 +90,16 @@ async def test_a_network_is_one_address(tries: PasswordTries, written: tuple[str
     assert await looked_at(tries, "2001:db8:0:1::1") == 0
 
 
-async def test_guessing_is_bounded_from_however_many_addresses(
+async def test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out(
     tries: PasswordTries, clock: VirtualClock
 ) -> None:
-    for number in range(ACCOUNT.slots):
-        assert await looked_at(tries, f"2001:db8:0:{number:x}::1") == 0
-    assert await looked_at(tries, HOME) == 900
-    assert await looked_at(tries, HOME, email="other@example.org") == 0
+    addresses = [f"198.51.100.{number}" for number in range(ACCOUNT.slots // PAIR.slots)]
+    for address in addresses * PAIR.slots:
+        assert await looked_at(tries, address) == 0
+    assert [await looked_at(tries, address) for address in addresses] == [900] * len(addresses)
+    elsewhere = "2001:db8::1"
+    assert [await looked_at(tries, elsewhere) for _ in range(3)] == [0, 900, 900]
+    assert [await looked_at(tries, HOME, RIGHT) for _ in range(3)] == [0, 0, 0]
+    assert await looked_at(tries, elsewhere, email="other@example.org") == 0
     clock.now += 901
-    assert await looked_at(tries, HOME, RIGHT) == 0
+    assert await looked_at(tries, elsewhere) == 0
