@@ -23,7 +23,7 @@ from pipeline.errors import EngineError, InputError, PipelineError, SettingsErro
 from pipeline.public import public, public_class, shortened
 from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, Settings
-from pipeline.tables import ArrowBatch, ArrowReader
+from pipeline.tables import ArrowBatch
 from pipeline.tables.arrow import (
     appended,
     bounded,
@@ -37,8 +37,6 @@ from pipeline.versions import VERSIONS
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
 MAY_BE = "data must be a pyarrow Table or RecordBatch, or an object with Arrow's C stream."
-
-NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
 
 @public_class
@@ -142,8 +140,14 @@ class Classifier:
             EngineError: this machine has other models, code tables or another version of the
                 package than the one where the classifier was made.
         """
-        self._check_machine()
-        return self._classify(data)
+        table = _table(data)
+        schema = self.output_schema(table.schema)
+        found = pa.Table.from_batches(self.map(table.to_batches()), schema)
+        if not isinstance(data, pa.RecordBatch):
+            return found
+        new: list[pa.ChunkedArray] = found.columns[table.num_columns :]
+        arrays = [*data.columns, *(column.combine_chunks() for column in new)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Classify a stream of batches with one schema, holding only a few rows in memory.
@@ -164,24 +168,6 @@ class Classifier:
                 yield appended(piece, new_columns(self.settings, answers), schema)
         except PipelineError as error:
             raise shortened(error) from None
-
-    def _classify(self, data: Any) -> Any:
-        table = _table(data)
-        text_columns_of(table.schema, self.settings)
-        reader = ArrowReader(table, self.settings.text_columns, part=True)
-        fields = pa.schema(new_fields(self.settings))
-        new = pa.Table.from_batches(
-            [
-                appended(ArrowBatch((), NO_COLUMNS), new_columns(self.settings, answers), fields)
-                for _, answers in classify_batches(reader.batches(), self.matcher, self.settings)
-            ],
-            schema=fields,
-        )
-        schema = with_columns(table.schema, list(fields))
-        if isinstance(data, pa.RecordBatch):
-            arrays = [column.combine_chunks() for column in new.columns]
-            return pa.RecordBatch.from_arrays([*data.columns, *arrays], schema=schema)
-        return pa.Table.from_arrays([*table.columns, *new.columns], schema=schema)
 
     def _check_machine(self) -> None:
         """Refuse a machine where the same text could get another code."""

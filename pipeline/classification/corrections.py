@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from pipeline.answers import System
 from pipeline.classification.manifest import CellMarks
 from pipeline.classification.provenance import MANIFEST, manifest_path, parse_manifest, part_of
 from pipeline.classification.summary import NOT_FAILED
-from pipeline.codes import find_code, load, retirements, spellings, titles_by_language
+from pipeline.codes import find_code, load, retirements, spellings
 from pipeline.decisions import Decision, DecisionFile, Decisions, merged, read_decisions
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text
@@ -83,17 +82,17 @@ def decision_file(
 ) -> DecisionFile:
     """Read a file of a review, or a table with codes that a person corrected.
 
-    What was changed in a table follows from the marks in the manifest of the run, whatever the
-    order of its rows. Without a manifest, each code counts whose status is not ``review``, or that
-    is beside the title of another one.
+    What was changed in the output of a run follows from the marks in its manifest, whatever the
+    order of its rows. In another table, each code counts.
 
     Args:
         path: the file.
-        text_columns: the text columns of a table whose manifest is missing.
+        text_columns: the text columns of a table that is not of a run.
         kept: the system of which unchanged codes count as well, as kept by a person; None for none.
 
     Raises:
-        InputError: the file cannot be read, or nothing in it is understood.
+        InputError: the file cannot be read, nothing in it is understood, or it is the output of a
+            run whose manifest is not found.
     """
     if not _is_table(path):
         return read_decisions(path)
@@ -148,6 +147,13 @@ def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corr
     if candidates:
         return min(candidates, key=lambda each: each[:2])[2]
     table = open_enriched(path, text_columns, _prefix(path), manifest={}, needed=("code",))
+    statuses = {f"{table.prefix}{system}_status" for system in table.systems}
+    if made := sorted(statuses.intersection(table.names)):
+        raise InputError(
+            f"No manifest shows which codes in {path} a person changed.",
+            f"Put it beside the manifest of the run, whose name ends in {MANIFEST}. If a person "
+            f"checked every code, delete columns such as {made[0]}: then every code counts.",
+        )
     return _Corrections(table, CellMarks(), "", kept)
 
 
@@ -173,7 +179,6 @@ class _Cell(NamedTuple):
     system: System
     text: str
     code: str
-    title: str
     confidence: str
     status: str
 
@@ -209,8 +214,6 @@ class _Corrections:
         changed_at = datetime.fromtimestamp(table.path.stat().st_mtime, UTC)
         self._tables = {system: load(system) for system in table.systems}
         self._at = changed_at.isoformat(timespec="milliseconds")
-        statuses = {f"{table.prefix}{system}_status" for system in table.systems}
-        self._model = table.model or ("a run" if statuses.intersection(table.names) else "")
         for row, cell in self._cells():
             made = self._decision(row, cell)
             key = (cell.system, cell.text)
@@ -286,17 +289,12 @@ class _Corrections:
         return any(self.marks.has(cell.text, cell.system, code, status) for code in written)
 
     def _by_itself(self, cell: _Cell) -> str:
-        """Return what was done to cells, if only they themselves can tell."""
-        with_code = cell.status in ("review", *CONFIRMED)
+        """Return what was done to cells beside a text that no run had."""
         if not cell.code:
-            return "changed" if with_code and not self.marks else "unchanged"
-        index = _codes_by_title(cell.system)
-        known = index.get(cell.title)
-        if known and not known.intersection(spellings(cell.system, cell.code)):
-            return "changed"
-        if self.marks:
-            return "other text" if cell.confidence else "changed"
-        return "unchanged" if cell.status == "review" else "given"
+            return "unchanged"
+        if not self.marks:
+            return "given"
+        return "other text" if cell.confidence else "changed"
 
     def _read_code(self, cell: _Cell) -> str | None:
         """Return the code that a person means, "" for none; None if there is no such code.
@@ -319,7 +317,7 @@ class _Corrections:
             at=self._at,
             code=code,
             title=self._tables[cell.system].titles.get(code, ""),
-            model=self._model,
+            model=self.table.model,
             best=best,
         )
 
@@ -346,24 +344,9 @@ class _Corrections:
                 f"{path}: {how_many(len(self.unchanged), 'code')} that nobody changed count as "
                 "kept. Delete the rows that nobody looked at."
             )
-        if not self.compared:
-            yield (
-                f"{path}: no manifest shows what was changed, so every code counts as a person's "
-                "whose status is not review, or that is beside another code's title. Keep the "
-                f"file in the folder of the run's output, whose name ends in {MANIFEST}."
-            )
 
 
 def _as_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
-
-
-@cache
-def _codes_by_title(system: System) -> Mapping[str, set[str]]:
-    table, found = load(system), defaultdict[str, set[str]](set)
-    for titles in titles_by_language(table):
-        for code, title in zip(table.titles, titles, strict=True):
-            found[title].add(code)
-    return found

@@ -187,20 +187,16 @@ def test_a_table_of_which_nothing_is_understood_is_refused(outputs: Path) -> Non
         read(plain)
 
 
-def test_without_a_manifest_a_changed_code_shows_beside_its_old_title(outputs: Path) -> None:
-    def edit(frame: pd.DataFrame) -> None:
-        frame["cpv_status"] = ["ok", "review", "review", "ok", "empty", "no_match", "review"]
-        frame.loc[1, "cpv_code"] = "39111000"
-        frame.loc[5, "cpv_code"] = "45233140"
-        frame.loc[6, "cpv_code"] = ""
-
-    path = corrected(outputs, Path("mailed.xlsx"), lambda frame: edit(frame))
-    frame = frame_of(path)
-    found, (said,) = read(path)
-    assert "no manifest shows what was changed" in said
-    made = {each.text: each.code for each in found.about("cpv")}
-    wanted = {"Road marking": frame["cpv_code"][0], "Hens": ""}
-    assert made == wanted | {"Office chairs": "39111000", "Zxqwv": "45233140"}
+def test_the_output_of_a_run_without_its_manifest_shows_no_corrections(outputs: Path) -> None:
+    path = corrected(outputs, Path("mailed.xlsx"), by_hand)
+    with pytest.raises(InputError, match="No manifest shows which codes in mailed") as refused:
+        read(path)
+    assert "delete columns such as cpv_status" in refused.value.hint
+    codes = ["id", "what", "cpv_code"]
+    checked = corrected(outputs, Path("checked.csv"), lambda frame: frame[codes])
+    found, said = read(checked)
+    given = frame_of(checked)["cpv_code"].astype(bool).sum()
+    assert (found.counts, said) == ({"given": given}, [])
 
 
 @pytest.mark.parametrize("name", ["anna.jsonl", "anna.json", "anna.txt", "anna"])
