@@ -88,7 +88,7 @@ class PaidPurchase:
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         with self._opened:
-            if error or self._plan_only:  # a table that cannot be read leaves no open job
+            if error and not self._plan_only:  # a table that cannot be read leaves no open job
                 with suppress(ValueError, LedgerError):  # it stays if it has sent something
                     self._job.delete()
 

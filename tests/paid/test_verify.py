@@ -87,7 +87,7 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ((lost,),) = snapshot.rows("SELECT attempt_id FROM attempts WHERE state = 'unconfirmed'")
     settle_by_hand(path, {lost: Decimal("0.0001")}, time.time(), wait=False)
     assert found(path) == []
-    pruned, _ = prune_by_hand(path, time.time() + 1, SYSTEMS, time.time(), wait=False)
+    pruned, _ = prune_by_hand(path, time.time() + 1, SYSTEMS, wait=False)
     assert pruned > 0
     assert found(path) == []
     with Snapshot(path) as snapshot:

@@ -259,7 +259,7 @@ def prune_answers(
     say(f"{answers:,} answers, {megabytes(size)}{kept}")
     if answers and not yes:
         _confirm_pruning()
-    pruned, freed = prune_by_hand(path, before, of, time.time(), wait)
+    pruned, freed = prune_by_hand(path, before, of, wait)
     say(f"{pruned:,} pruned, {megabytes(freed)} freed")
     return 0
 

@@ -14,7 +14,13 @@ from typing import Any
 from pipeline.errors import LedgerError
 from pipeline.files.paths import is_file_at, machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
-from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
+from pipeline.paid.ledger.schema import (
+    OWN_FIRST_ROWS,
+    VERSION,
+    create_tables,
+    migrate,
+    version_of,
+)
 from pipeline.wording import LEDGER, RUN_AGAIN, THEN_RUN_AGAIN
 
 LOG = ("-wal", "-shm")
@@ -202,6 +208,13 @@ class Database:
         with self._writing, self._translate_errors():
             self._reader.close()
             self._writer.close()
+
+    def use_own_first_rows(self) -> None:
+        """Note first rows where no run sees them, from now on: in a temporary table."""
+        with self._writing, self._translate_errors():
+            self._writer.execute(OWN_FIRST_ROWS)
+            self._reader.close()
+            self._reader = self._writer
 
     def give_space_back(self) -> None:
         """Rewrite the file without the space of deleted rows, if any.

@@ -155,7 +155,6 @@ class Job:
         opened_at: when it was opened, seconds since 1970.
         now: returns the time, seconds since 1970.
         counting: which attempts count for its calls.
-        rows_of: the number under which its first rows are noted: its own, or that of a plan of it.
     """
 
     database: Database
@@ -164,12 +163,10 @@ class Job:
     opened_at: float
     now: Callable[[], float]
     counting: Counting
-    rows_of: int
 
     def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
         """Note the first row of calls (system, digest, row); return how many had none before."""
-        number = self.rows_of
-        noted = [(number, *row) for row in sorted(rows)]  # neighbours share pages
+        noted = [(self.number, *row) for row in sorted(rows)]  # neighbours share pages
         with self.database.transaction() as connection:
             before = connection.total_changes
             connection.executemany(
@@ -180,7 +177,7 @@ class Job:
     def forget_rows(self) -> None:
         """Delete the first rows, before the table is planned again."""
         with self.database.transaction() as connection:
-            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (self.rows_of,))
+            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (self.number,))
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
@@ -201,17 +198,17 @@ class Job:
         self.forget_rows()
 
     def delete(self) -> None:
-        """Delete a plan, or a job that sent nothing.
+        """Delete a job that sent nothing.
 
         Raises:
             ValueError: it sent something, which the ledger keeps forever.
         """
-        if job_tally(self.database, self.rows_of).attempts:
+        if job_tally(self.database, self.number).attempts:
             raise ValueError(f"Job {self.number} has sent something.")
         self.forget_rows()
         with self.database.transaction() as connection:
-            connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.rows_of,))
-            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
+            connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.number,))
+            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.number,))
 
     def responses(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
@@ -224,7 +221,7 @@ class Job:
 
         Calls for which it sent nothing that may cost have no cost.
         """
-        numbers = (self.number, self.number, self.rows_of)
+        numbers = [self.number] * 3
         attempts = self.database.rows_of(digests, FOUND, *numbers, *self._counting(), system)
         last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
@@ -261,7 +258,7 @@ class Job:
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
-        return dict(self.database.rows_of(digests, FIRST_ROWS, self.rows_of, system))
+        return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
 
     def calls(self) -> dict[System, CallCount]:
         """Count the distinct calls noted so far."""
@@ -269,7 +266,7 @@ class Job:
         return {system: count for system, count in counts.items() if count.distinct}
 
     def _count(self, system: System) -> CallCount:
-        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.rows_of, system)
+        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.number, system)
         [count] = self.database.rows(COUNT_CALLS, *values)
         return CallCount(*map(int, count))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from uuid import uuid4
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
@@ -14,11 +14,14 @@ from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.mark import HighWaterMark, Marked, check_in
 from pipeline.paid.ledger.room import place_of_spare, take_in
-from pipeline.paid.ledger.schema import AT_ADDRESS, PLAN, address_of, at_address
+from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
 
 EVERYTHING = Counting()
+
+NO_JOB = 0
+"""The number of a plan whose job is not open; jobs count from 1."""
 
 OPEN = """
     INSERT INTO jobs (endpoint, identity, opened_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
@@ -115,25 +118,22 @@ class Ledger:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
             row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = row
-        return self._job(number, opened_at, counting, rows_of=number)
+        return self._job(number, opened_at, counting)
 
     def find_job(self, identity: str) -> Job | None:
         """Return the open job with an identity; None if there is none."""
         for number, opened_at in self.database.rows(OPENED, self.base_url, identity):
-            return self._job(number, opened_at, EVERYTHING, rows_of=number)
+            return self._job(number, opened_at, EVERYTHING)
         return None
 
     def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
-        """Return a plan, which sees what the job with an identity sees.
+        """Return a plan, which sees what the job with an identity sees, and disturbs no run.
 
-        It has its own rows, so that it disturbs no run; `Job.delete` removes them.
+        The ledger must have no other job open.
         """
-        now = self.now()
-        with self.database.transaction() as connection:
-            plan = connection.execute(OPEN, (self.base_url, f"{PLAN}{uuid4()}", now)).lastrowid or 0
-            row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
-        number, opened_at = row or (plan, now)
-        return self._job(number, opened_at, counting, rows_of=plan)
+        self.database.use_own_first_rows()
+        job = self.find_job(identity) or self._job(NO_JOB, self.now(), counting)
+        return replace(job, counting=counting)
 
     def prices(self, most: Decimal | None = None) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
@@ -186,5 +186,5 @@ class Ledger:
         slots, paused_until, learned_at = rows[0]
         return RateRefusal(slots, paused_until - learned_at, learned_at)
 
-    def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
-        return Job(self.database, self.base_url, number, opened_at, self.now, counting, rows_of)
+    def _job(self, number: int, opened_at: float, counting: Counting) -> Job:
+        return Job(self.database, self.base_url, number, opened_at, self.now, counting)

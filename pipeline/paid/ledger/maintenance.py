@@ -15,7 +15,7 @@ from pipeline.money import plain
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
-from pipeline.paid.ledger.schema import OPEN_JOB, PLAN, address_of
+from pipeline.paid.ledger.schema import address_of
 from pipeline.quoting import command
 
 Verdict: TypeAlias = Decimal | Literal["free"]
@@ -42,20 +42,17 @@ def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> Sett
     )
 
 
-ABANDONED = 86400.0
-"""A plan that is still in the ledger after this many seconds was killed; it has bought nothing."""
-
 SENT = """
     SELECT endpoint, account FROM attempts JOIN jobs USING (job_id)
     WHERE attempt_id = ? AND state = 'sent'
 """
 
-OPEN_JOBS = f"SELECT endpoint, identity FROM jobs WHERE {OPEN_JOB}"  # noqa: S608 - a constant
+OPEN_JOBS = "SELECT endpoint, identity FROM jobs WHERE closed_at IS NULL"
 
-JOB_OF = f"""
-    SELECT endpoint, iif({OPEN_JOB}, identity, NULL), state = 'sent'
+JOB_OF = """
+    SELECT endpoint, iif(closed_at IS NULL, identity, NULL), state = 'sent'
     FROM attempts JOIN jobs USING (job_id) WHERE attempt_id = ?
-"""  # noqa: S608 - a constant
+"""
 
 # Failures stay: their bodies are small, and a refused text is not sent again unless asked. What
 # an open job has bought, or plans to use, stays until its output is in place.
@@ -63,18 +60,13 @@ PRUNABLE = """
     FROM bodies JOIN attempts USING (attempt_id) JOIN jobs USING (job_id)
     WHERE state = 'answered' AND settled_at < ? AND system IN (:systems)
 """
-NOT_IN_USE = f"""
+NOT_IN_USE = """
     closed_at IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM first_rows JOIN jobs AS open ON open.job_id = first_rows.job_id
-        WHERE {OPEN_JOB} AND open.endpoint = jobs.endpoint
+        WHERE open.closed_at IS NULL AND open.endpoint = jobs.endpoint
         AND first_rows.system = attempts.system AND first_rows.digest = attempts.digest
     )
-"""  # noqa: S608 - a constant
-
-PLANS = f"""
-    SELECT job_id FROM jobs WHERE identity LIKE '{PLAN}%' AND opened_at < ?
-    AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.job_id)
-"""  # noqa: S608 - a constant
+"""
 
 
 def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait: bool) -> None:
@@ -146,15 +138,14 @@ def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
 
 
 def prune_by_hand(
-    path: Path, before: float, systems: Sequence[System], now: float, wait: bool
+    path: Path, before: float, systems: Sequence[System], wait: bool
 ) -> tuple[int, int]:
-    """Delete the bodies of old answers, so that they can be bought again, and abandoned plans.
+    """Delete the bodies of old answers, so that they can be bought again; make the file smaller.
 
     Args:
         path: the ledger's file.
         before: answers recorded before this time, seconds since 1970, are old.
         systems: those whose answers are pruned.
-        now: the time, seconds since 1970.
         wait: whether to wait for runs that hold a lock.
 
     Returns:
@@ -171,9 +162,6 @@ def prune_by_hand(
             pruning = "UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?"
             connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", answers)
             connection.executemany(pruning, answers)
-            plans = connection.execute(PLANS, (now - ABANDONED,)).fetchall()
-            connection.executemany("DELETE FROM first_rows WHERE job_id = ?", plans)
-            connection.executemany("DELETE FROM jobs WHERE job_id = ?", plans)
         database.give_space_back()
         return len(answers), max(0, size - path.stat().st_size)
 

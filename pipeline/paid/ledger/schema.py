@@ -40,6 +40,14 @@ CREATE TABLE job_notes (
 );
 """
 
+FIRST_ROWS = """(
+    job_id INTEGER NOT NULL REFERENCES jobs,
+    system TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    row_number INTEGER NOT NULL,
+    PRIMARY KEY (job_id, system, digest)
+) WITHOUT ROWID"""
+
 SCHEMA = f"""
 CREATE TABLE jobs (
     job_id INTEGER PRIMARY KEY,
@@ -51,13 +59,7 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX one_open_job ON jobs (endpoint, identity) WHERE closed_at IS NULL;
 
 -- The first row of each call in an open job's table; it carries the call's cost.
-CREATE TABLE first_rows (
-    job_id INTEGER NOT NULL REFERENCES jobs,
-    system TEXT NOT NULL,
-    digest BLOB NOT NULL,
-    row_number INTEGER NOT NULL,
-    PRIMARY KEY (job_id, system, digest)
-) WITHOUT ROWID;
+CREATE TABLE first_rows {FIRST_ROWS};
 
 -- One request each. Of the text, only the SHA-256 is kept. Times are seconds since 1970.
 -- Money is text, because SQLite would add it as floating-point numbers.
@@ -97,11 +99,8 @@ ALTER TABLE attempts ADD COLUMN resolved_at REAL;
 }
 """The statements that upgrade each version to the next."""
 
-PLAN = "plan "
-"""How the identity of a plan begins: while it counts its calls, it has a row among the jobs."""
-
-OPEN_JOB = f"closed_at IS NULL AND identity NOT LIKE '{PLAN}%'"
-"""Whether a row of the jobs is a job whose output is not in place."""
+OWN_FIRST_ROWS = f"CREATE TEMP TABLE first_rows {FIRST_ROWS.replace(' REFERENCES jobs', '')}"
+"""Gives a connection a table of first rows that no other one sees, in place of the ledger's."""
 
 
 def address_of(endpoint: str) -> str:

@@ -15,7 +15,6 @@ from pipeline.money import ZERO, times, total
 from pipeline.paid.ledger.calls import EVERY_STATE, LASTING, State
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.locks import is_worked_on
-from pipeline.paid.ledger.schema import OPEN_JOB
 from pipeline.quoting import command
 
 K = TypeVar("K", bound=Hashable)
@@ -243,7 +242,7 @@ OPEN_JOBS = """
     SELECT job_id, endpoint, identity, opened_at,
         (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id),
         (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id), {notes}
-    FROM jobs {joined} WHERE {is_open} ORDER BY job_id
+    FROM jobs {joined} WHERE closed_at IS NULL ORDER BY job_id
 """
 
 NOTES_SINCE = 3
@@ -287,7 +286,7 @@ def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
     if snapshot.version >= NOTES_SINCE:
         notes = "input, output, table_rows, stopped, stopped_at"
         joined = "LEFT JOIN job_notes USING (job_id)"
-    query = OPEN_JOBS.format(notes=notes, joined=joined, is_open=OPEN_JOB)
+    query = OPEN_JOBS.format(notes=notes, joined=joined)
     return [
         OpenJob(
             number,

@@ -114,7 +114,7 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
             job = ledger.open_job("tenders")
             buy(Journal(job, FINGERPRINT), ANSWERED)
             job.close()
-    prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], 2_000.0, wait=False)
+    prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], wait=False)
     with another("ledger", path, LARGE), pytest.raises(LedgerError, match="Another process"):
         prune()
     prune()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,23 +27,23 @@ from tests.paid.ledger.buying import (
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
-    ledger: Ledger, job: Job, journal: Journal, clock: Clock
+    path: Path, job: Job, journal: Journal, clock: Clock
 ) -> None:
     note(job, "road")
     buy(journal, REFUSED)
     buy(journal, LOST, Call("cpv", "bridge"))
     clock.now += 60
-    plan = ledger.open_plan("tenders", Counting(max_age=1, retry_failed=True, most_lost=1))
-    note(plan, "road", "bridge", "tunnel")
-    assert plan.calls() == {"cpv": CallCount(3, 1, 1)}
-    assert job.calls() == {"cpv": CallCount(1, 0)}
-    plan.delete()
-    assert job.calls() == {"cpv": CallCount(1, 0)}
+    with closing(Ledger(path, BASE_URL, clock)) as ledger:
+        plan = ledger.open_plan("tenders", Counting(max_age=1, retry_failed=True, most_lost=1))
+        note(plan, "road", "bridge", "tunnel")
+        assert plan.calls() == {"cpv": CallCount(3, 1, 1)}
+        assert job.calls() == {"cpv": CallCount(1, 0)}
+    with closing(Ledger(path, BASE_URL, clock)) as ledger:
+        stranger = ledger.open_plan("others", Counting(max_age=1))
+        note(stranger, "road")
+        assert stranger.calls() == {"cpv": CallCount(1, 1)}
     assert list(job.database.rows("SELECT identity FROM jobs")) == [("tenders",)]
-    stranger = ledger.open_plan("others", Counting(max_age=1))
-    note(stranger, "road")
-    assert stranger.calls() == {"cpv": CallCount(1, 1)}
-    stranger.delete()
+    assert list(job.database.rows("SELECT count(*) FROM first_rows")) == [(1,)]
 
 
 def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:

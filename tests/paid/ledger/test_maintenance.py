@@ -19,7 +19,6 @@ from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import (
-    ABANDONED,
     Verdict,
     count_prunable,
     prune_by_hand,
@@ -52,10 +51,10 @@ def settle_billed(path: Path, attempt: int) -> None:
     settle(path, {attempt: BILLED})
 
 
-def prune(path: Path, systems: Sequence[System] = SYSTEMS, now: float = 3_000.0) -> int:
+def prune(path: Path, systems: Sequence[System] = SYSTEMS) -> int:
     """Prune what is older than 2,000 seconds since 1970, as announced; return how many answers."""
     announced, *_ = counted(path, systems)
-    answers, _ = prune_by_hand(path, 2_000.0, systems, now, wait=False)
+    answers, _ = prune_by_hand(path, 2_000.0, systems, wait=False)
     assert (answers, counted(path, systems)[0]) == (announced, 0)
     return answers
 
@@ -285,20 +284,6 @@ def test_what_an_open_job_bought_or_planned_to_use_stays(
     assert prune(path) == 1
 
 
-def test_a_plan_keeps_nothing_and_one_that_was_killed_is_forgotten(
-    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
-) -> None:
-    buy(journal)
-    job.close()
-    note(ledger.open_plan("tenders"), "road")
-    clock.now = 5_000.0
-    note(ledger.open_plan("tenders"), "road")
-    assert prune(path, now=ABANDONED + 2_000.0) == 1
-    with Snapshot(path) as snapshot:
-        assert snapshot.one("SELECT count(*) FROM first_rows") == (1,)
-        assert snapshot.one("SELECT count(*) FROM jobs WHERE closed_at IS NOT NULL") == (1,)
-
-
 def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Job) -> None:
     job.close()
     with closing(Database(path)) as database, database.transaction() as connection:
@@ -312,7 +297,7 @@ def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Jo
     ledger.close()
     before = path.stat().st_size
     assert before > counted(path)[1] == 1_000_000
-    answers, freed = prune_by_hand(path, 2_000.0, SYSTEMS, now=3_000.0, wait=False)
+    answers, freed = prune_by_hand(path, 2_000.0, SYSTEMS, wait=False)
     assert answers == 1_000
     assert freed == before - path.stat().st_size > 1_000_000
     assert Ledger(path, BASE_URL).open_job("tenders").number == 2

@@ -179,7 +179,8 @@ def test_open_jobs_are_those_without_an_output_and_no_plans(
     path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
 ) -> None:
     ledger.open_job("done").close()
-    note(ledger.open_plan("tenders"), "road")
+    with closing(Ledger(path, BASE_URL)) as other:
+        note(other.open_plan("tenders"), "road", "bridge", "tunnel")
     note(job, "road", "bridge")
     clock.now = 2_000.0
     buy(journal)
