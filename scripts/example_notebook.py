@@ -56,10 +56,9 @@ review = result.to_review().sort_values("cpv_confidence")
 print(f"{len(review)} of {len(coded)} rows need a look")
 review[["description", "cpv_code", "cpv_title", "cpv_confidence"]].head(3)
 """,
-    """What else could they be? Each match has a line, the best of a row first.""",
+    """What else could they be? Each row has its matches, the best first.""",
     """
-matches = result.long()
-matches[matches["row"] == review.index[0]]
+pd.DataFrame(review["cpv_matches"].iloc[0])
 """,
     """Why did a row get its code? The words with the most weight come first.""",
     """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,10 +11,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pipeline.answers import System
-from pipeline.classification.columns import MATCHES, new_fields
+from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import (
     PandasFrame,
@@ -29,14 +26,11 @@ from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.public import public
-from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
+from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl
-
-
-PARTS = ("code", "title", "confidence")
 
 
 @dataclass(frozen=True)
@@ -188,33 +182,14 @@ class Result:
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
-        return self._where(lambda status: status not in NOT_FAILED, self._settings.systems)
+        return self._where(lambda status: status not in NOT_FAILED)
 
-    @public
-    def to_review(
-        self,
-        systems: str | Sequence[str] | None = None,
-    ) -> pd.DataFrame:
+    def to_review(self) -> pd.DataFrame:
         """Return the rows of `to_pandas` that need a look.
 
         Such a row has the status ``review``, ``no_match`` or an error, for at least one system.
-
-        Args:
-            systems: look at the statuses of these systems only; None for all.
-
-        Raises:
-            SettingsError: the table was not classified by one of them.
         """
-        return self._where(lambda status: status not in SETTLED, self._among(systems))
-
-    def long(self) -> pd.DataFrame:
-        """Return one row for each match, the best first.
-
-        The columns are ``row`` (the index label of a frame, else the number of the row from 0),
-        ``system``, ``rank`` (from 1), ``code``, ``title`` and ``confidence``. With ``top=1`` each
-        row has one match a system at most.
-        """
-        return _long_table(self._new(), self._settings, self._labels)
+        return self._where(lambda status: status not in SETTLED)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return `table` as an Arrow stream, for Polars, DuckDB and others."""
@@ -235,28 +210,12 @@ class Result:
         others = other_columns(columns, settings)
         return result_html(self.summary, settings, self._new(), texts, labels, others)
 
-    def _where(self, wanted: Callable[[str], bool], systems: Sequence[System]) -> pd.DataFrame:
-        frame = self.to_pandas()
-        new = self._new()
-        kept = [False] * new.num_rows
-        for system in systems:
-            statuses = new[f"{self._settings.column_prefix}{system}_status"].to_pylist()
-            kept = [one or wanted(status) for one, status in zip(kept, statuses, strict=True)]
-        return frame[np.array(kept, bool)]
-
-    def _among(self, systems: str | Sequence[str] | None) -> Sequence[System]:
-        classified = self._settings.systems
-        asked = classified if systems is None else parse_systems(systems)
-        if absent := [system for system in asked if system not in classified]:
-            raise SettingsError(
-                f"The table has no codes of {', '.join(absent)}.",
-                f"Choose from {', '.join(classified)}.",
-            )
-        return asked
-
-    @property
-    def _labels(self) -> Sequence[object]:
-        return range(self.summary.rows) if self._frame is None else self._frame.labels
+    def _where(self, wanted: Callable[[str], bool]) -> pd.DataFrame:
+        """Return the rows of `to_pandas` of which a system has such a status."""
+        new, settings = self._new(), self._settings
+        names = [f"{settings.column_prefix}{system}_status" for system in settings.systems]
+        rows = zip(*(new[name].to_pylist() for name in names), strict=True)
+        return self.to_pandas()[np.array([any(map(wanted, each)) for each in rows], bool)]
 
     def _texts(self, rows: slice) -> list[str]:
         """Return the texts of some rows, as they were classified."""
@@ -271,40 +230,6 @@ class Result:
         if isinstance(self._stored, InFile):
             return restore_types(self._stored.read(), self._settings)
         return self._stored.read().select([field.name for field in new_fields(self._settings)])
-
-
-def _long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> pd.DataFrame:
-    """Return one row for each match, the best first."""
-    prefix, several = settings.column_prefix, settings.top > 1
-    parts = [_matches(new, system, prefix, several) for system in settings.systems]
-    found: pd.DataFrame = pa.concat_tables(parts).to_pandas()
-    found = found.iloc[np.argsort(found["index"], kind="stable")]
-    found = found.assign(row=[labels[index] for index in found["index"]])
-    return found[["row", "system", "rank", *PARTS]].reset_index(drop=True)
-
-
-def _matches(new: pa.Table, system: System, prefix: str, several: bool) -> pa.Table:
-    """Return the matches of a system by place, the best first."""
-    name = prefix + system
-    if several:
-        lists = _lists(new[f"{name}_matches"])
-        indices = pc.list_parent_indices(lists).to_numpy()
-        found = pa.Table.from_struct_array(pc.list_flatten(lists))
-    else:
-        best = new.select([f"{name}_{part}" for part in PARTS]).rename_columns([*PARTS])
-        known = best["code"].is_valid()
-        indices, found = np.flatnonzero(known), best.filter(known)
-    rank = np.arange(len(indices)) - np.searchsorted(indices, indices) + 1
-    columns = {"index": indices, "system": pa.repeat(system, len(indices)), "rank": rank}
-    return pa.table(columns | {part: found[part] for part in PARTS})
-
-
-def _lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the lists of matches, which are JSON in a column of text."""
-    if pa.types.is_list(column.type):
-        return column
-    lists = [json.loads(cell) if cell else None for cell in column.to_pylist()]
-    return pa.chunked_array([pa.array(lists, MATCHES)])
 
 
 def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) -> Result:

@@ -12,7 +12,7 @@ import pytest
 import pipeline
 from pipeline.classification.result import InMemory
 from pipeline.classification.summary import SystemSummary
-from pipeline.errors import InputError, SettingsError
+from pipeline.errors import InputError
 from pipeline.purchases import Paid, Parked
 from tests.html_pages import check_fragment
 
@@ -81,26 +81,6 @@ def test_a_notebook_shows_a_failed_row_with_its_status_as_it_is() -> None:
     assert ">VALIDATION_ERROR<" in html and ">no match<" in html
 
 
-@pytest.mark.parametrize("top", [1, 3])
-def test_long_has_one_row_for_each_match(top: int) -> None:
-    result = of_texts(top)
-    found = result.long()
-    assert list(found.columns) == ["row", "system", "rank", "code", "title", "confidence"]
-    assert found["row"].tolist() == [0] * 2 * top + [3] * 2 * top
-    assert found["system"].tolist()[: 2 * top] == ["cpv"] * top + ["naics"] * top
-    assert found["rank"].tolist()[:top] == [*range(1, top + 1)]
-    best = found[found["rank"] == 1].set_index(["row", "system"])
-    assert best.loc[(0, "cpv"), "code"] == result.table["cpv_code"][0].as_py()
-
-
-@pytest.mark.filterwarnings("ignore:The text column .* hardly any words")
-@pytest.mark.parametrize("top", [1, 3])
-def test_long_without_matches_has_the_dtypes_of_any_other(top: int) -> None:
-    none = pipeline.classify([""], systems=["cpv", "naics"], top=top, progress=False).long()
-    assert len(none) == 0
-    assert none.dtypes[1:].equals(of_texts(top).long().dtypes[1:])
-
-
 def test_an_output_is_found_after_a_change_of_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,31 +100,21 @@ def test_an_output_with_titles_above_its_column_names_is_read(tmp_path: Path) ->
     assert found["description"].tolist() == ["road works"]
 
 
-def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
-    result = pipeline.classify(TEXTS, systems=["cpv", "naics"], min_confidence=0.94)
-    assert len(result.to_review("naics")) < len(result.to_review()) == result.summary.to_check
-    with pytest.raises(SettingsError, match="The table has no codes of psc"):
-        result.to_review(["cpv", "psc"])
-
-
-@pytest.mark.parametrize("top", [1, 2])
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])
 def test_the_views_of_an_output_file_are_those_of_a_table_in_memory(
-    tmp_path: Path, suffix: str, top: int
+    tmp_path: Path, suffix: str
 ) -> None:
-    source = tmp_path / "in.csv"
+    source, in_memory = tmp_path / "in.csv", of_texts()
     pd.DataFrame({"description": TEXTS}).to_csv(source)
-    by_file = pipeline.classify(
-        source, systems=["cpv", "naics"], top=top, output=tmp_path / f"out.{suffix}"
-    )
-    in_memory = of_texts(top)
-    pd.testing.assert_frame_equal(by_file.long(), in_memory.long())
+    by_file = pipeline.classify(source, systems=["cpv", "naics"], output=tmp_path / f"out.{suffix}")
+    new = in_memory.to_pandas().columns[1:]
+    pd.testing.assert_frame_equal(by_file.to_pandas()[new], in_memory.to_pandas()[new])
+    assert [*by_file.to_review().index] == [*in_memory.to_review().index]
 
 
 def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
     result = pipeline.classify(pd.DataFrame({"description": []}, dtype=object), systems="cpv")
     assert list(result.to_review().columns) == list(result.to_pandas().columns)
-    assert result.long().empty
     html = result._repr_html_()
     assert "<b>0 rows</b>" in html and "CPV" not in html, "there is nothing to say of it"
 
