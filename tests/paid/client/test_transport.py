@@ -31,13 +31,17 @@ async def posted(address: str) -> transports.Exchange:
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy"])
-async def test_a_proxy_is_named_in_any_of_the_usual_ways(
+async def test_a_proxy_on_the_way_to_http_is_named_in_any_of_the_usual_ways(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     async with serving(answers) as proxy:
-        monkeypatch.setenv(name, proxy.base.removeprefix("http://"))
+        address = proxy.base.removeprefix("http://")
+        monkeypatch.setenv(name, f"me:pass%40word@{address}")
         await posted("http://service.example/api")
-    assert proxy.requests[0][0] == b"POST http://service.example/api HTTP/1.1"
+    ((line, headers, _),) = proxy.requests
+    assert line == b"POST http://service.example/api HTTP/1.1"
+    assert headers[b"proxy-authorization"] == b"Basic " + b64encode(b"me:pass@word")
+    assert headers[b"host"] == b"service.example"
 
 
 @pytest.mark.parametrize(
@@ -256,17 +260,6 @@ async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
     assert b"Proxy-Authorization: Basic " + b64encode(b"me:pass@word") in passed
     assert KEY.encode() not in passed
     assert b"Epaulettes" not in passed
-
-
-async def test_a_proxy_on_the_way_to_http_gets_its_user_and_password(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with serving(answers) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.base.replace("//", "//me:pass%40word@"))
-        await attempt(BaseUrl("http://service.example"))
-    (_, headers, _), *_ = proxy.requests
-    assert headers[b"proxy-authorization"] == b"Basic " + b64encode(b"me:pass@word")
-    assert headers[b"host"] == b"service.example"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
