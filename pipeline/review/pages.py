@@ -19,7 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
@@ -37,7 +38,6 @@ from pipeline.service.accounts import row_number
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.web.forms import Form, PageError, read_form
-from pipeline.service.web.static_files import FOLDER, StaticFiles
 
 MOST = 9
 """Candidates on the page: each has a key."""
@@ -117,14 +117,10 @@ class Candidates:
         return Candidate(code, shown[code], confidence, above, len(codes.children(code)))
 
 
-STATIC = StaticFiles(
-    {
-        "style.css": "pipeline.service.web",
-        "icon.svg": "pipeline.service.web",
-        "review.css": "pipeline.review",
-        "review.js": "pipeline.review",
-    }
-)
+FILES: list[str | tuple[str, str]] = [
+    (package, "static") for package in ("pipeline.review", "pipeline.service.web")
+]
+"""Where the files are that pages load."""
 
 SHOWN = 400
 """Characters of a text, or of its excerpt, that are shown at once; the whole text unfolds."""
@@ -280,7 +276,7 @@ class Pages:
 def _templates() -> Environment:
     templates = environment("pipeline.review")
     templates.filters["count"] = how_many
-    templates.globals |= {"static": STATIC.address, "sure": _sure, "band": band}
+    templates.globals |= {"sure": _sure, "band": band}
     return templates
 
 
@@ -374,7 +370,7 @@ def create_app(review: Review, access: Access) -> Starlette:
             Route("/decide", _done(review, access, _decide), methods=["POST"]),
             Route("/undo", _done(review, access, _undo), methods=["POST"]),
             Route("/accept", _done(review, access, _accept), methods=["POST"]),
-            Route(FOLDER + "/{name}", STATIC.serve),
+            Mount("/static", StaticFiles(packages=FILES)),
         ],
         exception_handlers=dict.fromkeys(
             (PageError, OutputError, HTTPException, Exception), pages.answer_error

@@ -11,7 +11,8 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
@@ -36,7 +37,11 @@ from pipeline.service.web import authentication, dashboard, docs, trial
 from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.rendering import error_page, page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
-from pipeline.service.web.static_files import FOLDER, serve_static
+
+FILES: list[str | tuple[str, str]] = [
+    (f"pipeline.service.{room}", "static") for room in ("web", "reconcile")
+]
+"""Where the files are that pages load."""
 
 log = logging.getLogger("pipeline.service")
 
@@ -80,7 +85,7 @@ def create_app(
             Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
             *(_route(site, *described) for described in ROUTES),
-            Route(FOLDER + "/{name}", serve_static),
+            Mount("/static", StaticFiles(packages=FILES)),
         ]
     )
     app.router.redirect_slashes = False

@@ -21,7 +21,6 @@ from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.service.web.forms import Form, PageError
 from pipeline.service.web.site import Visitor
-from pipeline.service.web.static_files import static
 
 WORDS = {
     400: ("The form cannot be read", "Send it from the page itself."),
@@ -82,7 +81,6 @@ def _templates() -> Environment:
         "usd": usd,
         "when": when,
     }
-    templates.globals["static"] = static
     return templates
 
 

@@ -118,6 +118,9 @@ async def test_a_preview_can_be_framed_and_can_do_nothing(refine: Refine) -> Non
         part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; ")
     )
     assert policy["default-src"] == policy["form-action"] == "'none'"
+    assert policy["style-src"] == "'self'"
+    (sheet,) = re.findall('<link rel="stylesheet" href="(.*?)">', page.text)
+    assert (await refine.client.get(sheet)).headers["Content-Type"].startswith("text/css")
     assert policy["frame-ancestors"] == "*"
     assert "X-Frame-Options" not in page.headers
     assert "X-Frame-Options" in (await refine.get("/properties")).headers
