@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from pipeline.classification.pandas_frames import PandasFrame, frame_reader
+from pipeline.classification.pandas_frames import frame_reader, frame_sample
 from pipeline.classification.request import Request
 from pipeline.classification.source import Data, from_polars
 from pipeline.classification.text_columns import warn_of_few_words
@@ -51,7 +52,7 @@ def open_labelled(
         find_all(names, [*texts, *needed], "The frame")
         more = [optional] if optional is not None and _holds_text(data, optional) else []
         reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
-        sample = PandasFrame(data).sample
+        sample = partial(frame_sample, data)
         warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
         yield reader
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -26,68 +25,60 @@ NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
 """Whether rows of a frame change with it: since pandas 3, they are copied when one of them does."""
 
 
-@dataclass(frozen=True, slots=True)
-class PandasFrame:
-    """A pandas frame that is classified."""
+def frame_texts(frame: pd.DataFrame, settings: Settings) -> pa.Table:
+    """Return the text columns of a frame.
 
-    frame: pd.DataFrame
+    Raises:
+        SettingsError: the frame already has columns with the names of the new ones.
+        InputError: it lacks a text column, or one holds values that are not text.
+    """
+    check_free([*map(str, frame.columns), *_other_names(frame)], settings)
+    names = [*map(str, frame.columns)]
+    return _columns(frame, holders(names, settings.text_columns))
 
-    @property
-    def labels(self) -> Sequence[object]:
-        """The labels of the rows."""
-        return list(self.frame.index)
 
-    def texts(self, settings: Settings) -> pa.Table:
-        """Return the text columns.
+def frame_sample(frame: pd.DataFrame) -> pa.RecordBatch:
+    """Return the first rows of a frame, with the columns that Arrow can hold."""
+    first = frame.head(BATCH_ROWS)
+    columns: dict[str, pa.Array] = {}
+    for position, label in enumerate(first.columns):
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            column = pa.array(first.iloc[:, position], from_pandas=True)
+            if isinstance(column, pa.Array):
+                columns[str(label)] = column
+    return pa.RecordBatch.from_pydict(columns)
 
-        Raises:
-            SettingsError: the frame already has columns with the names of the new ones.
-            InputError: it lacks a text column, or one holds values that are not text.
-        """
-        check_free([*map(str, self.frame.columns), *_other_names(self.frame)], settings)
-        names = [*map(str, self.frame.columns)]
-        return _columns(self.frame, holders(names, settings.text_columns))
 
-    def sample(self) -> pa.RecordBatch:
-        """Return the first rows, with the columns that Arrow can hold."""
-        first = self.frame.head(BATCH_ROWS)
-        columns: dict[str, pa.Array] = {}
-        for position, label in enumerate(first.columns):
-            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-                column = pa.array(first.iloc[:, position], from_pandas=True)
-                if isinstance(column, pa.Array):
-                    columns[str(label)] = column
-        return pa.RecordBatch.from_pydict(columns)
+def copied_rows(frame: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Return the first rows of a frame, which its later change does not reach."""
+    return frame.head(count).copy(deep=NO_COPY_ON_WRITE)
 
-    def rows(self, start: int, stop: int) -> PandasFrame:
-        """Return some rows, which a later change of the frame does not reach."""
-        return PandasFrame(self.frame.iloc[start:stop].copy(deep=NO_COPY_ON_WRITE))
 
-    def to_arrow(self) -> pa.Table:
-        """Return all columns as a table.
+def frame_to_arrow(frame: pd.DataFrame) -> pa.Table:
+    """Return all columns of a frame as a table.
 
-        Raises:
-            InputError: the frame has columns that Arrow cannot hold.
-        """
-        try:
-            return pa.Table.from_pandas(self.frame, preserve_index=None)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            is_arrow = isinstance(error, pa.ArrowException)
-            reason = ". ".join(map(str, error.args)) if is_arrow else str(error)
-            raise InputError(
-                f"Arrow cannot hold this frame: {reason.rstrip('.')}.",
-                "Use result.to_pandas(), which keeps all columns of the frame.",
-            ) from error
+    Raises:
+        InputError: the frame has columns that Arrow cannot hold.
+    """
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=None)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        is_arrow = isinstance(error, pa.ArrowException)
+        reason = ". ".join(map(str, error.args)) if is_arrow else str(error)
+        raise InputError(
+            f"Arrow cannot hold this frame: {reason.rstrip('.')}.",
+            "Use result.to_pandas(), which keeps all columns of the frame.",
+        ) from error
 
-    def with_columns(self, new: pd.DataFrame) -> pd.DataFrame:
-        """Return the frame, with its index and dtypes, followed by the columns of another one."""
-        frame = self.frame
-        # Number the columns, so that pandas does not try to reconcile two kinds of labels.
-        parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
-        enriched = pd.concat(parts, axis=1)
-        enriched.columns = _labels(frame.columns, list(new.columns))
-        enriched.attrs = frame.attrs
-        return enriched
+
+def with_new_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame, with its index and dtypes, followed by the columns of another one."""
+    # Number the columns, so that pandas does not try to reconcile two kinds of labels.
+    parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
+    enriched = pd.concat(parts, axis=1)
+    enriched.columns = _labels(frame.columns, list(new.columns))
+    enriched.attrs = frame.attrs
+    return enriched
 
 
 def frame_reader(

@@ -15,9 +15,13 @@ import pyarrow as pa
 from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import (
-    PandasFrame,
+    copied_rows,
+    frame_sample,
+    frame_texts,
+    frame_to_arrow,
     new_columns_of,
     restore_types,
+    with_new_columns,
 )
 from pipeline.classification.sink import MemorySink, Sink
 from pipeline.classification.source import Source
@@ -90,7 +94,7 @@ class Result:
     summary: Summary
     _settings: Settings
     _stored: InMemory | InFile
-    _frame: PandasFrame | None = None
+    _frame: pd.DataFrame | None = None
     _polars: Literal["eager", "lazy"] | None = None
 
     def __repr__(self) -> str:
@@ -112,7 +116,7 @@ class Result:
         """
         if self._frame is None:
             return self._stored.read()
-        columns, new = self._frame.to_arrow(), self._new()
+        columns, new = frame_to_arrow(self._frame), self._new()
         for name in new.column_names:
             columns = columns.append_column(name, new[name])
         return columns
@@ -157,8 +161,8 @@ class Result:
         table, frame = self._stored.read(), self._frame
         new = new_columns_of(table, self._settings, exact_costs)
         if frame is None:
-            frame = PandasFrame(table.drop_columns(new.columns.to_list()).to_pandas())
-        return frame.with_columns(new)
+            frame = table.drop_columns(new.columns.to_list()).to_pandas()
+        return with_new_columns(frame, new)
 
     @public
     def to_polars(self) -> pl.DataFrame:
@@ -204,8 +208,8 @@ class Result:
         if self._frame is None:
             labels, columns = None, self._stored.read().slice(0, SHOWN)
         else:
-            first = self._frame.rows(0, SHOWN)
-            labels, columns = first.labels, first.sample()
+            first = self._frame.head(SHOWN)
+            labels, columns = list(first.index), frame_sample(first)
         texts = self._texts(slice(0, COUNTED))
         others = other_columns(columns, settings)
         return result_html(self.summary, settings, self._new(), texts, labels, others)
@@ -220,7 +224,7 @@ class Result:
     def _texts(self, rows: slice) -> list[str]:
         """Return the texts of some rows, as they were classified."""
         if self._frame is not None:
-            table = self._frame.rows(rows.start, rows.stop).texts(self._settings)
+            table = frame_texts(self._frame.iloc[rows], self._settings)
         else:
             table = self._stored.read().slice(rows.start, rows.stop - rows.start)
         (*batches,) = ArrowReader(table, self._settings.text_columns, part=True).batches()
@@ -235,7 +239,7 @@ class Result:
 def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
-        frame = None if source.frame is None else source.frame.rows(0, summary.rows)
+        frame = None if source.frame is None else copied_rows(source.frame, summary.rows)
         return Result(summary, settings, InMemory(sink.table), frame, source.polars)
     options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
     path = cast("AnyPath", summary.output or sink.path)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     import pandas as pd
     import polars as pl
 
-    from pipeline.classification.pandas_frames import PandasFrame
-
 
 MAY_BE = (
     "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of texts or the "
@@ -151,7 +149,7 @@ class Source:
     reader: Reader
     path: AnyPath | None = None
     files: Files | None = None
-    frame: PandasFrame | None = None
+    frame: pd.DataFrame | None = None
     version: str | None = None
     polars: Literal["eager", "lazy"] | None = None
 
@@ -176,7 +174,11 @@ class Source:
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""
-        return first_rows(self.reader) if self.frame is None else self.frame.sample()
+        if self.frame is None:
+            return first_rows(self.reader)
+        from pipeline.classification.pandas_frames import frame_sample
+
+        return frame_sample(self.frame)
 
     def identity(self, settings: Settings, output: AnyPath | None) -> str:
         """Return the job's identity in the ledger, by which the same command continues it.
@@ -220,15 +222,15 @@ def in_memory(data: Any, settings: Settings) -> Source:
     """
     import pandas as pd
 
-    from pipeline.classification.pandas_frames import PandasFrame
+    from pipeline.classification.pandas_frames import frame_sample, frame_texts
 
     if isinstance(data, pd.Series):
         data = data.to_frame(_only_column(settings))
     frame, table = None, data
     if isinstance(data, pd.DataFrame):
-        frame = PandasFrame(data)
-        with suggesting(frame.sample):
-            table = frame.texts(settings)
+        frame = data
+        with suggesting(lambda: frame_sample(data)):
+            table = frame_texts(data, settings)
     table = _table(table, settings)
     kind: Literal["eager", "lazy"] = "lazy" if type(data).__name__ == "LazyFrame" else "eager"
     with suggesting(lambda: first_rows(ArrowReader(table, ()))):
