@@ -101,9 +101,3 @@ def test_a_plan_takes_the_arguments_of_the_call_that_it_is_for(frame: pd.DataFra
     for wrong in ({"top": 0}, {"progress": "yes"}, {"partial": "yes"}, {"models": "nowhere"}):
         with pytest.raises(pipeline.SettingsError):
             pipeline.plan(frame, **wrong)
-
-
-def test_roll_up_replaces_codes(frame: pd.DataFrame) -> None:
-    rolled_up = pipeline.classify(frame, systems="cpv", roll_up=0.95).to_pandas()["cpv_code"]
-    plain = pipeline.classify(frame, systems="cpv").to_pandas()["cpv_code"]
-    assert rolled_up.tolist() != plain.tolist()

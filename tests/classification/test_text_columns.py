@@ -151,13 +151,6 @@ def test_too_many_rows_without_a_match_raise_and_the_table_is_there() -> None:
     assert "--" not in caught.value.hint
 
 
-def test_as_many_as_are_allowed_raise_nothing() -> None:
-    with pytest.warns(UserWarning, match="hardly any words"):
-        pipeline.classify(
-            pd.DataFrame(TABLE), text_columns="id", systems="cpv", fail_if_no_match=1.0
-        )
-
-
 @pytest.mark.parametrize("kind", ["frame", "arrow", "csv", "xlsx"])
 def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_one(
     tmp_path: Path, kind: str

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from click.shell_completion import ShellComplete
 
 from pipeline.cli.app import app
-from tests.forking import ran
 
 NAME, VARIABLE = "tender-pipeline", "_TENDER_PIPELINE_COMPLETE"
 
@@ -36,11 +33,3 @@ def test_commands_options_and_values_are_completed(words: list[str], expected: l
 def test_files_and_folders_are_completed_by_the_shell() -> None:
     assert completed("run", "ten") == [("file", "ten")]
     assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_names_the_command_and_its_variable(shell: str) -> None:
-    done = ran([], env={**os.environ, VARIABLE: f"{shell}_source"})
-    assert done.returncode == 0
-    assert f"{VARIABLE}={shell}_complete" in done.stdout
-    assert NAME in done.stdout

@@ -65,12 +65,6 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
     assert settings["top"] == 3
 
 
-def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
-    Path("my.toml").write_text('systems = "psc"\noutput = "mine.csv"\njobs = "auto"\n')
-    assert command("run", table, "--config", "my.toml") == 0
-    assert "psc_code" in Path("mine.csv").read_text()
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

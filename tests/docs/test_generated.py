@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from importlib.metadata import requires
@@ -13,7 +12,6 @@ import click
 import pytest
 from packaging.requirements import Requirement
 
-import pipeline
 from generated import ASKED, OF_THE_SITE, PARTS, WRITTEN, rewritten
 from generated.commands import all_commands, commands, option_names
 from generated.dependencies import EXTRAS, dependencies
@@ -23,7 +21,6 @@ from pipeline import errors
 from pipeline.cli.app import COMMANDS
 from pipeline.paid.ledger.schema import SCHEMA
 from pipeline.service.spec import FAILURES
-from pipeline.settings import Settings
 from tests.docs.pages import DOCUMENTS, names
 
 
@@ -53,32 +50,6 @@ def test_every_default_and_every_variable_is_there(described: str) -> None:
                 if isinstance(default, str | int | float) and not isinstance(default, bool):
                     assert default == "" or f"Default: `{default}`" in item, (name, item)
                 assert option.envvar is None or f"`{option.envvar}`" in item, (name, item)
-
-
-def test_an_option_of_serve_has_its_variable(described: str) -> None:
-    assert "Variable: `TENDER_PIPELINE_SERVE_TRUSTED_PROXY`." in described
-
-
-def test_the_columns_are_all_there() -> None:
-    from pipeline.classification.columns import new_fields
-
-    fields = new_fields(Settings(systems=("cpv",), top=2, explain=True))
-    text = PARTS["columns"]()
-    assert [field.name for field in fields if f"| `{field.name}` |" not in text] == []
-
-
-def test_every_public_name_is_there() -> None:
-    found = re.findall(r"^### (\w+)$", PARTS["python-api"](), re.MULTILINE)
-    assert sorted(found) == sorted(pipeline.__all__)
-
-
-def test_every_argument_of_a_public_function_is_there() -> None:
-    text = PARTS["python-api"]()
-    for name in pipeline.__all__:
-        if inspect.isfunction(found := getattr(pipeline, name)):
-            section = text.split(f"\n### {name}\n", 1)[1].split("\n### ", 1)[0]
-            for argument in inspect.signature(found).parameters.values():
-                assert re.search(rf"[ (]{argument.name}: ", section), (name, argument.name)
 
 
 def test_the_sections_of_a_docstring_become_lists() -> None:
