@@ -19,8 +19,6 @@ from pipeline.cli.commands import doctor as checks
 from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import SettingsError
-from pipeline.paid.client.urls import canonical, key_fingerprint
-from pipeline.paid.ledger import locks
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.purchases import IN_MEMORY
 
@@ -116,7 +114,6 @@ def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: 
     assert KEY not in str(headers)
     assert "HTTP 405" in found["service"]["found"]
     assert found["clock"]["verdict"] == "ok"
-    assert found["locks"]["verdict"] == "ok"
     service.status = 404  # of a service without GET, or of a wrong address
     _, found = checked("--base-url", service.address)
     assert "HTTP 404; only the first call shows" in found["service"]["found"]
@@ -167,15 +164,6 @@ def test_places_of_metrics_are_checked(service: Service, monkeypatch: pytest.Mon
     assert (code, found["metrics"]["found"]) == (0, "t.prom can be written")
 
 
-def test_another_buyer_is_a_warning(service: Service) -> None:
-    fingerprint = key_fingerprint(KEY)
-    with locks.buyer_lock(canonical(service.address), fingerprint, wait=False):
-        code, found = checked("--base-url", service.address)
-    assert code == 0
-    assert found["locks"]["verdict"] == "warning"
-    assert "Another run" in found["locks"]["found"]
-
-
 def test_without_a_key_only_demo_requests_are_possible(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +171,6 @@ def test_without_a_key_only_demo_requests_are_possible(
     code, found = checked("--base-url", service.address)
     assert code == 0
     assert "demo requests only" in found["key"]["found"]
-    assert found["locks"]["verdict"] == "ok"
 
 
 def test_a_ledger_that_is_gone_or_is_none_is_an_error(service: Service, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import count_jobs
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
-from pipeline.errors import LedgerError, PipelineError, SettingsError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.paths import (
     cache_folder,
     data_folder,
@@ -257,7 +257,7 @@ FAILING: Judgement = (
 
 
 def _check_service(service: PaidService) -> Iterator[Finding]:
-    """Check the key, the locks and the connection; one request is sent, which buys nothing."""
+    """Check the key and the connection; one request is sent, which buys nothing."""
     from pipeline.paid.client.urls import in_the_clear
 
     if service.is_demo:
@@ -269,21 +269,7 @@ def _check_service(service: PaidService) -> Iterator[Finding]:
     else:
         found = "has a valid form; only the first call shows whether it is right"
         yield Finding("key", "ok", found)
-    yield _run_check("locks", _locks, service)
     yield from _connection(service)
-
-
-def _locks(service: PaidService) -> Finding:
-    from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
-
-    try:
-        with buyer_lock(service.base_url, service.key_fingerprint, wait=False):
-            if service.ledger.exists():
-                with ledger_lock(service.ledger, service.base_url, wait=False):
-                    pass
-    except LedgerError as error:
-        return Finding("locks", "warning", error.message, error.hint)
-    return Finding("locks", "ok", "no other run buys with this key or ledger")
 
 
 def _connection(service: PaidService) -> Iterator[Finding]:
@@ -397,8 +383,8 @@ doctor = OptionGroups(
     help="""Check what a run with these options needs on this machine, and say what to do.
 
     It checks the installation, the folders, the models, the ledger, the decisions, where the
-    output, the report and the metrics go and, with --base-url, the key, the locks, the connection
-    and the clock. It sends the service one GET request without the key, which buys nothing. The
+    output, the report and the metrics go and, with --base-url, the key, the connection and the
+    clock. It sends the service one GET request without the key, which buys nothing. The
     exit code is 2 if a run would fail. plan checks the table.
     """,
 )
