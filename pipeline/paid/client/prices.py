@@ -242,9 +242,7 @@ def _rounding(amount: Decimal) -> Decimal:
     return ROUGHLY.scaleb(HALF, max(exponent, FARTHEST))
 
 
-def _alike(one: Decimal, other: Decimal | None) -> bool:
-    if other is None:
-        return False
+def _alike(one: Decimal, other: Decimal) -> bool:
     apart = ROUGHLY.subtract(one, other).copy_abs()
     return apart <= ROUGHLY.multiply(TOLERANCE, max(one, other))
 

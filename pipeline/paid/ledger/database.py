@@ -301,11 +301,7 @@ def _translate_errors(message: str, advice: Mapping[int, str]) -> Iterator[None]
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = connect(path, PATIENCE_S)
-    try:
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    except BaseException:
-        connection.close()
-        raise
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     return connection
 
 

@@ -77,6 +77,13 @@ def test_a_model_needs_a_name(name: object) -> None:
         named(name, "0", None)
 
 
+@pytest.mark.parametrize("terms", [("0", None), (None, {"top_p": 1})])
+def test_prices_and_fields_are_for_a_model_that_is_named(terms: tuple[Any, Any]) -> None:
+    assert LanguageModel.from_arguments(None, None, None) is None
+    with pytest.raises(SettingsError, match="none is named"):
+        LanguageModel.from_arguments(None, *terms)
+
+
 def test_an_endpoint_says_which_model_whatever_its_name() -> None:
     names = {"qwen3:8b": "qwen3:8b", "org/m@1": "org/m@1", "a b#c?é": "a%20b%23c%3F%C3%A9"}
     for name, in_url in names.items():
