@@ -164,40 +164,6 @@ class SlidingWindow:
         return True
 
 
-class FixedWindow:
-    """Starts counting again at each full minute, or whatever its window is."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._window, self._count = -1, 0
-
-    def admits(self, now: float) -> bool:
-        if self._window != now // self._rate.window:
-            self._window, self._count = int(now // self._rate.window), 0
-        self._count += 1
-        return self._count <= self._rate.slots
-
-
-class TokenBucket:
-    """Holds as many tokens as the limit, and gets one back at even intervals."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._tokens, self._filled = float(rate.slots), 0.0
-
-    def admits(self, now: float) -> bool:
-        new = (now - self._filled) * self._rate.slots / self._rate.window
-        self._tokens, self._filled = min(float(self._rate.slots), self._tokens + new), now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
-
-
-Server: TypeAlias = SlidingWindow | FixedWindow | TokenBucket
-SERVERS: tuple[type[Server], ...] = (SlidingWindow, FixedWindow, TokenBucket)
-
-
 async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.0) -> float:
     """Make an attempt that is answered after some seconds; return when it was sent."""
     with await limiter.slot(None if remaining is None else lambda: remaining) as slot:

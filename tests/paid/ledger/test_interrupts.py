@@ -73,7 +73,7 @@ def check_transaction():
 
 database.PATIENCE_S = 0.0
 for work, check, TRACED in (
-    (in_lock, check_lock, ("contextlib.py", locks.__file__, "/_api.py", "/_unix.py")),
+    (in_lock, check_lock, ("contextlib.py", locks.__file__)),
     (in_transaction, check_transaction, ("contextlib.py", database.__file__, sqlite.__file__)),
 ):
     for moment in count(1, 2):  # every second one, to save time
