@@ -31,20 +31,20 @@ def test_the_error_about_a_wrong_value_says_where_it_was_set(
     command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     assert command("plan", table, "--top", "x") == 2
-    assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
+    assert "'x' is not a valid integer.\nSee all options" in capsys.readouterr().err
     Path("tender-pipeline.toml").write_text('output-format = "pdf"\n')
     assert command("plan", table) == 2
-    assert capsys.readouterr().err.endswith("'ocds'. It comes from tender-pipeline.toml.\n")
+    assert "'ocds'. It comes from tender-pipeline.toml.\n" in capsys.readouterr().err
     monkeypatch.setenv("TENDER_PIPELINE_ROLL_UP", "x")
     assert command("plan", table) == 2
     said = capsys.readouterr().err
-    assert said.endswith("float. It comes from the variable TENDER_PIPELINE_ROLL_UP.\n")
+    assert "float. It comes from the variable TENDER_PIPELINE_ROLL_UP.\n" in said
     assert command("plan", table, "--json") == 2
     assert "variable TENDER_PIPELINE_ROLL_UP." in json.loads(capsys.readouterr().out)["error"]
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
     assert command("serve") == 2
     said = capsys.readouterr().err
-    assert said.endswith("range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n")
+    assert "range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n" in said
 
 
 def test_options_win_over_variables_and_variables_over_the_settings_file(

@@ -183,8 +183,8 @@ def print_end(error: BaseException) -> int:
     """Print why a command ended before its end, and return its exit code."""
     found = explain_end(error)
     match error:
-        case click.ClickException():
-            _print_usage_error(error)
+        case click.exceptions.NoArgsIsHelpError():
+            error.show()
         case click.Abort() | KeyboardInterrupt() | SystemExit():
             _print("", found.message, event="ended", exit_code=found.exit_code)
         case _:
@@ -206,15 +206,6 @@ def name_table(table: AnyPath, error: PipelineError) -> PipelineError:
     if not error.message.startswith(str(table)):
         error.message = f"{table}: {error.message}"
     return error
-
-
-def _print_usage_error(error: click.ClickException) -> None:
-    """Print an error about the command line, with its usage if that helps."""
-    error = _with_origin(error)
-    if Output.now().form == "json":
-        _print("", error.format_message(), event="error", exit_code=error.exit_code)
-    else:
-        error.show()
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:
@@ -239,7 +230,8 @@ def explain_end(error: BaseException) -> PipelineError:
             return error
         case click.ClickException(exit_code=code):
             ctx = error.ctx if isinstance(error, click.UsageError) else None
-            hint = f"See all options: {ctx.command_path} --help." if ctx else ""
+            what = "commands" if ctx and isinstance(ctx.command, click.Group) else "options"
+            hint = f"See all {what}: {ctx.command_path} --help." if ctx else ""
             found = PipelineError(_with_origin(error).format_message(), hint)
         case click.Abort() | KeyboardInterrupt():
             code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
