@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from pipeline.cli.commands import doctor as checks
 from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import Snapshot
-from pipeline.paid.service import PaidService
 from pipeline.paid.verify import problems
-from tests.paid.serving import Buyer, Service, buyer, serving
+from tests.paid.serving import Buyer, Service
 
 BACKED_UP, LATER = ["first text"], ["second text", "third text"]
+
+Night = Callable[[list[str]], Buyer]
 
 
 def restore_file(backup: Path, ledger: Path) -> None:
@@ -44,53 +46,54 @@ def backup(tmp_path: Path) -> Path:
     return tmp_path / "backup"
 
 
-def of_night(tmp_path: Path, address: str, service: Service, texts: list[str]) -> Buyer:
-    """Return a buyer with another output each night, and the ledger of all nights."""
-    folder = tmp_path / f"night {len(list(tmp_path.iterdir()))}"
-    folder.mkdir()
-    ledger = tmp_path / "ledgers" / "l.db"
-    user = buyer(folder, address, service.account.key, ledger=ledger, workers=1)
-    user.write(texts)
-    return user
+@pytest.fixture
+def night(tmp_path: Path, user: Buyer) -> Night:
+    """Returns a buyer with another output each night, and the ledger of all nights."""
+
+    def of(texts: list[str]) -> Buyer:
+        folder = tmp_path / f"night {len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        of_folder = replace(user, folder=folder).but(ledger=tmp_path / "ledgers" / "l.db")
+        of_folder.write(texts)
+        return of_folder
+
+    return of
 
 
-def bought(tmp_path: Path, address: str, service: Service, backup: Path) -> Path:
-    """Buy on two nights, with a backup in between; return the ledger."""
-    of_night(tmp_path, address, service, BACKED_UP).run()
+@pytest.fixture
+def ledger(tmp_path: Path, night: Night, backup: Path) -> Path:
+    """What was bought on two nights, with a backup in between."""
+    night(BACKED_UP).run()
     shutil.copytree(tmp_path / "ledgers", backup)
-    user = of_night(tmp_path, address, service, BACKED_UP + LATER)
+    user = night(BACKED_UP + LATER)
     user.run()
     return user.service.ledger
 
 
 @pytest.mark.parametrize("restore", [restore_file, restore_folder, on_new_disk])
 def test_an_older_copy_is_refused_until_the_newer_one_is_back(
-    tmp_path: Path, service: Service, backup: Path, restore: Callable[[Path, Path], None]
+    ledger: Path,
+    night: Night,
+    service: Service,
+    backup: Path,
+    restore: Callable[[Path, Path], None],
 ) -> None:
-    with serving(service.app()) as address:
-        ledger = bought(tmp_path, address, service, backup)
-        newer, asked = ledger.read_bytes(), len(service.asked)
-        restore(backup, ledger)
-        user = of_night(tmp_path, address, service, BACKED_UP + LATER)
-        for use in (user.plan, user.run):
-            with pytest.raises(LedgerError) as caught:
-                use()
-            assert caught.value.exit_code == 8
-            assert caught.value.message.startswith(
-                f"The ledger {ledger} is an older copy: it lacks"
-            )
-            assert "the 4 attempts that were recorded in it" in caught.value.message
-        assert of_night(tmp_path, address, service, BACKED_UP).run().parked is None, (
-            "none is bought"
-        )
-        ledger.write_bytes(newer)
-        assert user.run().parked is None
-        assert len(service.asked) == asked
+    newer, asked = ledger.read_bytes(), service.requests
+    restore(backup, ledger)
+    user = night(BACKED_UP + LATER)
+    for use in (user.plan, user.run):
+        with pytest.raises(LedgerError) as caught:
+            use()
+        assert caught.value.exit_code == 8
+        assert caught.value.message.startswith(f"The ledger {ledger} is an older copy: it lacks")
+        assert "the 4 attempts that were recorded in it" in caught.value.message
+    assert night(BACKED_UP).run().parked is None, "none is bought"
+    ledger.write_bytes(newer)
+    assert user.run().parked is None
+    assert service.requests == asked
 
 
-def test_verify_and_doctor_say_so_too(tmp_path: Path, service: Service, backup: Path) -> None:
-    with serving(service.app()) as address:
-        ledger = bought(tmp_path, address, service, backup)
+def test_verify_and_doctor_say_so_too(ledger: Path, backup: Path) -> None:
     assert checks.check_ledger(ledger, 1).verdict == "ok"
     restore_file(backup, ledger)
     finding = checks.check_ledger(ledger, 1)
@@ -101,73 +104,60 @@ def test_verify_and_doctor_say_so_too(tmp_path: Path, service: Service, backup: 
     assert problem == f"{finding.found} {finding.remedy}"
 
 
-def test_a_run_that_buys_meanwhile_makes_no_snapshot_an_older_copy(
-    tmp_path: Path, service: Service
-) -> None:
-    with serving(service.app()) as address:
-        user = of_night(tmp_path, address, service, BACKED_UP)
-        user.run()
-        with Snapshot(user.service.ledger) as snapshot:
-            of_night(tmp_path, address, service, LATER).run()
-            assert list(problems(snapshot)) == []
+def test_a_run_that_buys_meanwhile_makes_no_snapshot_an_older_copy(night: Night) -> None:
+    user = night(BACKED_UP)
+    user.run()
+    with Snapshot(user.service.ledger) as snapshot:
+        night(LATER).run()
+        assert list(problems(snapshot)) == []
 
 
 def test_the_output_of_a_restored_ledger_is_named(
-    tmp_path: Path, service: Service, backup: Path
+    tmp_path: Path, user: Buyer, backup: Path
 ) -> None:
     """Its manifest names the newer ledger, too: the advice for each is enough."""
-    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
-    with serving(service.app()) as address:
-        terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
-        for texts in (BACKED_UP, BACKED_UP + LATER):
-            table.write_text("\n".join(["description", *texts]))
-            pipeline.classify(table, systems="cpv", output=output, service=terms)
-            backup.mkdir(exist_ok=True)
-            shutil.copy(terms.ledger, backup / f"{len(texts)}.db")
-        shutil.copy(backup / "1.db", terms.ledger)
-        table.write_text("\n".join(["description", *LATER, "new"]))
-        buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
-        with pytest.raises(LedgerError) as caught:
-            buy()
-        subprocess.run(shlex.split(caught.value.hint.partition("newer one: ")[2]), check=True)
-        with pytest.raises(LedgerError, match=f"answers for {output} were bought with"):
-            buy()
-        for old in tmp_path.glob("out.csv*"):
-            old.unlink()
+    table, output, terms = tmp_path / "in.csv", tmp_path / "out.csv", user.service
+    buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
+    backup.mkdir()
+    for texts in (BACKED_UP, BACKED_UP + LATER):
+        table.write_text("\n".join(["description", *texts]))
         buy()
+        shutil.copy(terms.ledger, backup / f"{len(texts)}.db")
+    shutil.copy(backup / "1.db", terms.ledger)
+    table.write_text("\n".join(["description", *LATER, "new"]))
+    with pytest.raises(LedgerError) as caught:
+        buy()
+    subprocess.run(shlex.split(caught.value.hint.partition("newer one: ")[2]), check=True)
+    with pytest.raises(LedgerError, match=f"answers for {output} were bought with"):
+        buy()
+    for old in tmp_path.glob("out.csv*"):
+        old.unlink()
+    buy()
 
 
 def test_another_ledger_a_copy_elsewhere_and_a_moved_one_are_no_older_copies(
-    tmp_path: Path, service: Service, backup: Path
+    tmp_path: Path, ledger: Path, night: Night, backup: Path
 ) -> None:
-    with serving(service.app()) as address:
-        ledger = bought(tmp_path, address, service, backup)
-        elsewhere = tmp_path / "elsewhere.db"
-        shutil.copy(backup / ledger.name, elsewhere)
-        user = of_night(tmp_path, address, service, LATER)
-        assert user.but(ledger=elsewhere).plan().to_buy == 4
-        moved = tmp_path / "moved"
-        ledger.parent.rename(moved)
-        assert user.but(ledger=moved / ledger.name).plan().to_buy == 0
-        assert user.run().parked is None, "a new ledger"
-        shutil.rmtree(ledger.parent)
-        moved.rename(ledger.parent)
-        assert user.plan().to_buy == 0
+    elsewhere = tmp_path / "elsewhere.db"
+    shutil.copy(backup / ledger.name, elsewhere)
+    user = night(LATER)
+    assert user.but(ledger=elsewhere).plan().to_buy == 4
+    moved = tmp_path / "moved"
+    ledger.parent.rename(moved)
+    assert user.but(ledger=moved / ledger.name).plan().to_buy == 0
+    assert user.run().parked is None, "a new ledger"
+    shutil.rmtree(ledger.parent)
+    moved.rename(ledger.parent)
+    assert user.plan().to_buy == 0
 
 
 @pytest.mark.parametrize(
     "spoilt", [b"", b"{", b"[1]", b'{"path": "x", "last_attempt": "9", "sent_at": 1}']
 )
 def test_a_mark_that_cannot_be_read_stops_nothing(
-    tmp_path: Path, service: Service, backup: Path, spoilt: bytes
+    ledger: Path, night: Night, spoilt: bytes
 ) -> None:
-    with serving(service.app()) as address:
-        ledger = bought(tmp_path, address, service, backup)
-        marks = [
-            file
-            for file in (machine_folder() / "ledgers").iterdir()
-            if json.loads(file.read_text())["path"] == str(ledger)
-        ]
-        assert len(marks) == 1
-        marks[0].write_bytes(spoilt)
-        assert of_night(tmp_path, address, service, [*LATER, "a new text"]).run().parked is None
+    files = (machine_folder() / "ledgers").iterdir()
+    (mark,) = (file for file in files if json.loads(file.read_text())["path"] == str(ledger))
+    mark.write_bytes(spoilt)
+    assert night([*LATER, "a new text"]).run().parked is None
