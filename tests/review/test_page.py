@@ -309,3 +309,14 @@ async def test_an_excerpt_gives_nothing_away_to_a_blind_reviewer(sit: Open, tmp_
     await sitting.start()
     assert sitting.page.by_id("text").text.startswith("One of a kind.")
     assert not [*sitting.page.each("mark")]
+
+
+async def test_a_table_without_doubts_says_so_and_offers_nothing_to_undo(
+    sit: Open, tmp_path: Path
+) -> None:
+    sitting = sit(enriched(tmp_path, [TEXTS[0]]))
+    await sitting.start()
+    assert "No row is marked for a look." in sitting.page.text
+    assert "Undo" not in sitting.page.text and "--decisions" not in sitting.page.text
+    await sitting.go("/?status=all")
+    assert sitting.text == TEXTS[0], "it can be reviewed all the same"

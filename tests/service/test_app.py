@@ -73,27 +73,15 @@ async def test_equal_confidences_keep_the_order_of_the_engine(
         assert [item["code"] for item in body["data"]] == codes
 
 
-@pytest.mark.parametrize("key", ["tp_unknown", "", "schl\u00fcssel"])
-async def test_an_unknown_key_is_unauthorized(accounts: Accounts, key: str) -> None:
+async def test_an_unknown_key_is_unauthorized_and_so_are_two_keys(accounts: Accounts) -> None:
+    one, two = (accounts.open().key for _ in range(2))
     client = Caller(create_app(accounts, SCRIPTED)).client
-    response = await client.post(
-        "/api/cpv/match",
-        json={"description": "road"},
-        headers=[(b"X-API-Key", key.encode("latin-1"))],
-    )
-    assert envelope(response) == (401, "UNAUTHORIZED")
-    assert "Send another X-API-Key." in response.json()["message"]
-
-
-async def test_two_keys_are_one_unknown_key(accounts: Accounts) -> None:
-    keys = [accounts.open().key for _ in range(2)]
-    client = Caller(create_app(accounts, SCRIPTED)).client
-    for both in (keys, keys[:1] * 2):
-        headers = [("X-API-Key", key) for key in both]
-        response = await client.post(
-            "/api/cpv/match", json={"description": "road"}, headers=headers
-        )
+    for keys in (["tp_unknown"], [""], ["schl\u00fcssel"], [one, two], [one, one]):
+        headers = [(b"X-API-Key", key.encode("latin-1")) for key in keys]
+        request = {"description": "road"}
+        response = await client.post("/api/cpv/match", json=request, headers=headers)
         assert envelope(response) == (401, "UNAUTHORIZED")
+        assert "Send another X-API-Key." in response.json()["message"]
     assert accounts.statement.charges() == []
 
 
