@@ -14,7 +14,6 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
-from tests.paid.frames import TEXTS
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.serving import Buyer, Service, buyer, serving
 
@@ -47,7 +46,8 @@ def job(tmp_path: Path) -> Iterator[Job]:
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    return pd.DataFrame({"n": range(6), "description": TEXTS}, index=list("abcdef"))
+    texts = ["road works", None, "office chairs", "road  works", "school meals", "office chairs"]
+    return pd.DataFrame({"n": range(6), "description": texts}, index=list("abcdef"))
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tests.paid.serving import (
     Buyer,
@@ -12,8 +11,6 @@ from tests.paid.serving import (
 )
 
 TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
-DISTINCT = 4
-ZERO = Decimal(0)
 
 
 T = TypeVar("T")
@@ -23,16 +20,6 @@ def some(value: T | None) -> T:
     """Return a value that must not be None."""
     assert value is not None
     return value
-
-
-def in_turns(*apps: Any) -> Any:
-    """Let applications answer in turn."""
-    turns = itertools.cycle(apps)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await next(turns)(scope, receive, send)
-
-    return app
 
 
 def check_money(user: Buyer, service: Service) -> None:

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import pipeline
@@ -27,9 +28,35 @@ from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
 from tests.forking import Process, ran
-from tests.paid.frames import DISTINCT, check_broken_off, many, paid, states
 from tests.paid.purchases import some
 from tests.paid.serving import Buyer, Gate, Service, Sluice, serving
+
+DISTINCT = ["road works", "office chairs", "school meals"]
+
+
+def many(texts: int) -> pa.Table:
+    return pa.table({"description": [f"text {number}" for number in range(texts)]})
+
+
+def paid(service: Service, address: str, folder: Path, **terms: Any) -> pipeline.PaidService:
+    terms = {"api_key": service.account.key, "rate": "none", "workers": 4, **terms}
+    return pipeline.PaidService(address, ledger=folder / "ledger.db", **terms)
+
+
+def states(folder: Path) -> Counter[str]:
+    """Count the attempts in the ledger by state."""
+    with sqlite3.connect(folder / "ledger.db") as ledger:
+        found = Counter(state for (state,) in ledger.execute("SELECT state FROM attempts"))
+    ledger.close()
+    return found
+
+
+def check_broken_off(folder: Path) -> None:
+    """Some attempts were not waited for, and nobody knows whether they were billed."""
+    found = states(folder)
+    assert found["sent"] + found["unconfirmed"] > 0
+    assert set(found) <= {"answered", "sent", "unconfirmed"}
+    assert found["answered"] <= 5
 
 
 def test_a_frame_is_bought_once_a_text_and_carries_its_costs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from decimal import Decimal
@@ -26,7 +27,7 @@ from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import METADATA
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
-from tests.paid.purchases import TEXTS, check_money, in_turns, some
+from tests.paid.purchases import TEXTS, check_money, some
 from tests.paid.serving import (
     Buyer,
     Meanwhile,
@@ -35,6 +36,16 @@ from tests.paid.serving import (
     nobody_there,
     serving,
 )
+
+
+def in_turns(*apps: Any) -> Any:
+    """Let applications answer in turn."""
+    turns = itertools.cycle(apps)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await next(turns)(scope, receive, send)
+
+    return app
 
 
 @pytest.mark.parametrize("form", [*METADATA, "mixed"])
