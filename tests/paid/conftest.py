@@ -26,10 +26,15 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.fixture
-def user(tmp_path: Path, service: Service) -> Iterator[Buyer]:
-    """A buyer at the service, with a ledger of his own and no rate limit."""
+def address(service: Service) -> Iterator[str]:
     with serving(service.app()) as address:
-        yield buyer(tmp_path, address, service.account.key)
+        yield address
+
+
+@pytest.fixture
+def user(tmp_path: Path, service: Service, address: str) -> Buyer:
+    """A buyer at the service, with a ledger of his own and no rate limit."""
+    return buyer(tmp_path, address, service.account.key)
 
 
 @pytest.fixture(autouse=True)
@@ -54,12 +59,13 @@ def frame() -> pd.DataFrame:
 def line(
     tmp_path: Path,
     service: Service,
+    address: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Iterator[CommandLine]:
+) -> CommandLine:
     """The command line in a folder, at the service."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
     line = CommandLine(tmp_path, capsys)
-    with line.at(service.app()):
-        yield line
+    line.address = address
+    return line

@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import ParkedError
-from tests.paid.serving import Service, serving
+from tests.paid.serving import Service
 
 PRICE = Decimal("0.00019999999999999998")
 ANSWER = (
@@ -28,11 +28,11 @@ LIMIT = Decimal("0.008")
     ids=["one digit", "six digits", "no rounding"],
 )
 def test_the_callers_decimal_context_changes_no_amount(
-    tmp_path: Path, service: Service, context: Context
+    tmp_path: Path, service: Service, context: Context, address: str
 ) -> None:
     table = pa.table({"description": [f"text {number}" for number in range(ROWS)]})
     service.script = dict.fromkeys(range(ROWS), (200, {}, ANSWER))
-    with serving(service.app()) as address, localcontext(context):
+    with localcontext(context):
         paid = pipeline.PaidService(
             address, "tp_0123456789", tmp_path / "ledger.db", rate="none", max_cost=LIMIT
         )

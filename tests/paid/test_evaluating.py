@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 import pipeline
 from tests.paid.command_line import NO_SUCH_TEXT, success, tender_pipeline
-from tests.paid.serving import Service, serving
+from tests.paid.serving import Service
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
@@ -49,12 +48,6 @@ def evaluate(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
     return Evaluating(tmp_path, capsys)
-
-
-@pytest.fixture
-def address(service: Service) -> Iterator[str]:
-    with serving(service.app()) as address:
-        yield address
 
 
 def test_answers_are_bought_once_and_their_price_is_known_ever_after(
@@ -123,11 +116,10 @@ def test_a_service_is_compared_with_the_titles_and_has_its_price(
 
 
 def test_refused_texts_count_as_wrong_and_set_the_exit_code(
-    evaluate: Evaluating, service: Service
+    evaluate: Evaluating, service: Service, address: str
 ) -> None:
     service.script = {4: (400, {}, NO_SUCH_TEXT)}
-    with serving(service.app()) as address:
-        assert evaluate("--base-url", address, "--json") == 3
+    assert evaluate("--base-url", address, "--json") == 3
     (subject,) = evaluate.found["subjects"]
     assert subject["failed"] == 1
     assert subject["statuses"]["VALIDATION_ERROR"] == 1
@@ -136,13 +128,12 @@ def test_refused_texts_count_as_wrong_and_set_the_exit_code(
 
 
 def test_where_a_price_is_not_stated_no_total_is_claimed(
-    evaluate: Evaluating, service: Service
+    evaluate: Evaluating, service: Service, address: str
 ) -> None:
     status, headers, body = success("0.0001")
     silent = json.dumps({**json.loads(body), "metadata": {}})
     service.script = {4: (status, headers, silent)}
-    with serving(service.app()) as address:
-        assert evaluate("--compare", address, "engine", "--json") == 0
+    assert evaluate("--compare", address, "engine", "--json") == 0
     found = evaluate.found
     assert found["subjects"][0]["cost"]["answers_usd"] is None
     assert found["comparison"]["usd_per_right_code"] is None

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes import read_terminal
 from tests.forking import ran
 from tests.paid.command_line import tender_pipeline
-from tests.paid.serving import Service, serving
+from tests.paid.serving import Service
 
 HERE = Path("tender-pipeline.toml")
 FOUND = "tender-pipeline.toml, which was found in the current folder,"
@@ -33,11 +33,14 @@ def folder(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) ->
     "command", [["run"], ["run", "--yes"], ["run", "--max-cost", "1"], ["plan"], ["plan", "--json"]]
 )
 def test_the_address_in_a_found_file_is_refused_before_anything_is_sent(
-    service: Service, capsys: pytest.CaptureFixture[str], name: str, command: list[str]
+    service: Service,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    command: list[str],
+    address: str,
 ) -> None:
-    with serving(service.app()) as address:
-        HERE.write_text(f'{name} = "{address}/api/"\nyes = true\n{TERMS}')
-        assert tender_pipeline(*command, "in.csv") == 2
+    HERE.write_text(f'{name} = "{address}/api/"\nyes = true\n{TERMS}')
+    assert tender_pipeline(*command, "in.csv") == 2
     assert service.asked == []
     assert not Path("ledger.db").exists()
     said = capsys.readouterr().err
@@ -49,50 +52,47 @@ def test_the_address_in_a_found_file_is_refused_before_anything_is_sent(
 
 @pytest.mark.parametrize("way", ["option", "variable", "--config", "TENDER_PIPELINE_CONFIG"])
 def test_an_address_that_a_person_named_is_used(
-    service: Service, monkeypatch: pytest.MonkeyPatch, way: str
+    service: Service, monkeypatch: pytest.MonkeyPatch, way: str, address: str
 ) -> None:
     more: list[str] = []
-    with serving(service.app()) as address:
-        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
-        match way:
-            case "option":
-                more = ["--base-url", address]
-            case "variable":
-                monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", address)
-            case "--config":
-                more = ["--config", str(HERE)]
-            case _:
-                monkeypatch.setenv("TENDER_PIPELINE_CONFIG", str(HERE))
-        assert tender_pipeline("run", "in.csv", *more) == 0
+    HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+    match way:
+        case "option":
+            more = ["--base-url", address]
+        case "variable":
+            monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", address)
+        case "--config":
+            more = ["--config", str(HERE)]
+        case _:
+            monkeypatch.setenv("TENDER_PIPELINE_CONFIG", str(HERE))
+    assert tender_pipeline("run", "in.csv", *more) == 0
     assert service.asked == [("cpv", "road works")]
 
 
 def test_evaluate_sends_nothing_where_a_found_file_says(
-    service: Service, capsys: pytest.CaptureFixture[str]
+    service: Service, capsys: pytest.CaptureFixture[str], address: str
 ) -> None:
     Path("labelled.csv").write_text("description,code\nroad works,45233140\n")
-    with serving(service.app()) as address:
-        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
-        arguments = ["evaluate", "labelled.csv", "--system", "cpv"]
-        assert tender_pipeline(*arguments) == 0
+    HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+    arguments = ["evaluate", "labelled.csv", "--system", "cpv"]
+    assert tender_pipeline(*arguments) == 0
     assert service.asked == []
     assert address not in capsys.readouterr().out
 
 
 def test_the_file_of_the_key_in_a_found_file_is_not_read(
-    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str
 ) -> None:
     (tmp_path / "credentials").write_text("another-secret")
     HERE.write_text(f'api-key-file = "../credentials"\n{TERMS}')
-    with serving(service.app()) as address:
-        assert tender_pipeline("run", "in.csv", "--base-url", address) == 2
-        said = capsys.readouterr().err
-        assert "names the file of the API key, '../credentials'" in said
-        assert "--api-key-file or the variable TENDER_PIPELINE_API_KEY_FILE" in said
-        key = tmp_path / "key"
-        key.write_text(service.account.key)
-        more = ["--base-url", address, "--api-key-file", str(key)]
-        assert tender_pipeline("run", "in.csv", *more) == 0
+    assert tender_pipeline("run", "in.csv", "--base-url", address) == 2
+    said = capsys.readouterr().err
+    assert "names the file of the API key, '../credentials'" in said
+    assert "--api-key-file or the variable TENDER_PIPELINE_API_KEY_FILE" in said
+    key = tmp_path / "key"
+    key.write_text(service.account.key)
+    more = ["--base-url", address, "--api-key-file", str(key)]
+    assert tender_pipeline("run", "in.csv", *more) == 0
     assert service.asked == [("cpv", "road works")]
 
 
@@ -128,14 +128,13 @@ def test_an_output_within_the_folder_is_written_for_a_found_file() -> None:
 
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 2), (b"y\n", 0)])
 def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
-    service: Service, answer: bytes, code: int
+    service: Service, answer: bytes, code: int, address: str
 ) -> None:
     ours, theirs = pty.openpty()
-    with serving(service.app()) as address:
-        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
-        os.write(ours, answer)
-        done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
-        os.close(theirs)
+    HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+    os.write(ours, answer)
+    done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
+    os.close(theirs)
     shown = read_terminal(ours)
     assert f"{FOUND} names the paid service {address}." in shown
     assert "Send the texts and your API key there? [y/N]" in shown

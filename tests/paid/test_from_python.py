@@ -160,24 +160,25 @@ def test_other_texts_or_settings_are_another_job(user: Buyer, service: Service) 
     assert same.cost_usd == begun
 
 
-def test_a_file_is_the_job_that_the_command_line_began(tmp_path: Path, service: Service) -> None:
+def test_a_file_is_the_job_that_the_command_line_began(
+    tmp_path: Path, service: Service, address: str
+) -> None:
     (tmp_path / "in.csv").write_text("description\n" + "".join(f"text {n}\n" for n in range(20)))
-    with serving(service.app()) as address:
-        command = ["run", "in.csv", "--systems", "cpv"]
-        where = ["--base-url", address, "--ledger", "ledger.db", "--output", "out.csv"]
-        done = ran(
-            [*command, *where, "--rate", "none", "--max-cost", "0.001"],
-            cwd=tmp_path,
-            env={**os.environ, KEY_VARIABLE: service.account.key},
-        )
-        assert done.returncode == 5
-        assert 0 < len(service.asked) < 20
-        result = pipeline.classify(
-            tmp_path / "in.csv",
-            systems="cpv",
-            output=tmp_path / "out.csv",
-            service=paid(service, address, tmp_path),
-        )
+    command = ["run", "in.csv", "--systems", "cpv"]
+    where = ["--base-url", address, "--ledger", "ledger.db", "--output", "out.csv"]
+    done = ran(
+        [*command, *where, "--rate", "none", "--max-cost", "0.001"],
+        cwd=tmp_path,
+        env={**os.environ, KEY_VARIABLE: service.account.key},
+    )
+    assert done.returncode == 5
+    assert 0 < len(service.asked) < 20
+    result = pipeline.classify(
+        tmp_path / "in.csv",
+        systems="cpv",
+        output=tmp_path / "out.csv",
+        service=paid(service, address, tmp_path),
+    )
     assert result.cost_usd == service.charged
     assert sum(map(Decimal, result.to_pandas(exact_costs=True)["cost_usd"])) == service.charged
 

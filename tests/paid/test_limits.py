@@ -34,7 +34,7 @@ from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START, run
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
-from tests.paid.serving import Service, buyer, serving
+from tests.paid.serving import Service, buyer
 
 pytestmark = pytest.mark.anyio
 
@@ -348,18 +348,17 @@ def test_a_run_says_which_limit_stops_it_and_for_how_long(
     assert said in f"{pool.parked.message} {pool.parked.hint}"
 
 
-def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service) -> None:
+def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service, address: str) -> None:
     limit = Decimal("0.0009")
     terms = {"ledger": tmp_path / "ledger.db", "max_cost_per_day": limit, "wait": True}
-    with serving(service.app()) as address:
-        buyers = []
-        for name in ("first", "second"):
-            (tmp_path / name).mkdir()
-            buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
-            buyers[-1].write([f"{name} {number}" for number in range(10)])
-        with ThreadPoolExecutor(2) as threads:
-            summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
-        planned = buyers[0].plan()
+    buyers = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
+        buyers[-1].write([f"{name} {number}" for number in range(10)])
+    with ThreadPoolExecutor(2) as threads:
+        summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
+    planned = buyers[0].plan()
     assert all(summary.parked and summary.parked.exit_code == 5 for summary in summaries)
     assert limit - TYPICAL_HIGH < service.charged <= limit
     assert planned.left == {"day": limit - service.charged}

@@ -132,23 +132,22 @@ def empty(ledger: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [rename, delete, empty])
 def test_between_two_runs_no_new_ledger_is_begun_unasked(
-    tmp_path: Path, service: Service, spoil: Callable[[Path], None]
+    tmp_path: Path, service: Service, spoil: Callable[[Path], None], address: str
 ) -> None:
     ledger = tmp_path / "ledgers" / "ledger.db"
-    with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, ledger=ledger)
-        the.write(TEXTS)
-        the.run()
-        bought = len(service.asked)
-        spoil(ledger)
-        for use in (the.plan, the.run, lambda: Snapshot(ledger)):
-            with pytest.raises(LedgerError, match=r"is \w+: .* ledger\.db\.locks") as caught:
-                use()
-            assert f"rm -r {ledger}.locks" in caught.value.hint
-            assert not ledger.exists() or not ledger.read_bytes()
-        assert len(service.asked) == bought
-        shutil.rmtree(f"{ledger}.locks")
-        the.run()
+    the = buyer(tmp_path, address, service.account.key, ledger=ledger)
+    the.write(TEXTS)
+    the.run()
+    bought = len(service.asked)
+    spoil(ledger)
+    for use in (the.plan, the.run, lambda: Snapshot(ledger)):
+        with pytest.raises(LedgerError, match=r"is \w+: .* ledger\.db\.locks") as caught:
+            use()
+        assert f"rm -r {ledger}.locks" in caught.value.hint
+        assert not ledger.exists() or not ledger.read_bytes()
+    assert len(service.asked) == bought
+    shutil.rmtree(f"{ledger}.locks")
+    the.run()
     assert len(service.asked) == 2 * bought
 
 

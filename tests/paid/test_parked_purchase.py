@@ -26,38 +26,34 @@ from tests.paid.serving import (
 
 
 def test_an_unknown_key_parks_and_is_tried_once_in_each_system(
-    tmp_path: Path, service: Service
+    tmp_path: Path, service: Service, address: str
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, "tp_nobodys")
-        user.write(TEXTS)
-        summary = user.run()
-        assert (some(summary.parked).exit_code, summary.paid and summary.paid.attempts) == (4, 2)
-        assert "TENDER_PIPELINE_API_KEY" in some(summary.parked).hint
-        assert "tp_nobodys" not in str(summary)
-        assert not user.output.exists()
-        assert user.but(api_key=service.account.key).run().parked is None
+    user = buyer(tmp_path, address, "tp_nobodys")
+    user.write(TEXTS)
+    summary = user.run()
+    assert (some(summary.parked).exit_code, summary.paid and summary.paid.attempts) == (4, 2)
+    assert "TENDER_PIPELINE_API_KEY" in some(summary.parked).hint
+    assert "tp_nobodys" not in str(summary)
+    assert not user.output.exists()
+    assert user.but(api_key=service.account.key).run().parked is None
     check_money(user, service)
 
 
 def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
-    tmp_path: Path, service: Service
+    tmp_path: Path, service: Service, address: str
 ) -> None:
     poor = service.accounts.open(Decimal("0.00035"))
     texts = [f"text {number}" for number in range(10)]
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, poor.key)
-        user.write(texts)
-        summary = user.run()
-        assert some(summary.parked).exit_code == 5
-        enough = re.search(
-            r"Add (\S+) USD, which is enough for the rest", some(summary.parked).hint
-        )
-        assert str(summary.parked).count("to top it up") == 1, "the service says it"
-        assert 0 < service.charged == summary.cost_usd
-        assert not user.output.exists()
-        spent = summary.cost_usd
-        summary = user.but(api_key=service.account.key).run()
+    user = buyer(tmp_path, address, poor.key)
+    user.write(texts)
+    summary = user.run()
+    assert some(summary.parked).exit_code == 5
+    enough = re.search(r"Add (\S+) USD, which is enough for the rest", some(summary.parked).hint)
+    assert str(summary.parked).count("to top it up") == 1, "the service says it"
+    assert 0 < service.charged == summary.cost_usd
+    assert not user.output.exists()
+    spent = summary.cost_usd
+    summary = user.but(api_key=service.account.key).run()
     assert summary.parked is None
     assert summary.cost_usd == service.charged == user.row_costs()
     assert enough and summary.cost_usd - spent <= Decimal(enough[1]) <= 20 * Decimal("0.00015")
@@ -74,16 +70,15 @@ def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path
 
 
 def test_the_demo_limit_parks_and_the_next_run_remembers_it(
-    tmp_path: Path, service: Service
+    tmp_path: Path, service: Service, address: str
 ) -> None:
-    with serving(service.app()) as address:
-        user = buyer(tmp_path, address, None, rate=None)
-        user.write([f"text {number}" for number in range(20)])
-        for _ in range(2):
-            summary = user.run()
-            assert some(summary.parked).exit_code == 7
-            assert "--wait" in some(summary.parked).hint
-            assert len(service.asked) == summary.paid.attempts == DEMO.slots if summary.paid else 0
+    user = buyer(tmp_path, address, None, rate=None)
+    user.write([f"text {number}" for number in range(20)])
+    for _ in range(2):
+        summary = user.run()
+        assert some(summary.parked).exit_code == 7
+        assert "--wait" in some(summary.parked).hint
+        assert len(service.asked) == summary.paid.attempts == DEMO.slots if summary.paid else 0
 
 
 def test_when_the_time_is_up_a_wait_for_a_slot_ends(user: Buyer, service: Service) -> None:
