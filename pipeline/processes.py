@@ -78,12 +78,12 @@ def shared_out(items: Iterable[Item], most: Jobs) -> tuple[int, Iterator[Item]]:
 
 
 def in_processes(
-    work: Callable[[Item], Found], items: Iterable[Item], jobs: int, worker: str
+    work: Callable[[Item], Found], items: Iterable[Item], jobs: int
 ) -> Iterator[Found]:
     """Yield the result for each item, in order; this process is one of those that work.
 
     The function and the items must be picklable, and items are read a few ahead. With one job, no
-    other process is started. An error calls a process ``worker``.
+    other process is started.
 
     Raises:
         EngineError: a process died.
@@ -94,7 +94,7 @@ def in_processes(
     from concurrent.futures import Future
 
     waiting: deque[Future[Found]] = deque()
-    with _executor(jobs - 1, worker) as executor:
+    with _executor(jobs - 1) as executor:
         for item in items:
             if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
                 waiting.append(_submit(executor, work, item))
@@ -133,7 +133,7 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _executor(jobs: int, worker: str) -> Iterator[Executor]:
+def _executor(jobs: int) -> Iterator[Executor]:
     """Start processes, and kill them at the end of a block, or if this process is gone."""
     # A run in one process does without these imports.
     from concurrent.futures.process import BrokenProcessPool
@@ -148,7 +148,7 @@ def _executor(jobs: int, worker: str) -> Iterator[Executor]:
         yield executor
     except BrokenProcessPool as error:
         raise EngineError(
-            f"{worker} died, probably because memory ran out.",
+            "A worker process died, probably because memory ran out.",
             f"Run again with fewer processes: {option('jobs', 1)}.",
         ) from error
     finally:

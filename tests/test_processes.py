@@ -45,7 +45,7 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
         yield SimpleNamespace(submit=submit)
 
     monkeypatch.setattr(processes, "_executor", executor)
-    found = in_processes(abs, iter(range(-6, 0)), 2, "A process")
+    found = in_processes(abs, iter(range(-6, 0)), 2)
     assert next(found) == 6
     assert submitted == [-6, -5], "this process worked on the next two"
     assert list(found) == [5, 4, 3, 2, 1]
@@ -55,7 +55,7 @@ KILLED = """
 import time
 from pipeline.processes import in_processes
 work = 'print(__import__("os").getpid(), flush=True) or bytes(1 << 20)'
-for _ in in_processes(eval, [work] * 9, 2, "A process"):
+for _ in in_processes(eval, [work] * 9, 2):
     time.sleep(600)
 """
 
@@ -77,7 +77,7 @@ def test_no_process_outlives_the_one_that_started_it() -> None:
 
 def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_executor", None)
-    assert list(in_processes(abs, [-2, -1], 1, "A process")) == [2, 1]
+    assert list(in_processes(abs, [-2, -1], 1)) == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,6 @@ def interrupted(_: int) -> bool:
 
 
 def test_an_interrupt_is_answered_by_the_process_that_started_the_others() -> None:
-    assert [*in_processes(interrupted, range(2), 2, "A process")] == [False, False]
+    assert [*in_processes(interrupted, range(2), 2)] == [False, False]
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)

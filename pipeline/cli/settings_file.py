@@ -107,19 +107,15 @@ def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
     known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
     for each in params:
         known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
-    for name in sorted(os.environ):
-        if not name.startswith(PREFIX):
-            continue
-        if name not in known and not name.startswith(OF_THE_SERVICE):
-            yield f"The variable {name} sets nothing.{_suggest(name, known)}"
+    ours = {name for name in os.environ if name.startswith(PREFIX)}
+    for name in sorted(ours - known):
+        if not name.startswith(OF_THE_SERVICE):
+            from difflib import get_close_matches
 
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    short = [each.removeprefix(PREFIX) for each in known]
-    close = get_close_matches(name.removeprefix(PREFIX), short, 1)
-    return f" Did you mean {PREFIX}{close[0]}?" if close else ""
+            short = [each.removeprefix(PREFIX) for each in known]
+            close = get_close_matches(name.removeprefix(PREFIX), short, 1)
+            meant = f" Did you mean {PREFIX}{close[0]}?" if close else ""
+            yield f"The variable {name} sets nothing.{meant}"
 
 
 def confirm_found_file(context: click.Context) -> None:

@@ -58,7 +58,7 @@ class Engine:
         if most == "auto":
             yield from self._first(left)
         jobs, left = shared_out(left, most)
-        yield from in_processes(self._answer, left, jobs, "A worker process of the engine")
+        yield from in_processes(self._answer, left, jobs)
 
     def _first(self, batches: Iterator[Sequence[str]]) -> Iterator[BatchAnswers]:
         answered = 0

@@ -106,7 +106,6 @@ def test_auto_answers_a_small_table_here_and_starts_processes_for_a_large_one(
         work: Callable[[Sequence[str]], BatchAnswers],
         batches: Iterable[Sequence[str]],
         jobs: int,
-        _: str,
     ) -> Iterator[BatchAnswers]:
         rest = list(batches)
         started.append((jobs, len(rest)))
@@ -132,7 +131,7 @@ def test_two_processes_read_only_a_few_batches_ahead_and_may_be_left_early() -> 
 
 
 def test_a_worker_that_dies_is_an_error_that_names_the_way_out() -> None:
-    with pytest.raises(EngineError, match="A worker process of the engine died") as caught:
+    with pytest.raises(EngineError, match="A worker process died") as caught:
         list(Engine(["naics"], jobs=2).answers([["wheat"], [Fatal("x")], ["steel"], ["road"]]))
     assert caught.value.hint == "Run again with fewer processes: --jobs 1."
 

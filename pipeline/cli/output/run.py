@@ -11,9 +11,8 @@ import click
 
 from pipeline.answers import BANDS, MEASURED, OK_MEASURED
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import Output, columns, name_table, print_error, say, wrap
+from pipeline.cli.output.console import Output, columns, print_error, say, wrap
 from pipeline.errors import OutputError
-from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import Settings
@@ -94,18 +93,12 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield OWNED
 
 
-def exit_code(summary: Summary, settings: Settings, table: AnyPath | None = None) -> int:
-    """Return the exit code of a job; if too many rows have no match, print that first.
-
-    Args:
-        summary: what the job did.
-        settings: its settings.
-        table: the table, if the run has several.
-    """
+def exit_code(summary: Summary, settings: Settings) -> int:
+    """Return the exit code of a job; if too many rows have no match, print that first."""
     if summary.parked:
         return summary.parked.exit_code
     too_few = summary.too_few_matches(settings.fail_if_no_match)
     if too_few is not None:
-        print_error(too_few if table is None else name_table(table, too_few))
+        print_error(too_few)
         return too_few.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
