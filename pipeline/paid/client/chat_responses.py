@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from pipeline.answers import Match, System
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
-    LONGEST_WAIT,
     WITHOUT_ANSWER,
     Answered,
     InsufficientBalance,
@@ -31,7 +30,7 @@ from pipeline.paid.client.outcomes import (
     stated_wait,
     stray,
 )
-from pipeline.paid.client.prices import NUMBER, TokenPrices, parse_json_exact, printable, read_usage
+from pipeline.paid.client.prices import TokenPrices, parse_json_exact, printable, read_usage
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRST"
 """What the candidates are called: one token each, and none is the beginning of another."""
@@ -154,11 +153,11 @@ def _failure(
             )
         case 429:
             is_money = "insufficient_quota" in names  # as a word, some services say it of rates
-            return InsufficientBalance(message) if is_money else RateLimited(_wait(headers))
+            return InsufficientBalance(message) if is_money else RateLimited(stated_wait(headers))
         case 408 | 409 | 425 | 503 | 529:
-            return Passing(f"HTTP_{status}", _wait(headers), _quote(status, message))
+            return Passing(f"HTTP_{status}", stated_wait(headers), _quote(status, message))
         case 500 if is_json:
-            return Passing("INTERNAL_ERROR", _wait(headers), _quote(status, message))
+            return Passing("INTERNAL_ERROR", stated_wait(headers), _quote(status, message))
         case 400 | 413 | 422 if of_text := names & OF_THE_TEXT:
             return Refused(min(of_text).upper(), message, None)
         case 400 | 422 if asked.changed:
@@ -301,11 +300,3 @@ def _rank(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
     share = (1 - confidence) / whole if whole > 0 else 0.0
     rest = [replace(other, confidence=round(other.confidence * share, 4)) for other in others]
     return replace(chosen, confidence=confidence), *rest
-
-
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds a refusal asks to wait; None if it does not say."""
-    exact = headers.get("retry-after-ms", "").strip()
-    if NUMBER.fullmatch(exact) and not exact.startswith("-"):
-        return min(float(exact) / 1000, LONGEST_WAIT)
-    return stated_wait(headers)

@@ -196,12 +196,15 @@ def stray(status: int, headers: Mapping[str, str]) -> Stray:
 
 
 def stated_wait(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds Retry-After asks for; None if it cannot be used.
+    """Return how many seconds a response asks to wait; None if it does not say.
 
-    A date is measured from that of the response or, without one, from now.
+    Some servers state milliseconds as well. A date is measured from that of the response or,
+    without one, from now.
     """
-    stated = headers.get("retry-after", "").strip()
-    if NUMBER.fullmatch(stated):
+    exact, stated = (headers.get(name, "").strip() for name in ("retry-after-ms", "retry-after"))
+    if NUMBER.fullmatch(exact) and not exact.startswith("-"):
+        wait = float(exact) / 1000
+    elif NUMBER.fullmatch(stated):
         wait = float(stated)
     else:
         until = _date(stated)
