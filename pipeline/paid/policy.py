@@ -16,12 +16,12 @@ from pipeline.paid.client.outcomes import (
     InsufficientBalance,
     Lost,
     NotSent,
-    Outcome,
     Passing,
     RateLimited,
     Received,
     Refused,
     Reply,
+    Single,
     Stray,
     Unauthorized,
     Unconfirmed,
@@ -106,11 +106,13 @@ def judge(reply: Reply) -> Judgement:
             return Judgement(CallOpen("unconfirmed", error), "lost", detail)
         case Received(status, headers, body):
             outcome = read_response(status, headers, body)
-            return _judge_end(reply, outcome) or _judge_open(status, outcome)
+            if isinstance(outcome, Charged):
+                return _judge_charge(_judge_single(reply, outcome.error), outcome.cost_usd)
+            return _judge_single(reply, outcome)
 
 
-def _judge_end(got: Received, outcome: Outcome) -> Judgement | None:
-    """Judge an outcome that ends its call; None if it does not."""
+def _judge_single(got: Received, outcome: Single) -> Judgement:
+    status = got.status
     match outcome:
         case Answered():
             return Judgement(_end_of_call(got, outcome), "answered")
@@ -118,8 +120,19 @@ def _judge_end(got: Received, outcome: Outcome) -> Judgement | None:
             return Judgement(replace(_end_of_call(got, ended), cost_usd=None), "price", detail)
         case Refused(_, detail, _) | Unreadable(detail, _):
             return Judgement(_end_of_call(got, outcome), "ended", detail)
-        case _:
-            return None
+        case Unauthorized(message):
+            return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)
+        case InsufficientBalance(message):
+            return Judgement(CallOpen("free", "INSUFFICIENT_BALANCE", status), "money", message)
+        case RateLimited(wait):
+            limited = CallOpen("free", "RATE_LIMIT_EXCEEDED", status)
+            return Judgement(limited, "limited", wait=wait)
+        case Passing(error, wait, detail):
+            return Judgement(CallOpen("free", error, status), "again", detail or error, wait)
+        case Unconfirmed(error):
+            return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
+        case Stray(_, detail):
+            return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", detail)
 
 
 def _end_of_call(got: Received, outcome: Ended) -> CallEnded:
@@ -133,27 +146,6 @@ def _end_of_call(got: Received, outcome: Ended) -> CallEnded:
             return CallEnded("refused", status, body, ZERO if cost is None else cost, error)
         case Unreadable(_, cost):
             return CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
-
-
-def _judge_open(status: int, outcome: Outcome) -> Judgement:
-    """Judge an outcome that leaves its call open: any that `_judge_end` does not handle."""
-    match outcome:
-        case Unauthorized(message):
-            return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)
-        case InsufficientBalance(message):
-            return Judgement(CallOpen("free", "INSUFFICIENT_BALANCE", status), "money", message)
-        case RateLimited(wait):
-            limited = CallOpen("free", "RATE_LIMIT_EXCEEDED", status)
-            return Judgement(limited, "limited", wait=wait)
-        case Passing(error, wait, detail):
-            return Judgement(CallOpen("free", error, status), "again", detail or error, wait)
-        case Unconfirmed(error):
-            return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
-        case Charged(error, cost):
-            return _judge_charge(_judge_open(status, error), cost)
-        case _:
-            detail = outcome.detail if isinstance(outcome, Stray) else ""
-            return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", detail)
 
 
 def _judge_charge(judged: Judgement, cost: Decimal | None) -> Judgement:

@@ -133,10 +133,8 @@ class Charged(msgspec.Struct, frozen=True):
     cost_usd: Decimal | None
 
 
-Outcome: TypeAlias = (
-    Answered
-    | Refused
-    | Unreadable
+Single: TypeAlias = (
+    Ended
     | WrongPrice
     | Unauthorized
     | InsufficientBalance
@@ -144,8 +142,9 @@ Outcome: TypeAlias = (
     | Passing
     | Unconfirmed
     | Stray
-    | Charged
 )
+
+Outcome: TypeAlias = Single | Charged
 
 
 MAX_BODY: Final = 1 << 20
