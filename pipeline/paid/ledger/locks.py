@@ -88,9 +88,7 @@ def job_lock(
     taken = LedgerError(
         "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
-    path = _lock_of_job(ledger, base_url, identity)
-    _make_folder(path.parent, ledger)
-    return _hold(path, taken, wait, _mode(ledger))
+    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, _mode(ledger))
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -108,21 +106,6 @@ def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
 
 def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
     return folder_of_locks(ledger) / f"job-{_name(base_url, identity)}.lock"
-
-
-def _make_folder(folder: Path, ledger: Path) -> None:
-    """Make the folder of the jobs' locks; who may use it is as for the locks beside the ledger."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if not folder.exists():
-            folder.mkdir(exist_ok=True)
-            folder.chmod(folder.parent.stat().st_mode & 0o777)
-    except OSError as error:
-        raise LedgerError(
-            f"The ledger {ledger} cannot be used: the folder {folder.name} beside it cannot be "
-            f"created: {error.strerror or error}.",
-            f"Make its folder writable, or name another ledger: {LEDGER}.",
-        ) from error
 
 
 def _mode(ledger: Path) -> int:
@@ -150,7 +133,7 @@ def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iter
     opened: list[FileIO] = []
     try:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             if not _try(path, mode, opened):
                 if not wait:
                     raise taken
@@ -168,6 +151,14 @@ def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iter
         for file in opened:
             flock(file, LOCK_UN)  # a process that was forked meanwhile has it open, too
             file.close()
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder of locks; who may use it is as for the folder that it is in."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)
+        folder.chmod(folder.parent.stat().st_mode & 0o777)
 
 
 def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
