@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.answers import System
-from pipeline.money import ZERO, plain
+from pipeline.money import ZERO
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.client.throttle import Throttle
@@ -34,7 +33,6 @@ from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START, run
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
-from tests.paid.serving import Service, buyer
 
 pytestmark = pytest.mark.anyio
 
@@ -346,23 +344,3 @@ def test_a_run_says_which_limit_stops_it_and_for_how_long(
     assert len(server.asked) == sent
     assert pool and pool.parked
     assert said in f"{pool.parked.message} {pool.parked.hint}"
-
-
-def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service, address: str) -> None:
-    limit = Decimal("0.0009")
-    terms = {"ledger": tmp_path / "ledger.db", "max_cost_per_day": limit, "wait": True}
-    buyers = []
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
-        buyers[-1].write([f"{name} {number}" for number in range(10)])
-    with ThreadPoolExecutor(2) as threads:
-        summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
-    planned = buyers[0].plan()
-    assert all(summary.parked and summary.parked.exit_code == 5 for summary in summaries)
-    assert limit - TYPICAL_HIGH < service.charged <= limit
-    assert planned.left == {"day": limit - service.charged}
-    left = plain(planned.left["day"])
-    assert f"{left} USD left today (UTC)" in str(planned)
-    assert planned.to_dict()["left_today_usd"] == left
-    assert planned.to_dict()["left_this_month_usd"] is None

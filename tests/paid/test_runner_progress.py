@@ -145,15 +145,6 @@ def test_a_service_that_is_down_is_shown_as_down_with_the_next_try(
     ]
 
 
-def test_the_first_failures_show_the_next_try_too(
-    job: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
-    display, _ = buy(Down([]), job, 5, stop_after=10)
-    shown = r"0 USD, next try in \d s: Connect.*Connection refused"
-    assert re.fullmatch(shown, display.notes[0])
-
-
 def test_the_next_try_after_refusals_needs_no_cause(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
