@@ -17,10 +17,7 @@ from generated.commands import all_commands, commands, option_names
 from generated.dependencies import EXTRAS, dependencies
 from generated.markdown import table
 from generated.python_api import docstring
-from pipeline import errors
 from pipeline.cli.app import COMMANDS
-from pipeline.paid.ledger.schema import SCHEMA
-from pipeline.service.spec import FAILURES
 from tests.docs.pages import DOCUMENTS, names
 
 
@@ -93,23 +90,6 @@ def test_every_dependency_is_there_with_the_licence_that_it_states() -> None:
     assert "python-dateutil" in lines  # which pandas needs
     assert "pytest" not in lines
     assert {kind for kind, *_ in list(lines.values())[2:]} == {"always", *EXTRAS}
-
-
-def test_every_error_is_there() -> None:
-    text = PARTS["errors"]()
-    assert [name for name in errors.__all__ if f"| `{name}` |" not in text] == []
-
-
-def test_every_failure_of_the_service_is_there() -> None:
-    text = PARTS["service-errors"]()
-    for one in FAILURES:
-        assert f"| {one.status} | `{one.error}` | {one.when} | {one.then} |" in text
-
-
-def test_every_table_of_the_ledger_is_there() -> None:
-    tables = re.findall(r"CREATE TABLE (\w+)", SCHEMA)
-    assert len(tables) >= 5
-    assert re.findall(r"CREATE TABLE (\w+)", PARTS["ledger-schema"]()) == tables
 
 
 def test_every_path_and_every_field_of_the_interface_is_there() -> None:
