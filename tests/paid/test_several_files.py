@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -17,11 +16,9 @@ import pipeline
 from pipeline.classification import batch, job
 from pipeline.errors import OutputError
 from pipeline.money import plain
-from tests.cli.conftest import Command, command
 from tests.cli.several_files import states
-from tests.paid.serving import Service, serving
-
-__all__ = ["command"]
+from tests.paid.command_line import CommandLine, folder_of
+from tests.paid.serving import Service
 
 Result = tuple[int, Any]
 
@@ -29,33 +26,23 @@ Result = tuple[int, Any]
 class Folder:
     """A folder of three files with a text each, bought with the command line."""
 
-    def __init__(
-        self, command: Command, capsys: pytest.CaptureFixture[str], address: str, key: str
-    ) -> None:
-        self._command, self._capsys, self.address = command, capsys, address
-        Path("key").write_text(key)
-        paid = ["--base-url", address, "--rate", "none", "--ledger", "l.db", "--workers", "1"]
-        self._paid = [*paid, "--api-key-file", "key"]
-        Path("data").mkdir()
-        for name in ("a", "b", "c"):
-            Path(f"data/{name}.csv").write_text(f"description\n{name} text\n")
+    def __init__(self, line: CommandLine) -> None:
+        self._line = line
+        self.address = line.address
 
     def run(self, *more: str) -> Result:
-        code, printed = self._print("run", "--json", *more)
-        return code, json.loads(printed[-1])
+        code = self._line("run", "--json", *more)
+        return code, self._line.summary
 
     def plan(self, *more: str) -> tuple[list[str], Any]:
         """Return the plan in words, and as JSON."""
-        (_, words), (_, printed) = self._print("plan", *more), self._print("plan", "--json", *more)
-        return words, json.loads(printed[-1])
-
-    def _print(self, name: str, *more: str) -> tuple[int, list[str]]:
-        options = ["--output", "out", "--systems", "cpv", *self._paid, *more]
-        code = self._command(name, "data", *options)
-        return code, self._capsys.readouterr().out.splitlines()
+        self._line("plan", *more)
+        words = self._line.out.splitlines()
+        self._line("plan", "--json", *more)
+        return words, self._line.summary
 
     def ledger(self, statement: str) -> list[Any]:
-        with sqlite3.connect("l.db") as connection:
+        with sqlite3.connect(self._line.ledger) as connection:
             found = connection.execute(statement).fetchall()
         connection.close()
         return found
@@ -66,11 +53,10 @@ class Folder:
 
 
 @pytest.fixture
-def folder(
-    command: Command, service: Service, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Folder]:
-    with serving(service.app()) as address:
-        yield Folder(command, capsys, address, service.account.key)
+def folder(line: CommandLine) -> Folder:
+    folder_of(line, {name: [f"{name} text"] for name in "abc"})
+    line.table, line.output = Path("data"), Path("out")
+    return Folder(line)
 
 
 def test_the_time_is_that_of_all_files(
@@ -188,24 +174,19 @@ def test_what_later_files_have_cost_counts_towards_the_limit(
 
 
 def test_a_file_that_is_done_with_failed_calls_says_how_to_try_them_again(
-    command: Command,
-    service: Service,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    folder: Folder, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.script = {1: (400, {}, '{"success": false}')}
-    with serving(service.app()) as address:
-        folder = Folder(command, capsys, address, service.account.key)
-        assert folder.run()[0] == 3
-        caplog.clear()
-        code, figures = folder.run()
-        assert (code, states(figures)) == (3, ["skipped"] * 3)
-        said = "done before, the same input and settings"
-        assert f"data/a.csv: {said}" in caplog.messages
-        hint = "; some calls failed, and --retry-failed tries them once more"
-        assert f"data/b.csv: {said}{hint}" in caplog.messages
-        code, figures = folder.run("--retry-failed")
-        assert (code, len(service.asked)) == (0, 3)
+    assert folder.run()[0] == 3
+    caplog.clear()
+    code, figures = folder.run()
+    assert (code, states(figures)) == (3, ["skipped"] * 3)
+    said = "done before, the same input and settings"
+    assert f"data/a.csv: {said}" in caplog.messages
+    hint = "; some calls failed, and --retry-failed tries them once more"
+    assert f"data/b.csv: {said}{hint}" in caplog.messages
+    code, figures = folder.run("--retry-failed")
+    assert (code, len(service.asked)) == (0, 3)
 
 
 def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
@@ -229,7 +210,7 @@ def test_in_python_too_a_cost_limit_is_for_all_files_and_the_same_call_continues
 ) -> None:
     def states_at(cost: str) -> list[str]:
         buying = pipeline.PaidService(
-            folder.address, service.account.key, "l.db", "none", max_cost=cost
+            folder.address, service.account.key, "ledger.db", "none", max_cost=cost
         )
         found = pipeline.classify_files(
             "data", output="bought", systems="cpv", service=buying, text_columns="description"
