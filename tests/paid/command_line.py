@@ -58,11 +58,14 @@ class CommandLine:
         return [*paths, *paid, "--systems", "cpv", "--workers", "1", *more]
 
     def __call__(self, command: str, *more: str, **settings: str) -> int:
-        """Run a command; the keywords are set as variables."""
+        """Run a command for the table; the keywords are set as variables."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in settings.items():
                 patch.setenv(f"TENDER_PIPELINE_{name.upper()}", value)
-            code = tender_pipeline(*self.arguments(command, *more))
+            return self.run(*self.arguments(command, *more))
+
+    def run(self, *arguments: object) -> int:
+        code = tender_pipeline(*arguments)
         self.out, self.err = self._capsys.readouterr()
         return code
 

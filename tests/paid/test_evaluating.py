@@ -3,98 +3,79 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pipeline
-from tests.paid.command_line import NO_SUCH_TEXT, success, tender_pipeline
+from tests.paid.command_line import NO_SUCH_TEXT, CommandLine, success
 from tests.paid.serving import Service
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
-class Evaluating:
-    """Evaluates a service on a table of ten texts, of which the service knows every second."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-        self.ledger = folder / "ledger.db"
-        self.table = folder / "in.csv"
-        rows = [f"{word},{'00000000' if at % 2 else '45000000'}" for at, word in enumerate(WORDS)]
-        self.table.write_text("\n".join(["description,code", *rows, "one,45000000", ""]))
-        self.out = self.err = ""
-
-    def __call__(self, *more: str) -> int:
-        paid = ["--ledger", str(self.ledger), "--rate", "none", "--workers", "1"]
-        code = tender_pipeline("evaluate", self.table, "--system", "cpv", *paid, *more)
-        self.out, self.err = self._capsys.readouterr()
-        return code
-
-    @property
-    def found(self) -> Any:
-        return json.loads(self.out)
+Evaluate = Callable[..., int]
 
 
 @pytest.fixture
-def evaluate(
-    tmp_path: Path,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Evaluating:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
-    return Evaluating(tmp_path, capsys)
+def evaluate(line: CommandLine) -> Evaluate:
+    """Evaluates a service on a table of ten texts, of which the service knows every second."""
+    rows = [f"{word},{'00000000' if at % 2 else '45000000'}" for at, word in enumerate(WORDS)]
+    line.table.write_text("\n".join(["description,code", *rows, "one,45000000", ""]))
+    paid = ("--ledger", line.ledger, "--rate", "none", "--workers", "1")
+    return partial(line.run, "evaluate", line.table, "--system", "cpv", *paid)
 
 
 def test_answers_are_bought_once_and_their_price_is_known_ever_after(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     assert evaluate("--base-url", address, "--json") == 0
-    (subject,) = evaluate.found["subjects"]
+    (subject,) = line.summary["subjects"]
     assert (subject["name"], subject["kind"]) == (address, "service")
     assert subject["accuracy"]["full code"]["top_1"]["hits"] == 5
     assert subject["cost"]["answers"] == 10  # of 11 rows: one text occurs twice
     assert Decimal(subject["cost"]["answers_usd"]) == service.charged
     assert Decimal(subject["cost"]["paid"]["confirmed_usd"]) == service.charged
     assert evaluate("--base-url", address, "--json") == 0
-    (again,) = evaluate.found["subjects"]
+    (again,) = line.summary["subjects"]
     assert len(service.asked) == 10
     assert again["cost"]["paid"]["attempts"] == 0
     assert Decimal(again["cost"]["answers_usd"]) == service.charged
 
 
-def test_the_plan_is_shown_before_anything_is_bought(evaluate: Evaluating, address: str) -> None:
+def test_the_plan_is_shown_before_anything_is_bought(
+    line: CommandLine, evaluate: Evaluate, address: str
+) -> None:
     assert evaluate("--base-url", address) == 0
-    assert "10 distinct calls, 0 owned, 10 to buy: " in evaluate.err
-    assert f"ledger {evaluate.ledger}" in evaluate.err
-    assert "10 answers worth " in evaluate.out
+    assert "10 distinct calls, 0 owned, 10 to buy: " in line.err
+    assert f"ledger {line.ledger}" in line.err
+    assert "10 answers worth " in line.out
 
 
 def test_at_the_cost_limit_it_parks_and_the_same_command_goes_on(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     assert evaluate("--base-url", address, "--max-cost", "0.0006", "--json") == 5
-    assert evaluate.found["parked"]["exit_code"] == 5
-    assert Decimal(evaluate.found["paid"]["confirmed_usd"]) == service.charged <= Decimal("0.0006")
+    assert line.summary["parked"]["exit_code"] == 5
+    assert Decimal(line.summary["paid"]["confirmed_usd"]) == service.charged <= Decimal("0.0006")
     bought = len(service.asked)
     assert 0 < bought < 10
     assert evaluate("--base-url", address, "--max-cost", "0.0006") == 5
-    assert "Nothing is evaluated before all answers are there." in evaluate.out
+    assert "Nothing is evaluated before all answers are there." in line.out
     assert evaluate("--base-url", address, "--max-cost", "1", "--json") == 0
     assert len(service.asked) == 10
-    (subject,) = evaluate.found["subjects"]
+    (subject,) = line.summary["subjects"]
     assert Decimal(subject["cost"]["paid"]["confirmed_usd"]) == service.charged
 
 
 def test_only_the_sample_is_bought_and_a_larger_one_buys_the_rest(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     assert evaluate("--base-url", address, "--sample", "3", "--json") == 0
-    assert evaluate.found["rows"] == 3
+    assert line.summary["rows"] == 3
     first = list(service.asked)
     assert 0 < len(first) <= 3
     assert evaluate("--base-url", address, "--sample", "6", "--json") == 0
@@ -102,25 +83,25 @@ def test_only_the_sample_is_bought_and_a_larger_one_buys_the_rest(
 
 
 def test_a_service_is_compared_with_the_titles_and_has_its_price(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     assert evaluate("--compare", "engine", address, "--json") == 0
-    comparison = evaluate.found["comparison"]
+    comparison = line.summary["comparison"]
     assert comparison["paid"] == "b"
     assert Decimal(comparison["answers_usd"]) == service.charged
     first = comparison["differences"][0]
     gained = first["b_alone"] - first["a_alone"]
     each = Decimal(comparison["usd_per_right_code"])
     assert each == pytest.approx(service.charged / gained, rel=Decimal("1e-5"))
-    assert "each additional right code costs" in evaluate.found["verdict"].lower()
+    assert "each additional right code costs" in line.summary["verdict"].lower()
 
 
 def test_refused_texts_count_as_wrong_and_set_the_exit_code(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     service.script = {4: (400, {}, NO_SUCH_TEXT)}
     assert evaluate("--base-url", address, "--json") == 3
-    (subject,) = evaluate.found["subjects"]
+    (subject,) = line.summary["subjects"]
     assert subject["failed"] == 1
     assert subject["statuses"]["VALIDATION_ERROR"] == 1
     assert subject["unanswered"]["hits"] == 1
@@ -128,20 +109,20 @@ def test_refused_texts_count_as_wrong_and_set_the_exit_code(
 
 
 def test_where_a_price_is_not_stated_no_total_is_claimed(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     status, headers, body = success("0.0001")
     silent = json.dumps({**json.loads(body), "metadata": {}})
     service.script = {4: (status, headers, silent)}
     assert evaluate("--compare", address, "engine", "--json") == 0
-    found = evaluate.found
+    found = line.summary
     assert found["subjects"][0]["cost"]["answers_usd"] is None
     assert found["comparison"]["usd_per_right_code"] is None
     assert "some responses stated no price" in found["verdict"]
 
 
 def test_what_is_wrong_stops_it_before_money_is_spent(
-    evaluate: Evaluating, service: Service, address: str
+    evaluate: Evaluate, service: Service, address: str
 ) -> None:
     Path("mine.html").write_text("mine")
     assert evaluate("--base-url", address, "--code-column", "cpv") == 2
@@ -151,7 +132,7 @@ def test_what_is_wrong_stops_it_before_money_is_spent(
 
 
 def test_the_free_subject_answers_first_so_that_its_trouble_costs_nothing(
-    evaluate: Evaluating, service: Service, address: str, monkeypatch: pytest.MonkeyPatch
+    evaluate: Evaluate, service: Service, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise pipeline.EngineError("It died.", "Run again.")
@@ -162,18 +143,18 @@ def test_the_free_subject_answers_first_so_that_its_trouble_costs_nothing(
 
 
 def test_from_python_a_service_is_evaluated_and_a_parked_one_raises(
-    evaluate: Evaluating, service: Service, address: str
+    line: CommandLine, evaluate: Evaluate, service: Service, address: str
 ) -> None:
     def paid(max_cost: str | None = None) -> pipeline.PaidService:
         return pipeline.PaidService(
-            address, ledger=evaluate.ledger, rate="none", workers=1, max_cost=max_cost
+            address, ledger=line.ledger, rate="none", workers=1, max_cost=max_cost
         )
 
     with pytest.raises(pipeline.ParkedError) as parked:
-        pipeline.evaluate(evaluate.table, system="cpv", subject=paid(max_cost="0.0006"))
+        pipeline.evaluate(line.table, system="cpv", subject=paid(max_cost="0.0006"))
     assert parked.value.exit_code == 5
     assert parked.value.cost_usd == service.charged
-    found = pipeline.evaluate(evaluate.table, system="cpv", compare=paid())
+    found = pipeline.evaluate(line.table, system="cpv", compare=paid())
     assert [each.kind for each in found.subjects] == ["engine", "service"]
     assert found.comparison is not None
     assert found.comparison.usd == service.charged

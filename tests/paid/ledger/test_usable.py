@@ -6,7 +6,6 @@ import logging
 import shutil
 import signal
 import sqlite3
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli import main
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.checks import check_usable
@@ -24,6 +22,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.verify import problems
+from tests.paid.command_line import tender_pipeline
 from tests.paid.ledger.buying import FINGERPRINT, LOST, PRICE, Clock, buy, note
 from tests.paid.serving import nobody_there
 
@@ -89,13 +88,6 @@ def spoil(ledger: Path, table: str, column: str, value: str) -> None:
         connection.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = 1")
 
 
-def exit_code(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["tender-pipeline", *command])
-    with pytest.raises(SystemExit) as exit_:
-        main()
-    return int(exit_.value.code or 0)
-
-
 @pytest.mark.parametrize(("table", "column", "value"), SPOILT)
 def test_a_value_that_no_run_writes_is_found_and_named(
     folder: Path, table: str, column: str, value: str
@@ -122,7 +114,7 @@ def test_every_command_refuses_it(
     for table, column, value in SPOILT[::5]:
         shutil.copy(folder / "ledger.db", folder / "sound.db")
         spoil(folder / "ledger.db", table, column, value)
-        assert exit_code(monkeypatch, *command) == 8
+        assert tender_pipeline(*command) == 8
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         assert f"{table[:-1]} 1 " in out + err
@@ -130,10 +122,8 @@ def test_every_command_refuses_it(
 
 
 @pytest.mark.parametrize("command", COMMANDS[1:])
-def test_a_sound_ledger_is_refused_by_none(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
-) -> None:
-    assert exit_code(monkeypatch, *command) == 0
+def test_a_sound_ledger_is_refused_by_none(folder: Path, command: tuple[str, ...]) -> None:
+    assert tender_pipeline(*command) == 0
 
 
 @pytest.mark.parametrize("value", ["'abc'", "x'00'", "5"])
