@@ -228,12 +228,12 @@ def _cost(summary: Summary) -> Decimal:
     return total([paid.confirmed_usd, paid.at_risk_usd]) if paid else ZERO
 
 
+@dataclass(frozen=True, slots=True)
 class EarlierRuns:
     """What earlier runs did for a file."""
 
-    def __init__(self, file: InputFile, request: Request) -> None:
-        self.file = file
-        self.request = request
+    file: InputFile
+    request: Request
 
     @property
     def done(self) -> Manifest | None:

@@ -257,7 +257,7 @@ class _Corrections:
     def _decision(self, row: int, cell: _Cell) -> Decision | None:
         """Return what a person decided in a row, and count it; None for nothing."""
         kind = self._by_marks(cell) if self.marks.has(cell.text) else self._by_itself(cell)
-        if kind == "unchanged" or (kind == "other text" and not cell.code):
+        if kind == "unchanged":
             if cell.code or cell.status:
                 self.counts[kind] += 1
             if self.kept == cell.system and (code := self._read_code(cell)):
@@ -266,12 +266,11 @@ class _Corrections:
         code = self._read_code(cell)
         if code is None:
             self._note_wrong(row, cell, f"not a code of {cell.system}")
-        elif kind != "other text":
-            self.counts[kind if code else "emptied"] += 1
-            return self._make_decision(cell, code, code if kind != "changed" else "")
-        else:
-            self.counts[kind] += 1
-        return None
+            return None
+        self.counts[kind if code else "emptied"] += 1
+        if kind == "other text":
+            return None
+        return self._make_decision(cell, code, code if kind != "changed" else "")
 
     def _by_marks(self, cell: _Cell) -> str:
         """Return what was done to cells beside a text that the run had."""
