@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
+from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
@@ -25,7 +26,8 @@ from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.cli.options import of_fields
-from pipeline.cli.output.console import print_error, progress_display, say, warn, wrap
+from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
+from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
 from pipeline.cli.run_options import RunOptions, check_no_terms
@@ -37,6 +39,7 @@ from pipeline.json_log import FIELDS
 from pipeline.settings import Format
 from pipeline.tables import (
     TABLE_FORMATS,
+    Batch,
     Reader,
     format_of,
     local_table,
@@ -163,13 +166,17 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
     """Run the job, pass on and print what it did, and return the exit code."""
     with open_job(options, request) as job:
         page = _page(job, options.report)
+        width = None if options.as_json or options.to_standard_output else columns(sys.stdout)
+        examples = Examples(request.settings.systems) if width else None
         output, given = job.sink.path, options.input_paths[0]
         if options.output is None and (other := other_input(output, given)) is not None:
             warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
-        summary = run_and_log(job, page)
+        summary = run_and_log(job, page, examples)
         lost = _write_page(page, summary, options.report)
         finished(summary)
         words = words_of(summary, request.settings, None if lost else options.report)
+        if width and examples and not summary.parked:
+            words = "\n".join([*examples.lines(width), "", words])
         print_summary(
             summary,
             json.dumps(summary.to_dict()) if options.as_json else words,
@@ -195,10 +202,12 @@ def plan_job(options: RunOptions, request: Request) -> int:
     return COMPLETE
 
 
-def run_and_log(job: Job, page: RunReport | None = None) -> Summary:
+def run_and_log(
+    job: Job, page: RunReport | None = None, examples: Examples | None = None
+) -> Summary:
     """Log what will be done and by what, and do it.
 
-    The page receives what the run does, and is written later.
+    The page and the examples receive what the run does, and are shown later.
 
     Raises:
         PipelineError: see `pipeline.classification.job.run`.
@@ -211,10 +220,14 @@ def run_and_log(job: Job, page: RunReport | None = None) -> Summary:
     log.info("%s", f"{name}: {systems}, {answerer}", extra={FIELDS: started})
     for system, model in job.request.models.items():
         log.info("%s: learned model %s", system, model.path)
-    reporter = Reporter(progress_display(), warn)
-    if page:
-        reporter = replace(reporter, observe=page.observe, record=page.record)
-    summary = job.run(reporter)
+    observers = [each.observe for each in (page, examples) if each]
+
+    def observe(batch: Batch, answers: BatchAnswers) -> None:
+        for each in observers:
+            each(batch, answers)
+
+    reporter = Reporter(progress_display(), warn, observe)
+    summary = job.run(replace(reporter, record=page.record) if page else reporter)
     if not summary.rows and summary.parked is None and settings.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", name)
     return summary
