@@ -149,12 +149,14 @@ _SAME_COMMAND = f"then {THEN_RUN_AGAIN}: it continues."
 _WRITABLE = f"Make the file and its folder writable, {ANOTHER}"
 _READABLE = f"Make the file readable and its folder writable, {ANOTHER}"
 
+_SPACE = "Free some space on the disk, and on that of temporary files"
+
 _ADVICE = {
     sqlite3.SQLITE_NOTADB: f"Check the path, {ANOTHER}",
     sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {ANOTHER}",
     sqlite3.SQLITE_BUSY: f"End the program that holds it, {_SAME_COMMAND}",
     sqlite3.SQLITE_LOCKED: f"End the program that holds it, {_SAME_COMMAND}",
-    sqlite3.SQLITE_FULL: f"Free some space on the disk, {_SAME_COMMAND}",
+    sqlite3.SQLITE_FULL: f"{_SPACE}, {_SAME_COMMAND}",
     sqlite3.SQLITE_READONLY: _WRITABLE,
     sqlite3.SQLITE_PERM: _WRITABLE,
     sqlite3.SQLITE_CANTOPEN: _WRITABLE,

@@ -93,7 +93,8 @@ def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
         note(job, *map(str, range(10_000)))
     assert "full" in caught.value.message
     assert caught.value.hint == (
-        "Free some space on the disk, then run the same command: it continues."
+        "Free some space on the disk, and on that of temporary files, then run the same command: "
+        "it continues."
     )
     connection.execute("PRAGMA max_page_count = 1000000")
     assert job.calls()["cpv"].distinct == 1
