@@ -170,7 +170,6 @@ class Stages:
             paid=paid,
             parked=parked,
             ledger=self.purchase.ledger,
-            left_out=self.source.left_out,
         )
 
 
@@ -251,4 +250,6 @@ def _plan(
     found = Plan.of(purchase.record(batches))
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
-    return replace(found, purchase=purchase.estimate(), left_out=source.left_out)
+    if source.left_out:
+        log.info("%s: left out: %s", source.path, source.left_out)
+    return replace(found, purchase=purchase.estimate())

@@ -22,14 +22,12 @@ class Plan:
         empty: rows without text; they are not classified.
         wordless: rows whose text has no words, only numbers, dates or codes.
         purchase: the calls to buy, what they cost and how long they take.
-        left_out: what of the input file the output lacks, as a line for people; or "".
     """
 
     rows: int
     empty: int
     wordless: int = 0
     purchase: Estimate = field(default_factory=Estimate.free)
-    left_out: str = ""
 
     @property
     def worded(self) -> int:
@@ -38,9 +36,8 @@ class Plan:
 
     @property
     def rows_line(self) -> str:
-        """How many rows the table has, as a line for people; perhaps another: what is left out."""
-        rows = f"{how_many(self.rows, 'row')}, {self.empty:,} without text"
-        return f"{rows}\n{self.left_out}" if self.left_out else rows
+        """How many rows the table has, as a line for people."""
+        return f"{how_many(self.rows, 'row')}, {self.empty:,} without text"
 
     @property
     def row_counts(self) -> dict[str, int]:

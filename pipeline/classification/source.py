@@ -166,11 +166,11 @@ class Source:
 
     @property
     def left_out(self) -> str:
-        """What of the input file is not in the output, as a line for people; "" if all is."""
-        beside = self.reader.beside_values if isinstance(self.reader, FileReader) else ""
-        if not beside or self.files is None or self.files.output_format == self.files.input_format:
+        """What of the input file is not in the output, in words; "" if all is."""
+        files, reader = self.files, self.reader
+        if files is None or files.output_format == files.input_format:
             return ""
-        return f"left out: {beside}"
+        return reader.beside_values if isinstance(reader, FileReader) else ""
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""

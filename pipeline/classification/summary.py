@@ -145,7 +145,6 @@ class Summary:
         to_check: rows to review: at least one system has the status ``review``,
             ``no_match`` or an error.
         ledger: the ledger of what the job bought; None if it bought nothing.
-        left_out: what of the input file the output lacks, as a line for people; or "".
     """
 
     rows: int
@@ -158,7 +157,6 @@ class Summary:
     parked: Parked | None = None
     to_check: int = 0
     ledger: Path | None = None
-    left_out: str = ""
 
     @property
     def kinds(self) -> list[str]:
@@ -312,8 +310,6 @@ class Summary:
             )
         if self.paid:
             lines.append(str(self.paid))
-        if self.output and self.left_out:
-            lines.append(self.left_out)
         what = "output so far" if self.parked else "output"
         return [*lines, f"{what}: {self.output}"] if self.output else lines
 
@@ -333,5 +329,4 @@ def combine(summaries: Sequence[Summary]) -> Summary:
         parked=summaries[-1].parked,
         to_check=sum(summary.to_check for summary in summaries),
         ledger=summaries[-1].ledger,
-        left_out="; ".join({summary.left_out: None for summary in summaries if summary.left_out}),
     )

@@ -112,14 +112,13 @@ def _print_plans(
         return
     without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
     counted = f"{how_many(len(found), 'file')}, {whole.rows_line}{without}"
-    left_out = [f"{name}: {plan.left_out}" for name, plan in found.items() if plan.left_out]
     offers = [FREE]
     if service is not None:
         from pipeline.cli.output.buying import describe_files
 
         purchases = {name: plan.purchase for name, plan in found.items()}
         offers = [*describe_files(service, purchases, whole.purchase)]
-    say(wrap("\n".join([counted, *left_out, *offers]), sys.stdout))
+    say(wrap("\n".join([counted, *offers]), sys.stdout))
 
 
 def _find_files(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:
