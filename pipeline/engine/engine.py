@@ -93,7 +93,9 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Sequence[Matched]:
+def _matched(
+    ranks: LearnedRanker, texts: Sequence[str], top: int, explain: bool
+) -> Sequence[Matched]:
     ranked = ranks.rank(texts, top)
     if not explain:
         return [*map(Matched, ranked)]
@@ -104,7 +106,7 @@ def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Se
 
 
 @cache
-def ranker(system: System, model: ModelFolder | None = None) -> Ranker:
+def ranker(system: System, model: ModelFolder | None = None) -> LearnedRanker:
     """Return what ranks the codes of a system by a model, the shipped one if none is given.
 
     Each process loads it once.

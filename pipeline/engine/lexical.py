@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import shutil
+import os
 import tempfile
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain, compress
 from math import exp, sqrt
 from pathlib import Path
-from typing import Any
-from zlib import crc32
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -24,9 +23,8 @@ from pipeline.answers import Match
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import GRAM, enough_known
 from pipeline.engine.model.matrices import Bools, Floats, Ints, find, highest
-from pipeline.engine.text.attribution import Parts, Reasons, named, strongest
 from pipeline.engine.text.boilerplate import BUYING_WORDS
-from pipeline.engine.text.cleaning import cleaned, meaning, readable, split_words, words
+from pipeline.engine.text.cleaning import cleaned, meaning, readable, split_words
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 from pipeline.errors import SettingsError
 from pipeline.files.paths import cache_folder
@@ -94,15 +92,6 @@ def _rows(columns: Ints, owners: Ints, shape: tuple[int, int]) -> sparse.csr_mat
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape)
 
 
-def parts(text: str, lighter: Container[str] = ()) -> Parts:
-    """Return the words of a text with the features that `term_counts` counts for each."""
-    found = _wanted_words(text)
-    features, owners = _spellings(found)
-    weights = HALF_AT_WORD / (HALF_AT_WORD + np.arange(len(found)))
-    weights *= [LIGHTER if word in lighter else 1.0 for word in found]
-    return Parts(found, features, owners, weights[owners])
-
-
 def counted(titles: Iterable[str]) -> tuple[sparse.csr_matrix, sparse.csr_matrix, list[str]]:
     """Count the words of titles, and cut each distinct word into n-grams once.
 
@@ -129,13 +118,11 @@ def counted(titles: Iterable[str]) -> tuple[sparse.csr_matrix, sparse.csr_matrix
     return by_word, features, [*words, *left_out.difference(words)]
 
 
-FORM = 5
+FORM = 6
 """Version of the arrays; increase it when they or their computation change."""
 
 CODES_AT_ONCE = 512
 """Codes whose weights are merged at once: few enough for the caches of a processor."""
-
-ARRAYS = ("weights", "places", "ends", "rarity", "named", "codes")
 
 log = logging.getLogger(__name__)
 
@@ -212,21 +199,19 @@ def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
 def kept_index(table: CodeTable) -> Index:
     """Return the index of a table from the user's cache folder; build it the first time.
 
-    The arrays are memory-mapped, so that processes share them. Without a usable cache folder the
-    index is built in memory.
+    Without a usable cache folder it is built each time.
     """
     titles = titles_by_language(table)
     try:
-        folder = cache_folder() / "indexes" / f"{table.system}-{_key(titles)}"
-        return _load(folder)
+        file = cache_folder() / "indexes" / f"{table.system}-{_key(titles)}.npz"
+        return _load(file)
     except SettingsError:
         return build_index(titles)
-    except (OSError, ValueError, EOFError):
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
-    index = build_index(titles)
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+        index = build_index(titles)
     try:
-        _save(index, folder)
-    except OSError as error:  # another process may have saved it meanwhile
+        _save(index, file)
+    except OSError as error:
         log.debug("the index of %s is not cached: %s", table.system, error)
     return index
 
@@ -238,51 +223,40 @@ def _key(titles: Sequence[Sequence[str]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _load(folder: Path) -> Index:
-    """Map the arrays into memory.
+def _load(file: Path) -> Index:
+    """Read the arrays; their checksums are those of a zip file.
 
     Raises:
-        OSError, EOFError, ValueError: one is missing or damaged.
+        OSError, ValueError, EOFError, KeyError, BadZipFile: the file is missing or damaged.
     """
-    arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
-    if np.load(folder / "checksum.npy").item() != _checksum(arrays):
-        raise ValueError("the index is damaged")  # SciPy would follow it out of bounds
-    shape = (FEATURES, int(arrays["codes"][0]))
-    matrix = (arrays["weights"], arrays["places"], arrays["ends"])
-    rarity = np.asarray(arrays["rarity"], np.float32)
-    return Index(sparse.csr_matrix(matrix, shape), rarity, arrays["named"])
+    with file.open("rb") as opened, np.load(opened) as arrays:
+        matrix = (arrays["weights"], arrays["places"], arrays["ends"])
+        shape = (FEATURES, arrays["codes"].item())
+        return Index(sparse.csr_matrix(matrix, shape), arrays["rarity"], arrays["named"])
 
 
-def _checksum(arrays: Mapping[str, Any]) -> int:
-    checksum = 0
-    for name in ARRAYS:
-        checksum = crc32(np.ascontiguousarray(arrays[name]).data, checksum)
-    return checksum
-
-
-def _save(index: Index, folder: Path) -> None:
-    """Write the arrays to a temporary folder and move it into place."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
-    arrays = {
-        "weights": index.titles.data,
-        "places": index.titles.indices,
-        "ends": index.titles.indptr,
-        "rarity": index.rarity,
-        "named": index.named,
-        "codes": np.array([index.titles.shape[1]]),
-    }
-    arrays["checksum"] = np.array(_checksum(arrays))
+def _save(index: Index, file: Path) -> None:
+    """Write the arrays to a temporary file and move it into place; remove those of other titles."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    draft = Path(name)
     try:
-        for name, values in arrays.items():
-            np.save(draft / f"{name}.npy", values)
-        draft.replace(folder)
+        with os.fdopen(handle, "wb") as opened:
+            np.savez(
+                opened,
+                weights=index.titles.data,
+                places=index.titles.indices,
+                ends=index.titles.indptr,
+                rarity=index.rarity,
+                named=index.named,
+                codes=np.array(index.titles.shape[1]),
+            )
+        draft.replace(file)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    system, _, _ = folder.name.partition("-")
-    for old in folder.parent.glob(f"{system}-*"):
-        if old != folder:
-            shutil.rmtree(old, ignore_errors=True)  # of an older version or another table
+        draft.unlink(missing_ok=True)
+    system, _, _ = file.name.partition("-")
+    for old in {*file.parent.glob(f"{system}-*.npz")} - {file}:
+        old.unlink(missing_ok=True)
 
 
 FROM_ABOVE = 0.2
@@ -326,25 +300,6 @@ class LexicalRanker:
             ranked += self._rank(self._scores(queries[start : start + step]), top)
         known = enough_known(texts, lambda hashes, _: self._index.knows(hashes), LEAST_KNOWN)
         return [found if enough else () for found, enough in zip(ranked, known, strict=True)]
-
-    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Return the words of each text that are in the titles of a code or of its relatives."""
-        queries = weighted(_counts(tuple(texts)), self._index.rarity)
-        queries.sort_indices()
-        return [
-            named(self._reasons(text, queries[row], code))
-            for row, (text, code) in enumerate(zip(texts, codes, strict=True))
-        ]
-
-    def _reasons(self, text: str, query: sparse.csr_matrix, code: str) -> Reasons:
-        kin = self._kinship[self._place[code]]
-        in_titles = (self._index.titles[query.indices] @ kin.T).toarray()[:, 0]
-        taken_apart = parts(text, BUYING_WORDS)
-        return strongest(text, taken_apart, query.indices, query.data * in_titles, words)
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return {code: place for place, code in enumerate(self._codes)}
 
     def _scores(self, queries: sparse.csr_matrix) -> Floats:
         """Return the score of each assignable code: texts x codes."""

@@ -18,7 +18,7 @@ from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, find, softmax
 from pipeline.engine.model.model import Model, hashes
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
-from pipeline.engine.text.attribution import Reasons, named, strongest
+from pipeline.engine.text.attribution import Reasons, in_title, named, strongest
 
 DOUBTFUL = 0.1
 """The title ranking is used for a text if the model's first code has less than this confidence.
@@ -192,10 +192,6 @@ class Ranker(Protocol):
         """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
         ...
 
-    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Return the words of each text that count for a code, as one string; "" for none."""
-        ...
-
 
 class LearnedRanker:
     """Ranks the codes of one system; see `Ranker`.
@@ -254,11 +250,10 @@ class LearnedRanker:
         for place, found, again, label in zip(learned, reasons, repeated, labels, strict=True):
             is_repeat = again and self._given[label] == codes[place]
             whys[place] = REPEATED if is_repeat else named(found)
-        rest = [] if self._alone else [place for place, why in whys.items() if not why]
-        if rest:
-            asked = [texts[place] for place in rest], [codes[place] for place in rest]
-            whys |= zip(rest, self._titles().why(*asked), strict=True)
-        return list(whys.values())
+        return [
+            why or in_title(text, self._table.titles.get(code, ""))
+            for why, text, code in zip(whys.values(), texts, codes, strict=True)
+        ]
 
     @cached_property
     def _places(self) -> dict[str, Ints]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.text.boilerplate import STOP_WORDS
-from pipeline.engine.text.cleaning import MAX_CHARS
+from pipeline.engine.text.cleaning import MAX_CHARS, words
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -81,6 +81,13 @@ def says_nothing(word: str) -> bool:
 def named(reasons: Reasons) -> str:
     """Return reasons as a text."""
     return ", ".join(word for word, _ in reasons)
+
+
+def in_title(text: str, title: str) -> str:
+    """Return the first words of a text that are in a title, as the text writes them."""
+    wanted = {word for word in words(title) if not says_nothing(word)}
+    written = _spellings(text, wanted, words)
+    return ", ".join([*written.values()][:MOST])
 
 
 def _shared_out(parts: Parts, features: Array, pulls: Array) -> Array:
