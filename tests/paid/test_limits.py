@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START, run
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
+from tests.paid.serving import Service, buyer
 
 pytestmark = pytest.mark.anyio
 
@@ -344,3 +346,18 @@ def test_a_run_says_which_limit_stops_it_and_for_how_long(
     assert len(server.asked) == sent
     assert pool and pool.parked
     assert said in f"{pool.parked.message} {pool.parked.hint}"
+
+
+def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service, address: str) -> None:
+    limit = Decimal("0.0009")
+    terms = {"ledger": tmp_path / "ledger.db", "max_cost_per_day": limit, "wait": True}
+    buyers = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
+        buyers[-1].write([f"{name} {number}" for number in range(10)])
+    with ThreadPoolExecutor(2) as threads:
+        summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
+    assert all(summary.parked and summary.parked.exit_code == 5 for summary in summaries)
+    assert limit - TYPICAL_HIGH < service.charged <= limit
+    assert buyers[0].plan().left == {"day": limit - service.charged}
