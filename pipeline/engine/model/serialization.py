@@ -13,9 +13,6 @@ from numpy.lib import format as npy
 from pipeline.answers import System
 from pipeline.codes import load
 from pipeline.engine.model.acceptance import (
-    LEAVES,
-    LENGTHS,
-    TRAITS,
     Acceptance,
     Evidence,
     Trees,
@@ -23,19 +20,17 @@ from pipeline.engine.model.acceptance import (
 )
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.candidates import (
-    OF_EXAMPLES,
-    OF_TITLES,
     InvertedIndex,
     Lister,
     WordIndex,
 )
-from pipeline.engine.model.encoder import CENTRES, Codebook, Encoder
+from pipeline.engine.model.encoder import Codebook, Encoder
 from pipeline.engine.model.features import Vocabulary
 from pipeline.engine.model.matrices import Floats, IntegerRows, Ints, rounded
 from pipeline.engine.model.model import Model, Repeats
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
-from pipeline.engine.model.title_words import RARITY_STEP, STEMS, TitleWords, rarity_levels
-from pipeline.engine.model.word_vectors import BYTES, COLUMNS, WordVectors
+from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
+from pipeline.engine.model.word_vectors import WordVectors
 from pipeline.files.regular import open_regular
 
 
@@ -76,100 +71,8 @@ def from_three_bytes(packed: Ints) -> Ints:
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-Shapes = Mapping[str, tuple[str | int, ...]]
-
-OF_ENCODER: Shapes = {
-    "features": ("u1", "features", 3),
-    "rarity": ("f2", "features"),
-    "places": ("u1", "features", "parts"),
-    "lengths": ("f2", "features"),
-    "centres": ("f2", "parts", CENTRES, "columns"),
-    "word_vectors": ("u1", "words with vectors", BYTES),
-    "word_scales": ("f2", "words with vectors"),
-}
-"""The types and the sides of the arrays that all systems share; sides of one name are equal."""
-
-OF_SYSTEM: Shapes = {
-    "codes": ("S8", "codes"),
-    "directions": ("i1", "codes", "width"),
-    "direction_scales": ("f4", "codes"),
-    "prior": ("f4", "codes"),
-    "repeat_hashes": ("u8", "repeats"),
-    "repeat_codes": ("S8", "repeats"),
-    "repeat_usual": ("u4", "repeats"),
-    "repeat_seen": ("u4", "repeats"),
-    "title_vectors": ("i1", "codes", COLUMNS),
-    "texts": ("f4", "codes"),
-    "word_lengths": ("u1", "words"),
-    "word_codes": ("u2 u4", "entries"),
-    "word_values": ("u1", "entries", OF_EXAMPLES),
-    "word_scales": ("f4", OF_EXAMPLES),
-    "title_lengths": ("u1", "title words"),
-    "title_codes": ("u2 u4", "title entries"),
-    "title_values": ("u1", "title entries", OF_TITLES),
-    "title_scales": ("f4", OF_TITLES),
-    "tree_features": ("u1", "trees", LEAVES - 1),
-    "tree_thresholds": ("f4", "trees", LEAVES - 1),
-    "tree_excluded": ("u2", "trees", LEAVES - 1),
-    "tree_leaves": ("i2", "trees", LEAVES),
-    "rates": ("f2", "codes", len(LENGTHS)),
-    "rare_in_titles": ("u1", STEMS),
-    "rare_in_texts": ("u1", STEMS),
-}
-"""The same for the arrays of one system."""
-
-MAY_BE_EMPTY = ("repeats", "words", "entries", "title words", "title entries")
-
-LARGEST = 1e6
-"""No real weight comes near this; sums of larger weights may not be finite."""
-
 INDEX = ("lengths", "codes", "values", "scales")
 TREES = ("features", "thresholds", "excluded", "leaves")
-
-
-def check(arrays: Arrays, shapes: Shapes, sizes: dict[str, int]) -> None:
-    """Check that no text can make arrays fail, whoever wrote them.
-
-    A checksum says that an array is as it was written, and not that training wrote it.
-
-    Args:
-        arrays: the arrays by name.
-        shapes: `OF_ENCODER` or `OF_SYSTEM`.
-        sizes: the lengths of sides that are known; the others are added.
-
-    Raises:
-        ValueError: training would not write these arrays.
-    """
-    for name, array in arrays.items():
-        kinds, *sides = shapes.get(name, ("",))
-        fits = array.dtype.str[1:] in str(kinds).split() and array.ndim == len(sides)
-        for side, length in zip(sides, array.shape, strict=False):
-            known = side if isinstance(side, int) else sizes.setdefault(side, length)
-            fits = fits and length == known and (length > 0 or side in MAY_BE_EMPTY)
-        if not fits:
-            raise ValueError(f"{name} has a type or a size that it cannot have")
-        largest = float(np.abs(array).max(initial=0)) if array.dtype.kind == "f" else 0.0
-        if not largest <= LARGEST:  # NaN is not, either
-            raise ValueError(f"{name} holds a value that it cannot have")
-    if "codes" in arrays:
-        _check_codes(arrays, sizes)
-
-
-def _check_codes(arrays: Arrays, sizes: dict[str, int]) -> None:
-    codes = {*arrays["codes"].tolist()}
-    if len(codes) != sizes["codes"] or not all(map(bytes.isalnum, codes)):
-        raise ValueError("codes are not codes, each once")
-    if not codes.issuperset(arrays["repeat_codes"].tolist()):
-        raise ValueError("repeat_codes has a code that the model does not give")
-    below = {"word_codes": len(codes), "title_codes": len(codes), "tree_features": TRAITS}
-    for name, end in below.items():
-        if name in arrays and arrays[name].max(initial=0) >= end:
-            raise ValueError(f"{name} holds a value that it cannot have")
-    for kind, lengths in ((kind, arrays.get(f"{kind}_lengths")) for kind in ("word", "title")):
-        if lengths is not None and (
-            len(lengths) > sizes["features"] or lengths.sum() != len(arrays[f"{kind}_codes"])
-        ):
-            raise ValueError(f"{kind}_lengths does not add up to the entries")
 
 
 def own(model: Model) -> Scorer:
@@ -195,12 +98,7 @@ def encoder_arrays(encoder: Encoder) -> Arrays:
 
 
 def encoder(arrays: Arrays) -> Encoder:
-    """Return an encoder from its arrays; the large ones are not copied.
-
-    Raises:
-        ValueError: see `check`.
-    """
-    check(arrays, OF_ENCODER, {})
+    """Return an encoder from its arrays; the large ones are not copied."""
     centres = arrays["centres"].astype(np.float32)
     return Encoder(
         Vocabulary(from_three_bytes(arrays["features"]), arrays["rarity"]),
@@ -266,14 +164,7 @@ def model_values(model: Model) -> dict[str, Any]:
 
 
 def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
-    """Return the scorer of one system from its arrays; its head is unpacked.
-
-    Raises:
-        ValueError: see `check`.
-    """
-    parts, _, columns = encoder.weights.centres.shape
-    known = {"features": len(encoder.vocabulary.features), "width": parts * columns}
-    check(arrays, OF_SYSTEM, known)
+    """Return the scorer of one system from its arrays; its head is unpacked."""
     directions = IntegerRows(
         arrays["directions"].astype(np.float32), arrays["direction_scales"].astype(np.float32)
     )
@@ -312,37 +203,20 @@ def model(
         voices: what the general model says of each system, if the best codes are judged by it.
 
     Raises:
-        ValueError, OverflowError: what judges its best codes does not fit the shipped model, or
-            training would not write a value.
+        ValueError: what judges its best codes does not fit the shipped model.
     """
     scores: Scorer | Blend = own
-    trust, spread, unseen = _numbers(values, "trust", "spread", "unseen")
     if beside is not None:
-        scores = blend(own, beside.scores, *_numbers(values, "weight"))
+        scores = blend(own, beside.scores, float(values["weight"]))
     return Model(
         system,
         scores,
-        _repeats(arrays, scores, trust),
+        _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
-        Calibration(np.array(_listed(values, "calibration", 4)), spread),
-        unseen,
+        Calibration(np.array(values["calibration"], float), float(values["spread"])),
+        float(values["unseen"]),
         _acceptance(system, arrays, values, own, scores, voices) if voices else None,
     )
-
-
-def _numbers(values: Mapping[str, Any], *names: str) -> list[float]:
-    numbers = [float(values[name]) for name in names]
-    for name, number in zip(names, numbers, strict=True):
-        if not 0 <= number <= 1:  # NaN is not, either
-            raise ValueError(f"{name} is no number from 0 to 1")
-    return numbers
-
-
-def _listed(values: Mapping[str, Any], name: str, count: int) -> list[float]:
-    numbers = [float(number) for number in values[name]]
-    if len(numbers) != count or not all(abs(number) <= LARGEST for number in numbers):
-        raise ValueError(f"{name} is not {count} numbers up to {LARGEST:g}")
-    return numbers
 
 
 def _acceptance(
@@ -363,7 +237,7 @@ def _acceptance(
     trees = Trees(*(np.asarray(arrays[f"tree_{name}"]) for name in TREES))
     rates = arrays["rates"].astype(np.float32)
     evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), voices, rates)
-    return Acceptance(evidence, trees, *_listed(values, "odds", 2))
+    return Acceptance(evidence, trees, *values["odds"])
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:

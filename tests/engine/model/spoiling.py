@@ -69,14 +69,6 @@ def rewritten(name: str, change: Change) -> Spoil:
     return lambda folder: put(folder, name, change(np.load(folder / f"{name}.npy")))
 
 
-def element(name: str, place: Any, value: object) -> Spoil:
-    def change(array: Any) -> Any:
-        array[place] = value
-        return array
-
-    return rewritten(name, change)
-
-
 def without(name: str) -> Spoil:
     """Take an array away, and its checksum with it."""
 
