@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.text.boilerplate import factored
 from pipeline.engine.text.cleaning import KEPT, clauses, cleaned, readable
 from pipeline.files.regular import read_toml
 
@@ -110,7 +109,7 @@ def _pattern() -> tuple[re.Pattern[str], Mapping[str, Act | str]]:
             (inside if stem[0] == "~" else begin).append(expression)
     for some in (begin, inside):
         some.sort(key=lambda expression: len(expression.split("(?")[0]), reverse=True)
-    return re.compile(rf"(?<!\w)(?:{factored(begin)})|(?:{factored(inside)})"), kinds
+    return re.compile(rf"(?<!\w)(?:{'|'.join(begin)})|(?:{'|'.join(inside)})"), kinds
 
 
 def _compiled(stem: str) -> tuple[str, str]:

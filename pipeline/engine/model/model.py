@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -15,7 +15,7 @@ from pipeline.engine.model.acceptance import Acceptance
 from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import Encoded, Reading, portions, reading
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, highest
-from pipeline.engine.model.scorer import Blend, Scorer, Scores, familiarity
+from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,6 @@ class Repeats:
         found, place = find(self.hashes, hashes)
         sure = (self.usual[place] - 1 + 2 * self.trust) / (self.seen[place] + 1)
         return found, self.labels[place].astype(np.intp), sure
-
-
-@lru_cache(maxsize=1)
-def hashed(texts: tuple[str, ...]) -> Ints:
-    """Return `hashes` of texts, computed once for all systems."""
-    return hashes(texts)
 
 
 def hashes(texts: Sequence[str]) -> Ints:
@@ -166,13 +160,15 @@ class Model:
         for portion in portions(texts):
             part = slice(start, start + len(portion))
             read = reading(portion)
-            places[part], confidence[part] = self.ranked(read, self._hashed(portion), width)
-            confidence[part][self._strange(portion)] = 0
+            seen = self._hashed(portion)
+            places[part], confidence[part] = self.ranked(read, seen, width)
+            is_repeat, _, _ = self.repeats.find(seen)
+            confidence[part][~is_repeat & ~self.scores.enough_words_known(portion)] = 0
             start += len(portion)
         return places, confidence
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
-        """Return the codes' shares, with those of general codes passed on; see `Scores`."""
+        """Return the codes' shares, with those of general codes passed on; see `Scorer.shares`."""
         shares, known = read.kept(self.scores.shares)  # others read those of the general model
         return made_specific(shares.copy(), self._fields), known
 
@@ -224,8 +220,6 @@ class Model:
     def own_vectors(self, read: Reading) -> Encoded:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
         own = self.scores.own if isinstance(self.scores, Blend) else self.scores
-        if not isinstance(own, Scorer):
-            raise TypeError(f"{type(own).__name__} has no encoder of its own")
         return read(own.encoder)
 
     @cached_property
@@ -241,13 +235,7 @@ class Model:
     def _hashed(self, texts: tuple[str, ...]) -> Ints:
         """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""
         known = len(self.repeats.hashes)
-        return hashed(texts) if known else np.zeros(len(texts), np.uint64)
-
-    def _strange(self, texts: tuple[str, ...]) -> Bools:
-        """Return which texts have too few known words to get a match, and are no repeats."""
-        seen, _, _ = self.repeats.find(self._hashed(texts))
-        strange: Bools = ~seen & ~self.scores.enough_words_known(texts)
-        return strange
+        return hashes(texts) if known else np.zeros(len(texts), np.uint64)
 
     def _put_repeats_first(self, places: Ints, confidence: Floats, seen: Ints) -> None:
         """Put the usual code of each text that was seen in training first."""

@@ -105,8 +105,6 @@ def _of(
 ) -> list[Reasons]:
     if isinstance(scores, Blend):
         return _of_blend(scores, texts, places)
-    if not isinstance(scores, Scorer):
-        return [()] * len(texts)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
     features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
     pulls = _pulls(scores, vectors, places, usual)
@@ -222,7 +220,6 @@ class LearnedRanker:
         codes: list[str] = model.codes.tolist()
         usual = table.assignable_codes
         self._given = np.array([code if code in usual else _above(table, code) for code in codes])
-        self._as_they_are = self._given.tolist() == codes
         self._unseen = UnseenCodes(table, {*codes, *self._given.tolist()}, model.unseen)
         self._alone = model.only_history or not self._unseen
 
@@ -264,22 +261,9 @@ class LearnedRanker:
         return {code: np.array(own) for code, own in places.items()}
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        if self._as_they_are:
-            return self._ordered(*self._model.predict(texts, top))
         places, confidence = self._model.predict(texts, top + TOGETHER)
         rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
         return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
-
-    def _ordered(self, places: Ints, confidence: Floats) -> list[tuple[Match, ...]]:
-        """Return the matches of codes that need no merging, so they are in their order already."""
-        counts = np.count_nonzero(confidence > 0, axis=1).tolist()
-        codes = self._given[places].tolist()
-        sure = np.round(np.minimum(confidence, 1.0), 4).tolist()
-        title = self._table.titles.__getitem__
-        return [
-            tuple(map(Match, own[:count], map(title, own), chances))
-            for count, own, chances in zip(counts, codes, sure, strict=True)
-        ]
 
     def _matches(self, found: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
         sums: dict[str, float] = {}

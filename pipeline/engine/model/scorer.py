@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,23 +14,6 @@ STRANGE, FAMILIAR = 0.1, 0.5
 """If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
 STRANGE: because features are hashed, about that share is known by chance in any script. No labelled
 row shows this, so the values are a rule and not measured."""
-
-
-class Scores(Protocol):
-    """Scores the codes of one system."""
-
-    @property
-    def codes(self) -> Texts:
-        """The codes that are scored."""
-        ...
-
-    def shares(self, read: Reading) -> tuple[Floats, Floats]:
-        """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
-        ...
-
-    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
-        """Return the texts of which enough words are known, which chance hardly brings about."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +35,7 @@ class Scorer:
     title_vectors: Floats | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
-        """Return the codes' shares; see `Scores`."""
+        """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         encoded = read(self.encoder)
         shares = self.directions(encoded.hidden)
         for block in blocks(shares):
@@ -61,7 +44,7 @@ class Scorer:
         return shares, encoded.known
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
-        """Return the texts of which the encoder knows enough words; see `Scores`."""
+        """Return the texts of which the encoder knows enough words, more than chance would."""
         return enough_words_known(self.encoder, texts)
 
 
@@ -78,13 +61,13 @@ class Blend:
     """
 
     own: Scorer
-    other: Scores
+    other: Scorer | Blend
     weight: float
     codes: Texts
     places: Ints
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
-        """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
+        """Return the codes' shares and the larger of the two models' known shares."""
         own, other, known = self.parts(read)
         shares = np.zeros((len(other), len(self.codes)), np.float32)
         shares[:, self.places] = other
@@ -104,9 +87,13 @@ class Blend:
         return weight * own, (1 - weight) * other, np.maximum(known_to_own, known_to_other)
 
     def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
-        """Return the texts of which one of the two models knows enough words; see `Scores`."""
+        """Return the texts of which one of the two models knows enough words."""
         known = self.other.enough_words_known(texts)
         return self.own.enough_words_known(texts) | known
+
+
+Scores: TypeAlias = Scorer | Blend
+"""Scores the codes of one system."""
 
 
 def familiarity(known: Floats) -> Floats:

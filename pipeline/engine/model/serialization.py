@@ -77,10 +77,7 @@ TREES = ("features", "thresholds", "excluded", "leaves")
 
 def own(model: Model) -> Scorer:
     """Return a model's own scorer, without the shipped model that it is blended with."""
-    scores = model.scores.own if isinstance(model.scores, Blend) else model.scores
-    if not isinstance(scores, Scorer):
-        raise TypeError(f"a model is kept by its network, not by {type(scores).__name__}")
-    return scores
+    return model.scores.own if isinstance(model.scores, Blend) else model.scores
 
 
 def encoder_arrays(encoder: Encoder) -> Arrays:

@@ -7,7 +7,6 @@ returns texts.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -25,24 +24,6 @@ STOP_WORDS, BUYING_WORDS = (
 
 EXCLUDING = _DATA["excluding"]
 """What begins an exclusion; see `pipeline.engine.text.cleaning.clauses`."""
-
-QUANTIFIERS = tuple("?*+{")
-
-
-def factored(alternatives: Iterable[str]) -> str:
-    """Return the alternation of regular expressions, without a group around it.
-
-    An alternative may have groups, but no ``|`` outside them.
-    """
-    by_letter: dict[str, list[str]] = defaultdict(list)
-    for one in dict.fromkeys(alternatives):
-        is_letter = one[:1].isalnum() and not one[1:].startswith(QUANTIFIERS)
-        by_letter[one[0] if is_letter else one].append(one)
-    return "|".join(
-        some[0] if len(some) == 1 else f"{letter}(?:{factored(one[1:] for one in some)})"
-        for letter, some in by_letter.items()
-    )
-
 
 REFERENCE = re.compile(
     r"""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.engine.text.boilerplate import EXCLUDING, factored
+from pipeline.engine.text.boilerplate import EXCLUDING
 from pipeline.engine.text.cleaning import clauses, readable
 from pipeline.engine.text.ngrams import Words
 
@@ -25,15 +25,6 @@ def test_words_are_found_alike_in_ascii_and_in_other_texts(pattern: str, text: s
     found = Words(pattern)
     assert found.findall(text) == re.findall(pattern, text)
     assert [match[0] for match in found.finditer(text)] == re.findall(pattern, text)
-
-
-@settings(max_examples=30)
-@given(st.text("abcd ", max_size=12))
-def test_factored_alternatives_match_where_one_of_them_does(text: str) -> None:
-    alternatives = ["abc", "abd?", "a(?:b|c)d", "ba{2}", "b", "ca", "ca", "cad ", "d*c"]
-    expression, pattern = "|".join(alternatives), re.compile(factored(alternatives))
-    assert bool(pattern.search(text)) == bool(re.search(expression, text))
-    assert bool(pattern.fullmatch(text)) == bool(re.fullmatch(expression, text))
 
 
 def test_each_word_that_begins_an_exclusion_is_looked_for() -> None:
