@@ -32,9 +32,6 @@ STEP = 1 / 4096
 """What one level of a leaf adds to the log odds. Sums of whole numbers are exact in any order, so
 a text has the same answer in every batch."""
 
-TOGETHER = 512
-"""Rows that are looked up at once, so that the arrays stay near the processor."""
-
 ALL = np.uint16(0xFFFF)
 """The set of all leaves."""
 
@@ -65,20 +62,14 @@ class Trees:
 
     def odds(self, rows: Floats) -> Floats:
         """Return the log odds of each row of features."""
-        found = np.empty(len(rows))
-        for at in range(0, len(rows), TOGETHER):
-            found[at : at + TOGETHER] = self._sums(rows[at : at + TOGETHER]) * STEP
-        return found
-
-    def _sums(self, rows: Floats) -> Ints:
         columns = np.ascontiguousarray(rows.T)
         left = np.full((len(self.features), len(rows)), ALL)
         for question in range(self.features.shape[1]):
             larger = columns[self.features[:, question]] > self.thresholds[:, question, None]
             left &= ~(larger * self.excluded[:, question, None])
         first = np.arange(len(left), dtype=np.int32)[:, None] * self.leaves.shape[1]
-        sums: Ints = self.leaves.reshape(-1)[first + _FIRST[left]].sum(axis=0, dtype=np.int32)
-        return sums
+        odds: Floats = STEP * self.leaves.reshape(-1)[first + _FIRST[left]].sum(0, dtype=np.int32)
+        return odds
 
 
 HEARD = 8
