@@ -46,8 +46,10 @@ def with_httpx(url: str, texts: Sequence[str], at_once: int) -> Sequence[Found]:
     return asyncio.run(run())
 
 
-def with_aiohttp(url: str, texts: Sequence[str], at_once: int) -> Sequence[Found]:
-    """Ask with one task a row."""
+def with_aiohttp(
+    url: str, texts: Sequence[str], at_once: int, reuse: bool = True
+) -> Sequence[Found]:
+    """Ask with one task a row, over a new connection each unless they are used again."""
     aiohttp = importlib.import_module("aiohttp")
 
     async def ask(session: Any, gate: asyncio.Semaphore, text: str) -> Found:
@@ -56,7 +58,8 @@ def with_aiohttp(url: str, texts: Sequence[str], at_once: int) -> Sequence[Found
 
     async def run() -> list[Found]:
         gate = asyncio.Semaphore(at_once)
-        async with aiohttp.ClientSession(headers=HEADERS) as session:
+        connector = aiohttp.TCPConnector(force_close=not reuse)
+        async with aiohttp.ClientSession(connector=connector, headers=HEADERS) as session:
             return await asyncio.gather(*(ask(session, gate, text) for text in texts))
 
     return asyncio.run(run())
@@ -101,6 +104,7 @@ PEERS: Mapping[str, Peer] = {
     "httpx, 50 tasks": Peer("httpx", partial(with_httpx, at_once=50)),
     "requests, 16 threads": Peer("requests", partial(with_requests, at_once=16)),
     "aiohttp, 50 tasks": Peer("aiohttp", partial(with_aiohttp, at_once=50)),
+    "aiohttp, new connections": Peer("aiohttp", partial(with_aiohttp, at_once=50, reuse=False)),
     "pandas.apply": Peer("pandas", with_pandas),
 }
 
