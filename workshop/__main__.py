@@ -3,9 +3,9 @@
     python -m workshop [RECIPE] --data FOLDER [--output FOLDER] [--jobs 2] [--overwrite]
 
 The files that a recipe names are in the folder of ``--data``. Without a recipe, it is the one in
-``pipeline/engine/shipped``, and what it makes replaces the model of this checkout. With a recipe,
-the model goes into the folder of ``--output``, which `run --model` takes, and its figures are
-printed as JSON.
+``pipeline/engine/shipped``; `workshop.meanings` then completes the model, which replaces that of
+this checkout. With a recipe, the model goes into the folder of ``--output``, which `run --model`
+takes, and its figures are printed as JSON.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ import json
 import logging
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.engine.model.folder import is_model
 from pipeline.errors import PipelineError
 from pipeline.training.run import summary_lines
+from workshop import meanings
 from workshop.run import train_recipe
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "pipeline" / "engine" / "shipped"
+
+MADE = ROOT / "build" / "model"
+"""What is made step by step; after an interruption, the next run goes on from there."""
 
 FLATTERED = (
     "If the package's models learned the rows that a recipe holds back, as they did those of their "
@@ -52,17 +56,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.recipe is None:
         if options.data is None or options.output is not None:
             parser.error("without a recipe, give --data FOLDER and no --output")
-        with tempfile.TemporaryDirectory(dir=ROOT) as made:
-            code = _train(
-                SHIPPED / "recipe.toml", options.data, Path(made) / "models", options.jobs
-            )
-            if not code:
-                install(Path(made) / "models", SHIPPED)
-        return code
+        return _train_shipped(options.data, options.jobs)
     if options.output is None:
         parser.error("a recipe needs --output FOLDER")
     folder = options.data or options.recipe.parent
     return _train(options.recipe, folder, options.output, options.jobs, options.overwrite)
+
+
+def _train_shipped(data: Path, jobs: int) -> int:
+    """Train the networks of the package's model, complete it, and put it in place."""
+    networks, models = MADE / "networks", MADE / "models"
+    if not is_model(networks):
+        MADE.mkdir(parents=True, exist_ok=True)
+        if code := _train(SHIPPED / "recipe.toml", data, networks, jobs):
+            return code
+    meanings.main(["--data", str(data), "--networks", str(networks), "--output", str(models)])
+    install(models, SHIPPED)
+    shutil.rmtree(MADE)
+    return 0
 
 
 def _train(recipe: Path, data: Path, output: Path, jobs: int, overwrite: bool = False) -> int:

@@ -190,6 +190,36 @@ def test_new_models_replace_old_ones_and_leave_recipe_and_cards(tmp_path: Path) 
     }
 
 
+def test_the_package_model_is_made_in_steps_that_an_interruption_does_not_repeat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def train(recipe: Path, data: Path, output: Path, jobs: int) -> int:
+        done.append("networks")
+        output.mkdir()
+        (output / "model.json").write_text('{"kind": "tender-pipeline model"}')
+        return 0
+
+    def complete(arguments: list[str]) -> int:
+        done.append("complete")
+        if done.count("complete") == 1:
+            raise KeyboardInterrupt
+        Path(arguments[-1]).mkdir()
+        (Path(arguments[-1]) / "model.json").write_text("new")
+        return 0
+
+    for name, value in (("MADE", tmp_path / "made"), ("SHIPPED", tmp_path), ("_train", train)):
+        monkeypatch.setattr(f"workshop.__main__.{name}", value)
+    monkeypatch.setattr("workshop.meanings.main", complete)
+    with pytest.raises(KeyboardInterrupt):
+        main(["--data", "x"])
+    assert main(["--data", "x"]) == 0
+    assert done == ["networks", "complete", "complete"]
+    assert (tmp_path / "model.json").read_text() == "new"
+    assert not (tmp_path / "made").exists()
+
+
 def test_all_models_are_trained_from_a_folder_of_data_alone() -> None:
     with pytest.raises(SystemExit, match="2"):
         main([])
