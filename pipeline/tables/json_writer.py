@@ -97,8 +97,7 @@ def _append(record: bytes, new: bytes) -> bytes:
 
 
 def _records(batch: pa.RecordBatch) -> list[bytes]:
-    names = [json.dumps(name, ensure_ascii=False) for name in batch.schema.names]
-    columns = map(_json_values, names, batch.columns)
+    columns = map(_json_values, batch.schema.names, batch.columns)
     return [f"{{{', '.join(row)}}}\n".encode() for row in zip(*columns, strict=True)]
 
 
@@ -108,8 +107,9 @@ def _json_values(name: str, column: pa.Array) -> list[str]:
     texts = arrow_cells(name, column)
     bare = _is_bare(column.type)
     nulls = column.is_null().to_pylist()
+    key = json.dumps(name, ensure_ascii=False)
     return [
-        f"{name}: {_json_value(text, null, bare)}" for text, null in zip(texts, nulls, strict=True)
+        f"{key}: {_json_value(text, null, bare)}" for text, null in zip(texts, nulls, strict=True)
     ]
 
 

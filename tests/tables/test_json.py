@@ -319,6 +319,14 @@ def test_its_items_are_lines_in_a_file_of_lines(tmp_path: Path) -> None:
     ]
 
 
+def test_an_error_about_a_value_names_its_column_as_the_table_does(tmp_path: Path) -> None:
+    nested = pa.table({"t": ["a"], "n": [[float("nan")]]})
+    pq.write_table(nested, tmp_path / "t.parquet")
+    reader = open_reader(tmp_path / "t.parquet", ["t"])
+    with pytest.raises(InputError, match="The column 'n' has a value"):
+        rewrite(reader, tmp_path / "o.jsonl", [("1", Decimal(0))], "jsonl", KEYS)
+
+
 def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(LIST)
     reader = open_reader(tmp_path / "t.json", ["t"])
