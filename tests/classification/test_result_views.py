@@ -120,7 +120,11 @@ def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
 
 
 def test_a_notebook_shows_the_first_rows_safely() -> None:
-    html = pipeline.classify(TEXTS * 5, systems=["cpv"])._repr_html_()
+    result = pipeline.classify(TEXTS * 5, systems=["cpv"])
+    html = result._repr_html_()
+    named = re.findall(r"<code>(\w+)\(\)</code>", html)
+    assert named
+    assert all(hasattr(result, name) for name in named)
     check_fragment(html)
     assert "<b>20 rows</b>" in html
     assert "&lt;b&gt;&amp;&lt;/b&gt;" in html
