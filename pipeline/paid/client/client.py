@@ -9,7 +9,7 @@ import re
 import socket
 import zlib
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 from urllib.parse import quote
 
@@ -85,6 +85,7 @@ def _in_json(key: str) -> set[str]:
 
 COMPRESSED: Final = re.compile(rb"gzip|deflate", re.IGNORECASE)
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+BARE_DEFLATE: Final = -zlib.MAX_WBITS
 
 
 def is_compressed(headers: Sequence[Field]) -> bool:
@@ -97,8 +98,8 @@ def is_compressed(headers: Sequence[Field]) -> bool:
 def decompress(content: bytes, most: int) -> bytes:
     """Return a body without its compression; unchanged if it has none or is damaged.
 
-    The client asks for no compression, but what was paid for must not be lost. Some proxies
-    decompress a body but leave its header.
+    The client asks for no compression, but what was paid for must not be lost. Some servers send
+    deflate without its zlib header, and some proxies decompress a body but leave its header.
 
     Args:
         content: the body as it came.
@@ -107,6 +108,11 @@ def decompress(content: bytes, most: int) -> bytes:
     try:
         return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content, most)
     except zlib.error:
+        bare = zlib.decompressobj(BARE_DEFLATE)
+        with suppress(zlib.error):
+            body = bare.decompress(content, most)
+            if bare.eof and not bare.unused_data:
+                return body
         return content
 
 
