@@ -242,7 +242,8 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
         refuse_other_contents(path, "ZIP")
         raise InputError(
             f"{path} cannot be unpacked: {error}.",
-            "Unpack it yourself, and give the path of the table.",
+            f"Unpack it yourself, and give the path of the table. If it is no archive, rename it "
+            f"without {path.suffix}.",
         ) from error
 
 

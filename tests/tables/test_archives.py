@@ -69,8 +69,9 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
 
 def test_a_table_that_is_called_an_archive_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.zip").write_text("a,b\n")
-    with pytest.raises(InputError, match="cannot be unpacked: File is not a zip file"):
+    with pytest.raises(InputError, match="cannot be unpacked: File is not a zip file") as caught:
         unpack(tmp_path / "t.zip")
+    assert "rename it without .zip" in str(caught.value.hint)
 
 
 def test_a_table_that_would_fill_the_disk_is_not_unpacked(
