@@ -20,7 +20,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
@@ -36,7 +35,7 @@ from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
 from pipeline.service.http.messages import cookie_of
-from pipeline.service.http.security_headers import SecurityHeaders
+from pipeline.service.http.security_headers import PageFiles, SecurityHeaders
 from pipeline.service.web.forms import Form, PageError, read_form
 
 MOST = 9
@@ -370,7 +369,7 @@ def create_app(review: Review, access: Access) -> Starlette:
             Route("/decide", _done(review, access, _decide), methods=["POST"]),
             Route("/undo", _done(review, access, _undo), methods=["POST"]),
             Route("/accept", _done(review, access, _accept), methods=["POST"]),
-            Mount("/static", StaticFiles(packages=FILES)),
+            Mount("/static", PageFiles(packages=FILES)),
         ],
         exception_handlers=dict.fromkeys(
             (PageError, OutputError, HTTPException, Exception), pages.answer_error

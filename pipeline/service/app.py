@@ -12,7 +12,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
@@ -29,7 +28,7 @@ from pipeline.service.http.messages import (
     success,
 )
 from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
-from pipeline.service.http.security_headers import SecurityHeaders
+from pipeline.service.http.security_headers import PageFiles, SecurityHeaders
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
@@ -85,7 +84,7 @@ def create_app(
             Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
             *(_route(site, *described) for described in ROUTES),
-            Mount("/static", StaticFiles(packages=FILES)),
+            Mount("/static", PageFiles(packages=FILES)),
         ]
     )
     app.router.redirect_slashes = False

@@ -1,8 +1,12 @@
-"""Adds the security headers to every response."""
+"""Adds the security headers to every response, and serves the files that pages load."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "; ".join(
@@ -54,3 +58,13 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, adding)
+
+
+class PageFiles(StaticFiles):
+    """Files that pages load. Browsers keep them for a while: the keys of a page need its script."""
+
+    def file_response(self, *args: Any, **more: Any) -> Response:
+        """Return a file."""
+        response = super().file_response(*args, **more)
+        response.headers["Cache-Control"] = "max-age=300"
+        return response

@@ -69,6 +69,7 @@ def test_a_sitting_by_keyboard(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 1100, "height": 900})
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="codes for")).to_have_count(0)
+    page.wait_for_load_state()  # keys need the script of the page
 
     page.keyboard.press("n")
     expect(page.get_by_role("status")).to_have_text("Saved: CPV, no code fits.")

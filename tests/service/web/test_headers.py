@@ -73,6 +73,7 @@ async def test_pages_load_a_style_sheet_and_an_icon_and_no_other_file_is_served(
         assert response.status_code == 200
         assert response.headers["Content-Type"] == media_type
         assert "Set-Cookie" not in response.headers
+        assert response.headers["Cache-Control"] == "max-age=300"
     above = ("%2e%2e/site.py", "..%2fsite.py", "%2fetc%2fpasswd", "templates/base.html")
     for path in (*above, "", sheet[1:], "a" * 5000, "%00"):
         assert (await browser.client.get(f"/static/{path}")).status_code == 404
