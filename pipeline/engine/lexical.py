@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
+import shutil
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
@@ -26,7 +25,8 @@ from pipeline.engine.model.matrices import Bools, Floats, Ints, find, highest
 from pipeline.engine.text.boilerplate import BUYING_WORDS
 from pipeline.engine.text.cleaning import cleaned, meaning, readable, split_words
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
-from pipeline.errors import SettingsError
+from pipeline.errors import OutputError, SettingsError
+from pipeline.files.atomic import new_file
 from pipeline.files.paths import cache_folder
 
 FEATURES = 1 << 20
@@ -211,7 +211,7 @@ def kept_index(table: CodeTable) -> Index:
         index = build_index(titles)
     try:
         _save(index, file)
-    except OSError as error:
+    except (OSError, OutputError) as error:  # another process may be saving it
         log.debug("the index of %s is not cached: %s", table.system, error)
     return index
 
@@ -236,27 +236,24 @@ def _load(file: Path) -> Index:
 
 
 def _save(index: Index, file: Path) -> None:
-    """Write the arrays to a temporary file and move it into place; remove those of other titles."""
+    """Write the arrays, and remove those of other titles and of older versions."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            np.savez(
-                opened,
-                weights=index.titles.data,
-                places=index.titles.indices,
-                ends=index.titles.indptr,
-                rarity=index.rarity,
-                named=index.named,
-                codes=np.array(index.titles.shape[1]),
-            )
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+    with new_file(file) as draft, draft.open("wb") as opened:
+        np.savez(
+            opened,
+            weights=index.titles.data,
+            places=index.titles.indices,
+            ends=index.titles.indptr,
+            rarity=index.rarity,
+            named=index.named,
+            codes=np.array(index.titles.shape[1]),
+        )
     system, _, _ = file.name.partition("-")
-    for old in {*file.parent.glob(f"{system}-*.npz")} - {file}:
-        old.unlink(missing_ok=True)
+    for old in {*file.parent.glob(f"{system}-*")} - {file}:
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
 
 
 FROM_ABOVE = 0.2

@@ -116,11 +116,6 @@ class Candidates:
         return Candidate(code, shown[code], confidence, above, len(codes.children(code)))
 
 
-FILES: list[str | tuple[str, str]] = [
-    (package, "static") for package in ("pipeline.review", "pipeline.service.web")
-]
-"""Where the files are that pages load."""
-
 SHOWN = 400
 """Characters of a text, or of its excerpt, that are shown at once; the whole text unfolds."""
 
@@ -369,7 +364,7 @@ def create_app(review: Review, access: Access) -> Starlette:
             Route("/decide", _done(review, access, _decide), methods=["POST"]),
             Route("/undo", _done(review, access, _undo), methods=["POST"]),
             Route("/accept", _done(review, access, _accept), methods=["POST"]),
-            Mount("/static", PageFiles(packages=FILES)),
+            Mount("/static", PageFiles("pipeline.review", "pipeline.service.web")),
         ],
         exception_handlers=dict.fromkeys(
             (PageError, OutputError, HTTPException, Exception), pages.answer_error

@@ -37,11 +37,6 @@ from pipeline.service.web.forms import Form, PageError, read_form
 from pipeline.service.web.rendering import error_page, page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
 
-FILES: list[str | tuple[str, str]] = [
-    (f"pipeline.service.{room}", "static") for room in ("web", "reconcile")
-]
-"""Where the files are that pages load."""
-
 log = logging.getLogger("pipeline.service")
 
 
@@ -84,7 +79,7 @@ def create_app(
             Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
             *(_route(site, *described) for described in ROUTES),
-            Mount("/static", PageFiles(packages=FILES)),
+            Mount("/static", PageFiles("pipeline.service.web", "pipeline.service.reconcile")),
         ]
     )
     app.router.redirect_slashes = False

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine import Ranker, ranker, title_ranker
+from pipeline.engine import Ranker, ranker
+from pipeline.engine.engine import title_ranker
 from pipeline.engine.evidence import Knows, enough_known, shares_known
 from pipeline.engine.text.ngrams import Hashes
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, load
-from pipeline.engine import lexical, ranker, title_ranker
+from pipeline.engine import lexical, ranker
 from pipeline.engine import lexical as index
+from pipeline.engine.engine import title_ranker
 from pipeline.engine.lexical import (
     FEATURES,
     HALF_AT_WORD,
@@ -303,6 +304,20 @@ def test_other_titles_have_an_index_of_their_own(table: CodeTable, built: list[I
     other = {**TITLES, "11000000": "Stones"}
     kept_index(CodeTable("unspsc", "today", "a test", "none", other))
     assert len(built) == 2
+
+
+def test_indexes_of_other_titles_and_older_versions_are_removed(
+    table: CodeTable, cache: Path
+) -> None:
+    folder = cache / "tender-pipeline" / "indexes"
+    (folder / "unspsc-older").mkdir(parents=True)
+    (folder / "unspsc-older" / "weights.npy").write_bytes(b"any")
+    for name in ("unspsc-others.npz", "cpv-stays.npz"):
+        (folder / name).write_bytes(b"any")
+    kept_index(table)
+    left = sorted(each.name for each in folder.iterdir())
+    assert left[0] == "cpv-stays.npz"
+    assert len(left) == 2
 
 
 def emptied(file: Path) -> None:

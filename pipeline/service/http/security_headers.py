@@ -61,7 +61,13 @@ class SecurityHeaders:
 
 
 class PageFiles(StaticFiles):
-    """Files that pages load. Browsers keep them for a while: the keys of a page need its script."""
+    """The files in the folders ``static`` of some packages, which pages load.
+
+    Browsers keep them for a while: the keys of a page need its script.
+    """
+
+    def __init__(self, *packages: str) -> None:
+        super().__init__(packages=[(package, "static") for package in packages])
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         """Return a file."""
