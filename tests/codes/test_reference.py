@@ -139,15 +139,15 @@ def test_the_retired_psc_and_their_last_days_are_exactly_the_official_ones() -> 
     assert ours == official
 
 
-def test_cpv_titles_are_the_official_ones_in_all_23_languages() -> None:
+def test_cpv_titles_are_the_official_ones_in_all_languages() -> None:
     official: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in reference("cpv_labels_multilingual"):
+    ukrainian = [row for row in reference("more/cpv_titles_uk_ru_ka") if row["lang"] == "uk"]
+    for row in [*reference("cpv_labels_multilingual"), *ukrainian]:
         official[row["lang"]][row["code"]] = row["title"]
     ours = {
         language: dict(zip(shipped("cpv").titles, titles, strict=True))
         for language, titles in cpv_titles().items()
     }
-    assert len(ours) == 23
     assert ours.keys() == official.keys()
     for language, titles in ours.items():
         assert titles == official[language], language

@@ -80,10 +80,11 @@ def test_the_naics_sectors_that_are_ranges_hold_all_their_subsectors() -> None:
 def test_cpv_titles_are_in_the_order_of_the_codes_english_first() -> None:
     titles = cpv_titles()
     codes = list(shipped("cpv").titles)
-    assert len(titles) == 23
+    assert len(titles) == 24
     assert next(iter(titles)) == "en"
     assert {len(column) for column in titles.values()} == {len(codes)}
     assert titles["de"][codes.index("45000000")] == "Bauarbeiten"
+    assert titles["uk"][codes.index("03111000")] == "Насіння"
 
 
 def test_a_table_is_read_once() -> None:

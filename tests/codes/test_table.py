@@ -54,4 +54,4 @@ def test_only_cpv_has_titles_in_several_languages(table: CodeTable) -> None:
     assert titles_by_language(table) == [list(TITLES.values())]
     by_language = titles_by_language(shipped("cpv"))
     assert by_language[0] == list(shipped("cpv").titles.values())
-    assert len(by_language) == 23
+    assert len(by_language) == 24
