@@ -28,7 +28,7 @@ from pipeline.service.http.messages import (
     success,
 )
 from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
-from pipeline.service.http.security_headers import PageFiles, SecurityHeaders
+from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api

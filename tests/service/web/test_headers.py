@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NoReturn
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.routing import Mount
 
 from pipeline.service.app import ROUTES
+from pipeline.service.http.browsers import PageFiles
 from tests.service.web.browsing import Browser
 
 pytestmark = pytest.mark.anyio
@@ -77,6 +80,20 @@ async def test_pages_load_a_style_sheet_and_an_icon_and_no_other_file_is_served(
     above = ("%2e%2e/site.py", "..%2fsite.py", "%2fetc%2fpasswd", "templates/base.html")
     for path in (*above, "", sheet[1:], "a" * 5000, "%00"):
         assert (await browser.client.get(f"/static/{path}")).status_code == 404
+
+
+async def test_a_file_of_pages_may_be_a_link_as_some_installers_make_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache.css").write_text("p {}", encoding="utf-8")
+    folder = tmp_path / "site" / "linked_pages" / "static"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "style.css").symlink_to(tmp_path / "cache.css")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    client = Browser(Starlette(routes=[Mount("/static", PageFiles("linked_pages"))])).client
+    assert (await client.get("/static/style.css")).text == "p {}"
+    assert (await client.get("/static/%2e%2e/__init__.py")).status_code == 404
 
 
 async def test_nothing_is_loaded_from_elsewhere(browser: Browser) -> None:

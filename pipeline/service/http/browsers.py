@@ -1,4 +1,4 @@
-"""Adds the security headers to every response, and serves the files that pages load."""
+"""What browsers need: the security headers of every response, and the files that pages load."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ class PageFiles(StaticFiles):
     """
 
     def __init__(self, *packages: str) -> None:
-        super().__init__(packages=[(package, "static") for package in packages])
+        # Some installers make each file a link into a cache of theirs.
+        folders = [(package, "static") for package in packages]
+        super().__init__(packages=folders, follow_symlink=True)
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         """Return a file."""
