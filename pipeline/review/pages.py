@@ -34,8 +34,8 @@ from pipeline.quoting import how_many
 from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
-from pipeline.service.http.messages import cookie_of
 from pipeline.service.http.browsers import PageFiles, SecurityHeaders
+from pipeline.service.http.messages import cookie_of
 from pipeline.service.web.forms import Form, PageError, read_form
 
 MOST = 9

@@ -18,6 +18,7 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
+from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
@@ -28,7 +29,6 @@ from pipeline.service.http.messages import (
     success,
 )
 from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
-from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
@@ -16,9 +17,6 @@ from pipeline.service.accounts import Accounts, Due, Holder
 from pipeline.service.errors import SCHEME, RateLimitError, RefusedError
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.pricing import Price, free, price
-
-TICK = 0.001
-"""Seconds between two looks at how many callers are there."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,11 +43,14 @@ class Batches(Generic[Item, Result]):
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._working: asyncio.Task[None] | None = None
         self._expected, self._until = 0, 0.0
+        self._all_there = asyncio.Event()
 
     async def result(self, item: Item) -> Result:
         """Return the result of an item, or raise the error of its batch."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
+        if len(self._waiting) >= self._expected:
+            self._all_there.set()
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off())
         return await future
@@ -57,8 +58,9 @@ class Batches(Generic[Item, Result]):
     async def _work_off(self) -> None:
         now = asyncio.get_running_loop().time
         while self._waiting:
-            while len(self._waiting) < self._expected and now() < self._until:
-                await asyncio.sleep(TICK)
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._until):
+                    await self._all_there.wait()
             started = now()
             count = min(self._most, len(self._waiting))
             items, futures = zip(*(self._waiting.popleft() for _ in range(count)), strict=True)
@@ -73,6 +75,8 @@ class Batches(Generic[Item, Result]):
                         future.set_exception(error)
             self._expected = min(self._most, len(self._waiting) + count)
             self._until = now() + (now() - started) / 2
+            if len(self._waiting) < self._expected:
+                self._all_there.clear()
 
 
 Question: TypeAlias = tuple[System, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Hashable
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from threading import Lock
 
@@ -75,6 +76,7 @@ def network_of(address: str) -> str:
     return "" if parsed is None else str(parsed)
 
 
+@lru_cache(maxsize=100)  # each request asks for that of its client
 def parse_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return an address; None for anything else. An IPv4 one may be mapped to IPv6."""
     try:

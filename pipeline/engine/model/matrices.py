@@ -25,9 +25,9 @@ EXACT = 2**24
 TINY = 1e-30
 """A vector whose magnitudes add up to far less has products of 0."""
 
-FEW = 16
-"""Vectors for which the rows are the left operand: with 8, products then take .65 times as long,
-with 16 .75 times, with 64 1.1 times."""
+FEW = 48
+"""Vectors for which the rows are the left operand: with 8, products then take .5 times as long,
+with 17 .6 times, with 48 .85 times, with 96 1.8 times."""
 
 BLOCK = 2**17
 """Numbers of a block: half a mebibyte, which the processor keeps near while several steps use it.

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    b"base-uri 'none'; frame-ancestors 'none'"
 )
 
-POLICY_NAME = "content-security-policy"
+HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
 
-HEADERS = {
-    "cache-control": "no-store",
-    POLICY_NAME: POLICY,
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "referrer-policy": "same-origin",
-    "x-content-type-options": "nosniff",
-}
+FRAMING = ((b"content-security-policy", POLICY), (b"x-frame-options", b"DENY"))
+"""For responses without a policy of their own, which says who may frame them."""
 
-HTTPS_ONLY = ("strict-transport-security", "max-age=31536000")
+HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 """A year, for this host only: other hosts of the domain may belong to someone else."""
 
 
@@ -48,13 +40,14 @@ class SecurityHeaders:
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                if POLICY_NAME not in headers:  # else it says who may frame the page
-                    headers["X-Frame-Options"] = "DENY"
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                headers = [*message.get("headers", ())]
+                own = {name for name, _ in headers}
+                headers.extend(header for header in HEADERS if header[0] not in own)
+                if FRAMING[0][0] not in own:
+                    headers.extend(FRAMING)
                 if scope.get("scheme") == "https":
-                    headers.setdefault(*HTTPS_ONLY)
+                    headers.append(HTTPS_ONLY)
+                message = {**message, "headers": headers}
             await send(message)
 
         await self._app(scope, receive, adding)
@@ -67,9 +60,10 @@ class PageFiles(StaticFiles):
     """
 
     def __init__(self, *packages: str) -> None:
-        # Some installers make each file a link into a cache of theirs.
-        folders = [(package, "static") for package in packages]
-        super().__init__(packages=folders, follow_symlink=True)
+        super().__init__(
+            packages=[(package, "static") for package in packages],
+            follow_symlink=True,  # some installers make each file a link into a cache
+        )
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         """Return a file."""

@@ -43,10 +43,23 @@ log = logging.getLogger("pipeline.service")
 
 
 class StrictRequests(h11.Connection):
-    """Reads the requests of one connection."""
+    """Reads the requests of one connection, and writes the head of a response with its body.
+
+    Each write is a packet, which wakes the client.
+    """
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MAX_HEAD)
+        self._head: list[bytes] = []  # until the body comes
+
+    def send_with_data_passthrough(self, event: h11.Event) -> list[bytes] | None:
+        """Return the bytes to send for an event, those of a head with what follows; see h11."""
+        written = super().send_with_data_passthrough(event)
+        if isinstance(event, h11.Response):
+            self._head = written or []
+            return []
+        head, self._head = self._head, []
+        return None if written is None else head + written
 
     def next_event(self) -> Any:
         """Return the next event; see h11.
