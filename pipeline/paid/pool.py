@@ -8,6 +8,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -109,7 +110,7 @@ class Pool:
         answered_before: whether the base URL is known to be right; see `Job.was_answered`.
 
     Attributes:
-        throttle, journal, budget: as above.
+        throttle, budget: as above.
         progress: what the run has done so far.
         down: the systems that are left out of the rest of this run, with the error of each.
         parked: why the run is stopping; None while it is not.
@@ -132,7 +133,7 @@ class Pool:
     ) -> None:
         self._client = client
         self.throttle = throttle
-        self.journal = journal
+        self._journal = journal
         self.budget = budget
         self._remaining = to_buy
         self._wait = wait
@@ -143,7 +144,6 @@ class Pool:
         self._stopping = {system: asyncio.Event() for system in systems}
         self._slot_waits: set[asyncio.Timeout] = set()
         self._unreached = 0  # how many of the latest attempts in a row were not sent
-        self._back_off_ends: list[float] = []
         self.down: dict[System, str] = {}
         self._untold: list[str] = []
         self.progress = RunProgress(is_address_right=answered_before)
@@ -168,13 +168,6 @@ class Pool:
     def to_send(self) -> int:
         """How many open calls are not under way."""
         return self._remaining - self._under_way
-
-    @property
-    def next_try(self) -> float | None:
-        """How many seconds remain of the back-off that ends first; None if no worker waits."""
-        if not self._back_off_ends:
-            return None
-        return max(0.0, min(self._back_off_ends) - asyncio.get_running_loop().time())
 
     async def run(
         self, orders: Iterator[CallToBuy], workers: int, begun: Callable[[], object] = lambda: None
@@ -277,15 +270,9 @@ class Pool:
         """
         longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
         jittered = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-        end = asyncio.get_running_loop().time() + max(jittered, asked or 0.0)
-        self._back_off_ends.append(end)
-        try:
-            async with asyncio.timeout_at(end):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(jittered, asked or 0.0)):
                 await stopping.wait()
-        except TimeoutError:
-            return
-        finally:
-            self._back_off_ends.remove(end)
 
     async def _attempt(self, order: CallToBuy) -> Judgement | None:
         """Send a call once and judge it; None if the run stops."""
@@ -323,7 +310,7 @@ class Pool:
             reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = judge(reply)
             refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
-            await self.journal.record_end(attempt, judgement.end, refusal)
+            await self._journal.record_end(attempt, judgement.end, refusal)
             cost = judgement.cost_usd
         finally:  # after an error it is unknown: the service may have billed it
             self.budget.charge(reserved, cost)
@@ -361,7 +348,7 @@ class Pool:
         attempt = None
         try:
             if not self.parked:
-                attempt = await self.journal.record_attempt(call, reserved)
+                attempt = await self._journal.record_attempt(call, reserved)
         finally:
             if attempt is None:
                 slot.unsent()

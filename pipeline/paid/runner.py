@@ -155,8 +155,7 @@ SHOWN_FAILURES = 3
 """After fewer failures in a row, the service does not count as down."""
 
 SLOW_S = 10.0
-"""An attempt that takes longer is shown: nobody knows yet whether it will be answered. So is a
-write to the ledger: another program may have locked it."""
+"""An attempt that takes longer is shown: nobody knows yet whether it will be answered."""
 
 SHOWN_WAIT_S = 2.0
 """Shorter waits for the rate limit are not shown."""
@@ -240,17 +239,12 @@ def _note(pool: Pool, per_minute: float) -> str:
 
 def _waiting(pool: Pool) -> str:
     """Return why nothing may happen for some seconds, apart from the rate limit; or ""."""
-    bought, throttle, next_try = pool.progress, pool.throttle, pool.next_try
-    if (writing := pool.journal.writing_for) >= SLOW_S:
-        return f"waiting for {_time(writing)} to write the ledger"
+    bought, throttle = pool.progress, pool.throttle
     if throttle.pause_left:
         return f"the service asked to wait {_time(throttle.pause_left)}"
-    is_down = bought.failures >= SHOWN_FAILURES
-    if is_down or (next_try is not None and not pool.parked and not throttle.under_way):
-        parts = [f"{bought.failures} failures in a row"] if is_down else []
-        if next_try is not None and not pool.parked:
-            parts.append(f"next try in {_time(next_try)}")
-        return ", ".join(parts) + (f": {bought.detail}" if bought.detail else "")
+    if bought.failures >= SHOWN_FAILURES:
+        cause = f": {bought.detail}" if bought.detail else ""
+        return f"{bought.failures} failures in a row{cause}"
     if pool.parked and throttle.under_way:
         return f"stopping, waiting for {how_many(throttle.under_way, 'answer')}"
     if not pool.parked and throttle.longest_under_way >= SLOW_S:

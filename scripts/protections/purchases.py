@@ -104,7 +104,7 @@ PROTECTIONS = (
         "calls under way are not spread out once more",
         "return self._remaining - self._under_way",
         "return self._remaining",
-        "tests/paid/test_runner_progress.py::test_a_job_that_fits_into_the_limit_is_not_spread",
+        "tests/paid/test_runner.py::test_a_job_that_fits_into_the_limit_is_not_spread",
     ),
     Protection(
         "one buyer for each key",

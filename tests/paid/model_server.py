@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
@@ -22,6 +23,8 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.pool import Pool
+from pipeline.paid.runner import show_progress
+from pipeline.progress import Count
 from pipeline.purchases import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop
@@ -147,7 +150,10 @@ def buy(
     highest: Decimal | None = None,
     longest_pause: float = math.inf,
     systems: Sequence[System] = (),
+    advance: Count | None = None,
 ) -> Pool:
+    """Buy calls from a server in virtual time; ``advance`` is a display of the progress."""
+
     async def main() -> Pool:
         pool = Pool(
             cast(Client, server),
@@ -164,7 +170,8 @@ def buy(
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
         began = asyncio.get_running_loop().time()
-        await pool.run(iter(wanted), workers)
+        async with show_progress(pool, advance) if advance else nullcontext():
+            await pool.run(iter(wanted), workers)
         server.ended_after = asyncio.get_running_loop().time() - began
         return pool
 

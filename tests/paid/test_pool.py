@@ -104,13 +104,6 @@ def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
     assert max(under_way) > 2
 
 
-def test_a_first_answer_that_nobody_can_read_parks(job: Job) -> None:
-    server = ModelServer(["unreadable"])
-    pool = buy(server, job, numbered(5), workers=4)
-    assert some(pool.parked).exit_code == 6
-    assert len(server.asked) == 1
-
-
 def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> None:
     server = ModelServer(["detailed", *["unreadable"] * 19, "refused", *["unreadable"] * 99])
     pool = buy(server, job, list(orders(job, [str(n) for n in range(120)], 2)), workers=1)
@@ -249,15 +242,6 @@ def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
     assert server.ended_after < 31
 
 
-def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
-    server = ModelServer([])
-    pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
-    assert some(pool.parked).exit_code == 7
-    assert re.search(r"used up until [-0-9: ]{16} \((59|60) min\)", some(pool.parked).message)
-    assert len(server.asked) == 4
-    assert server.ended_after < 60
-
-
 def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
     server = ModelServer(["detailed", *["503", "not sent"] * TRIES])
     first, failing, last = numbered(3)
@@ -346,13 +330,6 @@ def test_a_service_that_charges_for_being_down_is_given_the_time_that_it_asks_fo
     assert (pool.parked is None) == (asked == 90)
     assert pool.parked is None or pool.parked.message.startswith("The service is down")
     assert (server.ended_after > 90) == (asked == 90)
-
-
-def test_what_a_refusal_taught_is_written_down(job: Job) -> None:
-    server = ModelServer(["detailed", "wait 5"])
-    buy(server, job, numbered(2), rate=Rate(100, 60))
-    (lesson,) = job.database.rows("SELECT slots, paused_until - learned_at FROM lessons")
-    assert lesson == (75, pytest.approx(5, abs=0.01))
 
 
 def test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form(

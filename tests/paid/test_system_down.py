@@ -162,22 +162,6 @@ def test_its_rows_fail_and_the_next_run_buys_them(
     assert len(service.asked) == 3 * ROWS
 
 
-def test_what_an_earlier_job_lost_once_has_the_error_of_the_system_too(
-    line: CommandLine, service: Service
-) -> None:
-    texts = [f"text {row}" for row in range(FAILURES_IN_A_ROW)]
-    line.write(*texts)
-    app = OneDown(service.app(), "psc", 502, b"")
-    with line.at(app):
-        assert line("run", "--systems", "cpv,psc", "--on-unconfirmed", "hold", "--json") == 3
-        assert line.summary["paid"]["unconfirmed"] == FAILURES_IN_A_ROW
-        line.write(*texts, *(f"new text {row}" for row in range(TRIES)))
-        app.status = 503
-        assert line("run", "--systems", "cpv,psc", "--json") == 3
-    assert line.summary["systems"]["psc"]["HTTP_503"] == FAILURES_IN_A_ROW + TRIES
-    assert line.summary["paid"]["unconfirmed"] == 0
-
-
 def test_a_new_run_does_not_first_try_all_that_is_left_of_it(
     line: CommandLine, service: Service
 ) -> None:

@@ -108,7 +108,6 @@ class Journal:
         self._high_water = HighWaterMark(job.database)
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
-        self._flushed_at = 0.0
         # It starts now: later, the system may allow no more threads. An executor that cannot start
         # one raises an error, and nevertheless does the work when another thread is free.
         self._thread = ThreadPoolExecutor(1)
@@ -127,13 +126,6 @@ class Journal:
         self._thread.shutdown()
         if self._error:
             raise self._unwritten_answers(self._error) from error
-
-    @property
-    def writing_for(self) -> float:
-        """How many seconds ago the write under way began; 0 if nothing is being written."""
-        if self._flushing is None or self._flushing.done():
-            return 0.0
-        return asyncio.get_running_loop().time() - self._flushed_at
 
     async def record_attempt(self, call: Call, reserved_usd: Decimal) -> int:
         """Record that an attempt is about to be sent, and return its number.
@@ -166,7 +158,6 @@ class Journal:
 
     async def _flush(self) -> None:
         while self._waiting:
-            self._flushed_at = asyncio.get_running_loop().time()
             group, self._waiting = self._waiting, []
             try:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))

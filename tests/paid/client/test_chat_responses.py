@@ -298,23 +298,6 @@ def test_a_request_that_was_changed_is_sent_again() -> None:
     assert isinstance(read(error("Unsupported parameter"), 400), Stray)
 
 
-@pytest.mark.parametrize(
-    ("headers", "wait"),
-    [
-        ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5),
-        ({"retry_after_ms": "-1", "retry_after": "9"}, 9.0),
-        ({"retry_after": "2.5"}, 2.5),
-        ({"retry_after": "Wed, 21 Oct 2026 07:28:05 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"},
-         5.0),
-        ({}, None),
-    ],
-)  # fmt: skip
-def test_a_limit_says_in_many_forms_how_long_to_wait(
-    headers: dict[str, str], wait: float | None
-) -> None:
-    assert read(error(), 429, **headers) == RateLimited(wait)
-
-
 def test_a_text_without_candidates_costs_nothing() -> None:
     empty = replace(ASKED, candidates=())
     assert read_response(204, {}, record(b"", empty)) == Answered((), ZERO)

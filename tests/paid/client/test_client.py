@@ -49,17 +49,6 @@ async def test_a_demo_request_has_no_key() -> None:
     assert b"x-api-key" not in fields
 
 
-async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> None:
-    async def refuses(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.answer(b"", "429 Slow", "RETRY-AFTER: 7", "Set-Cookie: a=b")
-
-    async with serving(refuses) as server:
-        reply = await attempt(server.base)
-    assert isinstance(reply, Received)
-    assert (reply.status, reply.headers) == (429, {"retry-after": "7"})
-
-
 # The key.
 
 

@@ -29,7 +29,7 @@ from pipeline.paid.client.protocols import (
     user_message,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.urls import BaseUrl, canonical
+from pipeline.paid.client.urls import canonical
 from tests.paid.client.bodies import CANDIDATES, PRICES, completion, error
 from tests.paid.client.stand_ins import StandIn
 
@@ -199,15 +199,6 @@ def test_no_response_of_the_interface_is_read_as_a_record() -> None:
     assert read_record(kept.body) is None
     usual = Received(200, {}, b'{"success": true}')
     assert Interface().response_to_keep(QUESTION, b"", usual) is usual
-
-
-def test_the_interface_is_asked_as_ever() -> None:
-    interface = Interface()
-    assert (
-        interface.content(Question("cpv", 'a "b" ü')) == '{"description": "a \\"b\\" ü"}'.encode()
-    )
-    assert interface.url(BaseUrl("https://x"), "psc") == "https://x/api/psc/match"
-    assert interface.key_header == ("X-API-Key", "")
 
 
 NOTICES = [

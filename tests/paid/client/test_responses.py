@@ -214,6 +214,8 @@ NOON, LATER = "Sun, 01 Mar 2026 12:00:00 GMT", "Sun, 01 Mar 2026 12:00:30 GMT"
         ({"Retry-After": "7"}, 7.0),
         ({"retry-after": " 1.5 "}, 1.5),
         ({"RETRY-AFTER": "0"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "-1", "retry-after": "9"}, 9.0),
         ({"retry-after": "-7"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),

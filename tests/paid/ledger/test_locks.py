@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -87,26 +86,6 @@ def test_other_keys_and_endpoints_do_not_wait() -> None:
         buyer_lock("http://localhost:8000", FINGERPRINT, wait=False),
     ):
         pass
-
-
-def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    order: list[str] = []
-    caplog.set_level("INFO")
-
-    def second() -> None:
-        with buyer_lock(BASE_URL, FINGERPRINT, wait=True):
-            order.append("second")
-
-    with buyer_lock(BASE_URL, FINGERPRINT, wait=False):
-        thread = Thread(target=second)
-        thread.start()
-        thread.join(0.1)
-        order.append("first")
-    thread.join()
-    assert order == ["first", "second"]
-    assert "Another run is buying with this key. Waiting for it." in caplog.text
 
 
 def test_neither_the_key_nor_the_address_is_in_a_files_name() -> None:
