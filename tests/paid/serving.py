@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 
@@ -25,7 +25,8 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid.purchase import PaidBuyer
+from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
 from pipeline.service.accounts import Accounts, NewKey
@@ -215,19 +216,25 @@ class Buyer:
             writer.writerow(["id", "description"])
             writer.writerows(enumerate(texts))
 
-    def run(self) -> Summary:
-        reader = open_reader(self.source, self.settings.text_columns)
-        with PaidBuyer(self.service).open(self.settings, str(self.output)) as purchase:
-            sink = FileSink(self.output, "csv", True, self.source)
-            return job.run(Source(reader, self.source), sink, self.settings, purchase)
+    def open(self, **how: Any) -> PaidPurchase:
+        return PaidBuyer(self.service).open(self.settings, str(self.output), **how)
 
-    def plan(self) -> Estimate:
+    def run(self, decisions: Decisions = NO_DECISIONS) -> Summary:
+        with self.open(decisions=decisions) as purchase:
+            return self.finish(purchase)
+
+    def finish(self, purchase: PaidPurchase) -> Summary:
+        """Run the job of a purchase that is open."""
+        sink = FileSink(self.output, "csv", True, self.source)
+        return job.run(self._table(), sink, self.settings, purchase)
+
+    def plan(self, decisions: Decisions = NO_DECISIONS) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
-        reader = open_reader(self.source, self.settings.text_columns)
-        with PaidBuyer(self.service).open(
-            self.settings, str(self.output), plan_only=True
-        ) as purchase:
-            return job.plan(Source(reader), self.settings, purchase).purchase
+        with self.open(decisions=decisions, plan_only=True) as purchase:
+            return job.plan(self._table(), self.settings, purchase).purchase
+
+    def _table(self) -> Source:
+        return Source(open_reader(self.source, self.settings.text_columns), self.source)
 
     def rows(self) -> list[dict[str, str]]:
         with self.output.open(newline="") as file:
@@ -235,6 +242,25 @@ class Buyer:
 
     def row_costs(self) -> Decimal:
         return sum((Decimal(row["cost_usd"] or 0) for row in self.rows()), Decimal(0))
+
+    def statuses(self, system: str = "cpv") -> list[str]:
+        return [row[f"{system}_status"] for row in self.rows()]
+
+
+T = TypeVar("T")
+
+
+def some(value: T | None) -> T:
+    """Return a value that must not be None."""
+    assert value is not None
+    return value
+
+
+def check_money(user: Buyer, service: Service) -> None:
+    """The rows, the charges and what the account lost are one amount."""
+    assert user.row_costs() == service.charged
+    balance = service.accounts.balance(service.account.account_id)
+    assert Decimal("5.00") - balance == service.charged
 
 
 def buyer(folder: Path, address: str, key: str | None, **terms: Any) -> Buyer:

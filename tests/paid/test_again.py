@@ -14,8 +14,7 @@ import pytest
 from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
-from tests.paid.purchases import some, statuses
-from tests.paid.serving import Buyer, Service
+from tests.paid.serving import Buyer, Service, some
 
 DAY = 86_400.0
 PRICE = Decimal("0.0001")
@@ -45,7 +44,7 @@ def test_within_a_job_a_failure_is_not_paid_for_twice(user: Buyer, service: Serv
     summary = again.run()
     assert summary.parked is None
     assert service.requests == 4
-    assert statuses(user) == ["ok", "ok", "MALFORMED_RESPONSE"]
+    assert user.statuses() == ["ok", "ok", "MALFORMED_RESPONSE"]
     assert summary.cost_usd == user.row_costs()
     assert Decimal(user.rows()[2]["cost_usd"]) == PRICE
 
@@ -56,7 +55,7 @@ def test_a_retry_that_fails_shows_how_it_failed(user: Buyer, service: Service) -
     user.write(["one text", "two text"])
     user.run()
     user.but(retry_failed=True).run()
-    assert statuses(user) == ["ok", "HTTP_404"]
+    assert user.statuses() == ["ok", "HTTP_404"]
 
 
 def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> None:
@@ -99,8 +98,8 @@ def test_when_buying_again_fails_the_old_answer_is_not_shown(
     grow_old(user, 40)
     summary = user.but(max_age="30d").run()
     assert summary.failed == 1
-    assert [*statuses(user), *statuses(user, "psc")].count("ok") == 3
-    assert [*statuses(user), *statuses(user, "psc")].count(status) == 1
+    assert [*user.statuses(), *user.statuses("psc")].count("ok") == 3
+    assert [*user.statuses(), *user.statuses("psc")].count(status) == 1
 
 
 def test_calls_held_back_are_counted_apart_until_they_are_settled(
@@ -124,7 +123,7 @@ def test_calls_held_back_are_counted_apart_until_they_are_settled(
     assert (user.plan().held, user.plan().to_buy) == (0, 2)
     summary = user.run()
     assert summary.parked is None
-    assert statuses(user) == statuses(user, "psc") == ["ok", "ok"]
+    assert user.statuses() == user.statuses("psc") == ["ok", "ok"]
     assert summary.cost_usd == user.row_costs() == service.charged + PRICE
     assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 
@@ -138,4 +137,4 @@ def test_held_calls_alone_are_nothing_to_buy(user: Buyer, service: Service) -> N
     user.write(["one text"])
     summary = user.run()
     assert (summary.parked, service.requests) == (None, 3)
-    assert statuses(user, "psc") == ["HTTP_502"]
+    assert user.statuses("psc") == ["HTTP_502"]

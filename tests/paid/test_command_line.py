@@ -7,44 +7,9 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.codes import load
 from pipeline.paid.pool import FAILURES_IN_A_ROW
-from tests.paid.command_line import NO_SUCH_TEXT, CommandLine, success
+from tests.paid.command_line import CommandLine, success
 from tests.paid.serving import Gate, Service
-
-
-def test_failed_calls_are_bought_again_with_retry_failed(
-    line: CommandLine, service: Service
-) -> None:
-    service.script = {1: (400, {}, NO_SUCH_TEXT)}
-    line.write("one text", "two text")
-    assert line("run") == 3
-    assert "(no rate limit); ledger " in line.err
-    assert line("plan", "--json") == 0
-    assert line.summary["calls_to_buy"] == 0
-    assert line("plan", "--json", "--retry-failed") == 0
-    assert line.summary["calls_to_buy"] == 1
-    assert line("run", "--retry-failed") == 0
-    assert service.requests == 3
-    assert [row.split(",")[4] for row in line.output.read_text().splitlines()[1:]] == ["ok"] * 2
-
-
-def test_backing_off_from_bought_answers_buys_nothing(line: CommandLine, service: Service) -> None:
-    status, headers, body = success("0.0001")
-    match = {"code": "45233140", "title": "Works", "confidence": 0.5}
-    response = json.loads(body, parse_float=str)
-    response["data"] = [match, match | {"code": "45233220", "confidence": 0.4}]
-    response["metadata"]["costBreakdown"]["finalCost"] = 0.0001
-    service.script = {0: (status, headers, json.dumps(response))}
-    line.write("one text")
-    assert line("run") == 0
-    assert line.output.read_text().splitlines()[1].startswith("one text,45233140,Works,0.5,ok")
-    assert line("run", "--roll-up", "0.8", "--overwrite") == 0
-    assert service.requests == 1
-    title = load("cpv").titles["45233000"]
-    (row,) = csv.DictReader(line.output.read_text().splitlines())
-    assert [row["cpv_code"], row["cpv_title"]] == ["45233000", title]
-    assert [row["cpv_confidence"], row["cpv_status"], row["cpv_cost_usd"]] == ["0.9", "ok", "0"]
 
 
 def test_what_has_been_bought_is_sent_with_partial(line: CommandLine, service: Service) -> None:

@@ -28,8 +28,7 @@ from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
 from tests.forking import Process, ran
-from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Gate, Service, Sluice, serving
+from tests.paid.serving import Buyer, Gate, Service, Sluice, serving, some
 
 DISTINCT = ["road works", "office chairs", "school meals"]
 
@@ -312,24 +311,6 @@ def test_a_cancelled_call_lets_what_is_under_way_arrive_and_goes_on_later(
         )
     assert len(service.asked) == 20
     assert result.cost_usd == service.charged
-
-
-def test_a_call_that_is_cancelled_twice_stops_at_once(tmp_path: Path, service: Service) -> None:
-    gate = Gate(service.app(), 5)
-
-    async def cancel(address: str) -> None:
-        terms = paid(service, address, tmp_path)
-        work = asyncio.create_task(pipeline.classify_async(many(20), systems="cpv", service=terms))
-        await asyncio.to_thread(gate.reached.wait, 30)
-        for _ in range(2):
-            work.cancel()
-            await asyncio.sleep(0)
-        with pytest.raises(asyncio.CancelledError):
-            await work
-
-    with serving(gate) as address:
-        asyncio.run(cancel(address))
-    check_broken_off(tmp_path)
 
 
 INTERRUPTED = """

@@ -9,18 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from pipeline.classification import job
-from pipeline.classification.file_sink import FileSink
-from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid.purchase import PaidBuyer
 from pipeline.settings import Settings
-from pipeline.tables import open_reader
-from tests.paid.purchases import some
-from tests.paid.serving import Buyer, buyer, serving
+from tests.paid.serving import Buyer, buyer, serving, some
 
 KEY = "tp_hostile_0123456789"
 PRICE = "0.00010499999999999999"
@@ -80,9 +73,9 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("NaN confidence", success(match(confidence="NaN")), ("ok", "45", "0.0", PRICE)),
     ("vast confidence", success(match(confidence="1e308")), ("ok", "45", "1e+308", PRICE)),
     ("twice", success(match()[:-1] + "," + match()[1:]), ("ok", "45", "0.9", PRICE)),
-    ("formula", success(match("=1+1", FORMULA)), ("ok", "=1+1", "0.9", PRICE)),
-    ("formula error", failure("=cmd|' /C calc'!A0"), ("=cmd|' /C calc'!A0", "", "", "0")),
-    ("at error", failure("@SUM(A1)"), ("@SUM(A1)", "", "", "0")),
+    ("formula", success(match("=1+1", FORMULA)), ("ok", "'=1+1", "0.9", PRICE)),
+    ("formula error", failure("=cmd|' /C calc'!A0"), ("'=cmd|' /C calc'!A0", "", "", "0")),
+    ("at error", failure("@SUM(A1)"), ("'@SUM(A1)", "", "", "0")),
     ("error like a status", failure("ok"), ("OK", "", "", "0")),
     ("proxy", Response(b"<html>Blocked", 403), ("HTTP_403", "", "", "0")),
     ("broken", Response(GOOD.body, sent=20), ("CONNECTION_ERROR", "", "", "")),
@@ -136,15 +129,6 @@ def completed(user: Buyer) -> Summary:
     return summary
 
 
-def as_parquet(user: Buyer) -> Summary:
-    """Run the same table again to a Parquet file; its answers are owned."""
-    output = user.folder / "out.parquet"
-    reader = open_reader(user.source, user.settings.text_columns)
-    with PaidBuyer(user.service).open(user.settings, str(output)) as purchase:
-        sink = FileSink(output, "parquet")
-        return job.run(Source(reader), sink, user.settings, purchase)
-
-
 def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:
     asked: list[str] = []
     with serving(said(asked)) as address:
@@ -159,30 +143,10 @@ def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path
     assert sorted(once) == sorted([*expected, "broken"])
     for row, (text, _, (status, code, confidence, cost)) in zip(user.rows(), ANSWERS, strict=True):
         assert row["description"] == text
-        assert row["cpv_status"].removeprefix("'") == status, text
-        assert row["cpv_code"].removeprefix("'") == code, text
-        assert (row["cpv_confidence"], row["cpv_cost_usd"]) == (confidence, cost), text
-
-
-def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plain(
-    tmp_path: Path,
-) -> None:
-    with serving(said([])) as address:
-        user = the_buyer(tmp_path, address)
-        completed(user)
-        as_parquet(user)
-    cells = [cell for row in user.rows() for name, cell in row.items() if name.startswith("cpv_")]
-    assert not [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
-    rows = {row["description"]: row for row in user.rows()}
-    assert rows["formula"]["cpv_title"] == f"'{FORMULA}"
-    assert json.loads(rows["formula"]["cpv_matches"])[0]["title"] == FORMULA
-    assert rows["at error"]["cpv_status"] == "'@SUM(A1)"
-    table = pq.read_table(user.folder / "out.parquet").to_pylist()
-    plain = {row["description"]: row for row in table}
-    assert plain["negative"]["cpv_cost_usd"] == plain["negative"]["cost_usd"] == 0  # owned before
-    assert plain["formula"]["cpv_title"] == FORMULA
-    assert plain["formula"]["cpv_code"] == "=1+1"
-    assert plain["formula error"]["cpv_status"] == "=cmd|' /C calc'!A0"
+        names = ("status", "code", "confidence", "cost_usd")
+        assert [row[f"cpv_{name}"] for name in names] == [status, code, confidence, cost], text
+    titles = [row["cpv_title"] for row in user.rows() if row["description"] == "formula"]
+    assert titles == [f"'{FORMULA}"]
 
 
 def test_the_same_command_asks_only_for_what_may_end_otherwise(tmp_path: Path) -> None:

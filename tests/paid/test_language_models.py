@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import pipeline
@@ -24,8 +23,7 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.verify import problems
 from tests.paid.chat_server import DISTINCT, TEXTS, ChatServer, chatting
 from tests.paid.command_line import CommandLine, tender_pipeline
-from tests.paid.purchases import some, statuses
-from tests.paid.serving import Buyer, serving
+from tests.paid.serving import Buyer, serving, some
 
 KEY = "sk-0123456789abcdef"
 ZERO = Decimal(0)
@@ -64,7 +62,7 @@ def test_the_chosen_code_is_written_and_the_others_follow(tmp_path: Path) -> Non
     assert rows[0]["cpv_code"] == candidates(TEXTS[0])[2]
     assert rows[3]["cpv_code"] == rows[0]["cpv_code"]
     assert rows[2]["psc_code"] == candidates(TEXTS[2], "psc")[0]
-    assert statuses(user) == ["ok", "empty", "ok", "ok", "no_match"]
+    assert user.statuses() == ["ok", "empty", "ok", "ok", "no_match"]
     assert rows[0]["cpv_confidence"] == "0.9"
 
 
@@ -78,17 +76,7 @@ def test_what_an_answer_cost_is_known_or_at_risk(tmp_path: Path, what: str) -> N
     assert again.paid is not None and again.paid.attempts == 0
     wrong = {"html": "MALFORMED_RESPONSE", "empty": "MALFORMED_RESPONSE"}
     expected = wrong.get(what, "MODEL_REFUSED" if what == "refusal" else "ok")
-    assert statuses(user, "psc")[0] == expected
-
-
-def test_a_text_that_is_refused_for_good_is_free_and_the_others_go_on(tmp_path: Path) -> None:
-    server = ChatServer(KEY, script=["", "filtered"])
-    with chatting(tmp_path, server, workers=1) as user:
-        summary = user.run()
-        user.run()
-    check_books(server, user, summary)
-    assert statuses(user, "psc")[0] == "CONTENT_FILTER"
-    assert len(server.asked) == 2 * DISTINCT
+    assert user.statuses("psc")[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -113,7 +101,7 @@ def test_what_no_other_call_could_mend_parks(
         server.script.clear()
         assert user.run().parked is None
     lasting = 2 if what == "empty" else 0  # one of each system was paid for
-    assert [*statuses(user), *statuses(user, "psc")].count("ok") == 40 - lasting
+    assert [*user.statuses(), *user.statuses("psc")].count("ok") == 40 - lasting
 
 
 def test_a_cap_at_the_plans_highest_figure_completes(tmp_path: Path) -> None:
@@ -229,7 +217,7 @@ def test_requests_adapt_once_while_one_call_is_sent_at_a_time(
         summary = user.run()
     check_books(server, user, summary)
     assert some(summary.paid).attempts == 6 + len(refuses)
-    assert {*statuses(user)} == {"ok", "empty"}
+    assert {*user.statuses()} == {"ok", "empty"}
 
 
 def test_the_ledger_has_neither_the_text_nor_the_key(tmp_path: Path) -> None:
@@ -254,7 +242,7 @@ def test_a_text_cannot_make_the_model_name_another_code(tmp_path: Path) -> None:
     with chatting(tmp_path, server) as user:
         user.write(["Maintenance of lifts", evil, "Software"])
         user.run()
-    assert statuses(user) == ["ok", "MALFORMED_RESPONSE", "MALFORMED_RESPONSE"]
+    assert user.statuses() == ["ok", "MALFORMED_RESPONSE", "MALFORMED_RESPONSE"]
     assert {row["cpv_code"] for row in user.rows()} == {candidates("Maintenance of lifts")[0], ""}
 
 
@@ -367,24 +355,6 @@ def test_the_engine_and_a_language_model_are_compared_on_the_same_rows(
     assert Decimal(model["cost"]["answers_usd"]) == server.charged
     assert len(server.asked) == 3
     assert found["rows"] == 3
-
-
-def test_a_data_frame_is_bought_from_a_language_model(
-    chat: CommandLine, server: ChatServer
-) -> None:
-    service = pipeline.PaidService(
-        chat.address,
-        ledger=chat.ledger,
-        language_model="small-1",
-        token_prices=(Decimal("0.15"), "0.60"),
-        request_fields={"max_tokens": 300},
-    )
-    frame = pd.DataFrame({"description": TEXTS})
-    result = pipeline.classify(frame, systems="cpv", top=3, service=service)
-    assert result.cost_usd == server.charged > 0
-    matches = result.to_pandas()["cpv_matches"][0]
-    assert len(matches) == 3
-    assert "small-1" in repr(service) and KEY not in repr(service)
 
 
 def test_a_language_model_may_take_minutes_unless_the_user_says_otherwise() -> None:

@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from io import FileIO
@@ -19,9 +19,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from pipeline.classification import job as stages
-from pipeline.classification.file_sink import FileSink
-from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.database import Database
@@ -29,24 +26,18 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
-from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.purchases import Paid
-from pipeline.tables import open_reader
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
-from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Meanwhile, Service, buyer, serving
+from tests.paid.serving import Buyer, Meanwhile, Service, buyer, serving, some
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
 
 
-def fails(user: Buyer, spoil: Callable[[PaidPurchase], None] = lambda _: None) -> tuple[str, Paid]:
+def fails(user: Buyer) -> tuple[str, Paid]:
     """Run a job whose ledger fails; return what is said, and what it has cost."""
-    reader = open_reader(user.source, user.settings.text_columns)
-    sink = FileSink(user.output, "csv", True, user.source)
-    with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
-        spoil(purchase)
+    with user.open() as purchase:
         with pytest.raises(LedgerError) as caught:
-            stages.run(Source(reader), sink, user.settings, purchase)
+            user.finish(purchase)
         assert caught.value.exit_code == 8
         assert not user.output.exists()
         return str(caught.value), purchase.paid()
@@ -102,36 +93,6 @@ def test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger(
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
         finish(user, service)
     assert len(service.asked) == 2 * len(TEXTS)
-
-
-@pytest.mark.parametrize("pages", [2, 3, 4, 5])
-def test_a_disk_that_is_full_in_the_middle_loses_no_answer(
-    user: Buyer, service: Service, pages: int
-) -> None:
-
-    def fill(purchase: PaidPurchase) -> None:
-        record = purchase.record
-
-        def record_and_fill(batches: Any) -> Any:
-            yield from record(batches)
-            with purchase._job.database.transaction() as connection:
-                (now,) = connection.execute("PRAGMA page_count").fetchone()
-                connection.execute(f"PRAGMA max_page_count = {now + pages}")
-
-        purchase.record = record_and_fill  # type: ignore[method-assign]
-
-    user.write(TEXTS)
-    said, paid = fails(user, fill)
-    assert "full" in said
-    assert "Free some space on the disk" in said
-    assert 0 < len(service.asked) < 2 * len(TEXTS)
-    check_books(paid, service)
-    kept = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
-    if kept:
-        answers = "1 answer" if kept == 1 else f"{kept:.0f} answers"
-        assert f": {answers}." in said
-    finish(user, service)
-    assert set(Counter(service.asked).values()) == {1}
 
 
 def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(

@@ -56,7 +56,7 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
     user: Buyer, tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user.write(["one text", "another text"])
-    with PaidBuyer(user.service).open(user.settings, str(user.output)):
+    with user.open():
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
         with pytest.raises(LedgerError, match="Another run works on this job"):
             user.run()

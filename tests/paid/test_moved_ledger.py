@@ -15,7 +15,6 @@ from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.purchase import PaidBuyer
 from tests.paid.serving import Meanwhile, Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
@@ -158,9 +157,9 @@ def test_a_run_that_cannot_make_its_ledger_leaves_no_sign_of_one(
     with monkeypatch.context() as patched:
         patched.setattr("pipeline.paid.ledger.database.has_log", lambda *_: False)
         with pytest.raises(LedgerError, match="not on a local disk"):
-            PaidBuyer(the.service).open(the.settings, "job")
+            the.open()
     the.service.ledger.unlink(missing_ok=True)
-    with PaidBuyer(the.service).open(the.settings, "job"):
+    with the.open():
         assert the.service.ledger.exists()
 
 

@@ -13,16 +13,19 @@ from pathlib import Path
 
 from pipeline.paid import pool
 from pipeline.rate import DEMO
-from tests.paid.purchases import TEXTS, check_money, some
 from tests.paid.serving import (
     Buyer,
     Gate,
     Service,
     buyer,
+    check_money,
     nobody_there,
     serving,
+    some,
     started,
 )
+
+TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
 
 
 def test_an_unknown_key_parks_and_is_tried_once_in_each_system(

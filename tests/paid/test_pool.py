@@ -24,7 +24,7 @@ from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import OUTCOMES, PRICE, STOP, ModelServer, buy, numbered, orders
-from tests.paid.purchases import some
+from tests.paid.serving import some
 
 
 @settings(max_examples=60)

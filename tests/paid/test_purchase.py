@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.answers import SYSTEMS, Matched
-from pipeline.classification import job
-from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.source import Source
-from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
-from pipeline.paid.purchase import PaidBuyer
-from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import METADATA
-from pipeline.settings import Settings
-from pipeline.tables import open_reader
-from tests.paid.purchases import TEXTS, check_money, some
 from tests.paid.serving import (
     Buyer,
     Meanwhile,
     Service,
     buyer,
+    check_money,
     nobody_there,
     serving,
+    some,
 )
+
+TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
 
 
 def in_turns(*apps: Any) -> Any:
@@ -62,33 +55,6 @@ def test_rows_summary_and_account_agree_to_the_last_digit(
     assert (some(summary.paid).unconfirmed, some(summary.paid).unknown) == (0, 0)
     assert [row["cpv_status"] == "empty" for row in user.rows()] == [not text for text in TEXTS]
     check_money(user, service)
-
-
-def test_the_codes_are_the_engines(tmp_path: Path, service: Service) -> None:
-    texts = ["Resurfacing of a rural road", "Office chairs", "School meals catering"]
-    with serving(create_app(service.accounts, engine_matchers(), key_rate=None)) as address:
-        user = replace(buyer(tmp_path, address, service.account.key), settings=Settings())
-        user.write(texts)
-        user.run()
-    (answers,) = Engine(SYSTEMS, 10).answers([texts])
-    for system in SYSTEMS:
-        best = [a.matches[0].code for a in answers[system] if isinstance(a, Matched)]
-        assert [row[f"{system}_code"] for row in user.rows()] == best
-    check_money(user, service)
-
-
-def test_a_second_run_sends_nothing_and_gives_the_same_codes(user: Buyer, service: Service) -> None:
-    user.write(TEXTS)
-    user.run()
-    before, asked = user.rows(), len(service.asked)
-    summary = user.run()
-    assert some(summary.paid).attempts == 0
-    assert summary.cost_usd == user.row_costs() == 0
-    assert len(service.asked) == asked
-    priced = {"cpv_cost_usd", "psc_cost_usd", "cost_usd"}
-    assert [{k: v for k, v in row.items() if k not in priced} for row in before] == [
-        {k: v for k, v in row.items() if k not in priced} for row in user.rows()
-    ]
 
 
 @pytest.mark.parametrize("texts", [["one text"], ["one text", "two text", "three text"]])
@@ -140,8 +106,7 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
 ) -> None:
     user = user.but(workers=1)
     user.write(["one text", "two text"])
-    reader = open_reader(user.source, user.settings.text_columns)
-    with PaidBuyer(user.service).open(user.settings, str(user.output)) as purchase:
+    with user.open() as purchase:
         buy = purchase.buy
 
         def buy_and_change(batches: Any, estimate: Any, begun: Any = None) -> Any:
@@ -150,9 +115,8 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
             return parked
 
         purchase.buy = buy_and_change  # type: ignore[method-assign]
-        sink = FileSink(user.output, "csv", True, user.source)
         with pytest.raises(InputChangedError):
-            job.run(Source(reader), sink, user.settings, purchase)
+            user.finish(purchase)
     assert not user.output.exists()
     assert str(user.service.ledger) in manifest_path(user.output).read_text()
     summary = user.run()
@@ -164,13 +128,9 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
 
 def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
     user = buyer(tmp_path, nobody_there(), "key")
-    with (
-        PaidBuyer(user.service).open(user.settings, "job"),
-        pytest.raises(LedgerError, match="Another run"),
-    ):
-        PaidBuyer(user.service).open(user.settings, "job")
-    with PaidBuyer(user.service).open(user.settings, "job"):
-        pass
+    with user.open(), pytest.raises(LedgerError, match="Another run"):
+        user.open()
+    user.open().__exit__(None)
 
 
 def test_a_run_whose_output_cannot_be_written_says_what_it_has_paid(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-import pipeline
 from pipeline.cli.commands import doctor as checks
 from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
@@ -110,29 +106,6 @@ def test_a_run_that_buys_meanwhile_makes_no_snapshot_an_older_copy(night: Night)
     with Snapshot(user.service.ledger) as snapshot:
         night(LATER).run()
         assert list(problems(snapshot)) == []
-
-
-def test_the_output_of_a_restored_ledger_is_named(
-    tmp_path: Path, user: Buyer, backup: Path
-) -> None:
-    """Its manifest names the newer ledger, too: the advice for each is enough."""
-    table, output, terms = tmp_path / "in.csv", tmp_path / "out.csv", user.service
-    buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
-    backup.mkdir()
-    for texts in (BACKED_UP, BACKED_UP + LATER):
-        table.write_text("\n".join(["description", *texts]))
-        buy()
-        shutil.copy(terms.ledger, backup / f"{len(texts)}.db")
-    shutil.copy(backup / "1.db", terms.ledger)
-    table.write_text("\n".join(["description", *LATER, "new"]))
-    with pytest.raises(LedgerError) as caught:
-        buy()
-    subprocess.run(shlex.split(caught.value.hint.partition("newer one: ")[2]), check=True)
-    with pytest.raises(LedgerError, match=f"answers for {output} were bought with"):
-        buy()
-    for old in tmp_path.glob("out.csv*"):
-        old.unlink()
-    buy()
 
 
 def test_another_ledger_a_copy_elsewhere_and_a_moved_one_are_no_older_copies(

@@ -37,8 +37,7 @@ from tests.paid.ledger.buying import (
     finish,
     send,
 )
-from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Service, buyer, serving
+from tests.paid.serving import Buyer, Service, buyer, serving, some
 
 T = TypeVar("T")
 

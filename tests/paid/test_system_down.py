@@ -13,8 +13,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
 from tests.paid.command_line import CommandLine
 from tests.paid.model_server import ModelServer, buy, in_all_systems
-from tests.paid.purchases import some
-from tests.paid.serving import Service
+from tests.paid.serving import Service, some
 
 ROWS = 30
 OTHERS = [system for system in SYSTEMS if system != "psc"]

@@ -12,8 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 import pipeline
-from tests.paid.purchases import some
-from tests.paid.serving import Buyer, Service, serving
+from tests.paid.serving import Buyer, Service, serving, some
 
 Response: TypeAlias = tuple[int, dict[str, str], str]
 

@@ -20,7 +20,7 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from tests.paid.ledger.buying import BASE_URL, RESERVED, buy, note, send
+from tests.paid.ledger.buying import BASE_URL, RESERVED, buy
 
 pytestmark = pytest.mark.anyio
 
@@ -84,23 +84,6 @@ def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
     ledger.close()
 
 
-def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
-    note(job, "road")
-    with job.database.transaction() as connection:
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(LedgerError) as caught:
-        note(job, *map(str, range(10_000)))
-    assert "full" in caught.value.message
-    assert caught.value.hint == (
-        "Free some space on the disk, and on that of temporary files, then run the same command: "
-        "it continues."
-    )
-    connection.execute("PRAGMA max_page_count = 1000000")
-    assert job.calls()["cpv"].distinct == 1
-    assert note(job, "road", "bridge") == 1
-
-
 def test_a_folder_that_may_not_be_made_is_named(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,11 +107,6 @@ def test_a_read_only_file_is_named(path: Path, ledger: Ledger) -> None:
 
 def test_a_ledger_cannot_be_held_in_memory_only() -> None:
     assert refusal(Path(":memory:")).hint == "Name a ledger on a local disk: --ledger PATH."
-
-
-def test_reading_cannot_change_anything(job: Job) -> None:
-    with pytest.raises(LedgerError, match="readonly"):
-        list(job.database.rows("DELETE FROM jobs"))
 
 
 def test_a_closed_ledger_is_an_error_and_not_a_crash(ledger: Ledger, job: Job) -> None:
@@ -172,21 +150,6 @@ async def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: J
     await asyncio.gather(*(journal.record_attempt(call, RESERVED) for journal, call in pairs))
     assert (job.money().attempts, other.open_job("others").money().attempts) == (50, 50)
     other.close()
-
-
-def test_writes_of_several_threads_do_not_mix(ledger: Ledger, job: Job) -> None:
-    journal = Journal(job, "key-1")
-
-    def opened(number: int) -> int:
-        return ledger.open_job(f"job {number % 5}").number
-
-    with ThreadPoolExecutor(4) as threads:
-        numbers = threads.map(opened, range(40))
-        for _ in range(20):
-            buy(journal)
-        assert len(set(numbers)) == 5
-    send(journal)
-    assert job.money().attempts == 21
 
 
 COUNT = "SELECT count(*) FROM attempts"

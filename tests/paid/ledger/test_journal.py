@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,20 +29,6 @@ def calls(count: int) -> list[Call]:
     return [Call("cpv", f"text {number}") for number in range(count)]
 
 
-async def test_sent_returns_after_the_commit_and_not_before(
-    ledger: Ledger, job: Job, journal: Journal, path: Path
-) -> None:
-    with sqlite3.connect(path, isolation_level=None) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        waiter = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
-        await asyncio.sleep(0.05)
-        assert not waiter.done()
-        holder.execute("ROLLBACK")
-        await waiter
-    holder.close()
-    assert len(ledger.attempts_since(FINGERPRINT, 0)) == 1
-
-
 async def test_answers_are_kept_although_the_main_thread_has_ended(
     job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,22 +44,6 @@ async def test_answers_are_kept_although_the_main_thread_has_ended(
     await journal.record_end(attempt, ANSWERED)
     assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
     assert job.answered("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST}
-
-
-def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
-    statements: list[str] = []
-
-    async def main() -> list[int]:
-        return await asyncio.gather(
-            *(journal.record_attempt(call, RESERVED) for call in calls(100))
-        )
-
-    with job.database.transaction() as connection:
-        connection.set_trace_callback(statements.append)
-    attempts = asyncio.run(main())
-    connection.set_trace_callback(None)
-    assert len(set(attempts)) == 100
-    assert statements.count("COMMIT") == 1 + 1  # the test's own and theirs
 
 
 def test_a_failure_reaches_every_waiter_and_the_next_write_works(

@@ -63,22 +63,6 @@ def test_anyone_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: L
     assert "example" not in lock.name
 
 
-@pytest.mark.parametrize("lock", ["key", "job"])
-def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
-) -> None:
-    names = (BASE_URL, FINGERPRINT) if lock == "key" else (path, BASE_URL, "tenders")
-    with another(lock, *names):
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
-        taken = (
-            buyer_lock(BASE_URL, FINGERPRINT, wait=False)
-            if lock == "key"
-            else job_lock(path, BASE_URL, "tenders", wait=False)
-        )
-        with pytest.raises(LedgerError, match="Another run"), taken:
-            pass
-
-
 def test_other_keys_and_endpoints_do_not_wait() -> None:
     with (
         buyer_lock(BASE_URL, FINGERPRINT, wait=False),

@@ -128,15 +128,6 @@ def test_nothing_is_pruned_under_a_run(
     assert prune(path) == 1
 
 
-def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    with pytest.raises(LedgerError, match="There is no ledger"):
-        settle_billed(path, 1)
-    with pytest.raises(LedgerError, match="There is no ledger"):
-        prune(path)
-    assert list(tmp_path.iterdir()) == []
-
-
 BRIDGE = Call("cpv", "bridge")
 PRICED = Decimal("0.00012")
 

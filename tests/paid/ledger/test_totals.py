@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from decimal import Decimal
@@ -15,9 +14,7 @@ from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.locks import job_lock
 from pipeline.paid.ledger.totals import (
-    STATES,
     Spent,
     Tally,
     Wanted,
@@ -79,17 +76,6 @@ def test_money_is_added_by_day_and_system(
     }
 
 
-def test_money_of_two_endpoints_is_never_added_together(
-    path: Path, ledger: Ledger, journal: Journal, clock: Clock
-) -> None:
-    buy(journal)
-    other = Ledger(path, "http://localhost:8000", clock)
-    buy(Journal(other.open_job("tenders"), FINGERPRINT), priced("5"))
-    other.close()
-    totals = total_by(lambda spent: spent.base_url, seen(path, read_spending))
-    assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
-
-
 def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None:
     buy(journal)
     with journal._job.database.transaction() as connection:
@@ -139,11 +125,6 @@ def test_attempts_are_selected_by_state_the_latest_first(
     assert numbers(path, states) == expected
 
 
-def test_every_state_can_be_asked_for(path: Path, journal: Journal) -> None:
-    buy(journal)
-    assert [state for state in STATES if numbers(path, (state,))] == ["answered"]
-
-
 def test_what_went_well_later_has_not_failed(
     path: Path, ledger: Ledger, journal: Journal, clock: Clock
 ) -> None:
@@ -172,9 +153,6 @@ def test_attempts_are_selected_by_system_time_and_number(
     assert numbers(path, most=2) == [3, 2]
 
 
-VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
-
-
 def test_open_jobs_are_those_without_an_output_and_no_plans(
     path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
 ) -> None:
@@ -193,31 +171,3 @@ def test_open_jobs_are_those_without_an_output_and_no_plans(
     assert found[0].job == job.number
     assert (found[0].cost.attempts, found[0].cost.confirmed) == (1, PRICE)
     assert found[1].cost.confirmed == Decimal(0)
-
-
-def test_a_run_notes_its_tables_and_why_it_stopped(path: Path, job: Job, clock: Clock) -> None:
-    job.describe("in.csv", "out.csv", 7)
-    clock.now = 2_000.0
-    job.note_stop("No money.")
-    (found,) = seen(path, open_jobs)
-    assert found[-5:] == ("in.csv", "out.csv", 7, "No money.", 2_000.0)
-    job.describe("in.csv", "out.csv", 8)
-    (found,) = seen(path, open_jobs)
-    assert found[-5:] == ("in.csv", "out.csv", 8, None, None)
-
-
-def test_a_job_whose_lock_is_held_is_running(path: Path, ledger: Ledger, job: Job) -> None:
-    for _ in range(2):  # looking does not disturb the next run
-        with job_lock(path, BASE_URL, "tenders", False):
-            assert seen(path, open_jobs)[0].running
-        assert not seen(path, open_jobs)[0].running
-
-
-def test_a_ledger_of_version_1_has_jobs_without_notes(path: Path) -> None:
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript(VERSION_1)
-        old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (BASE_URL,))
-        old.commit()
-    (found,) = seen(path, open_jobs)
-    assert (found.job, found.running, *found[-5:]) == (1, False, *[None] * 5)

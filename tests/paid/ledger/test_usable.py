@@ -138,24 +138,6 @@ def test_a_body_that_is_none_is_an_error_of_the_ledger(
             list(LedgerMatcher(job, SYSTEMS).answers([["road"]]))
 
 
-@pytest.mark.parametrize("value", MONEY)
-def test_money_that_is_spoilt_while_a_run_reads_is_an_error_of_the_ledger(
-    folder: Path, address: str, value: str
-) -> None:
-    with closing(Ledger(folder / "ledger.db", address)) as ledger:
-        job = ledger.open_job("tenders")
-        note(job, "road")
-        spoil(folder / "ledger.db", "attempts", "cost_usd", value)
-        for read in (ledger.prices, job.money, job.highest_price, job.unattributed):
-            if read == job.unattributed:
-                job.forget_rows()
-            with pytest.raises(LedgerError, match="instead of an amount of money"):
-                read()
-        note(job, "road")
-        with pytest.raises(LedgerError, match="instead of an amount of money"):
-            list(LedgerMatcher(job, SYSTEMS).answers([["road"]]))
-
-
 @pytest.mark.parametrize("column", ["slots", "paused_until", "learned_at"])
 def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, column: str) -> None:
     with closing(Ledger(folder / "ledger.db", address)) as ledger:
