@@ -64,7 +64,6 @@ LONGEST = (
     "tests/paid/test_locks.py",
     "tests/paid/test_partial.py",
     "tests/paid/test_purchase.py",
-    "tests/paid/test_parked_purchase.py",
     "tests/cli/test_job_standard_streams.py",
     "tests/cli/test_closed_streams.py",
     "tests/cli/test_signals.py",

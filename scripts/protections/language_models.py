@@ -39,13 +39,13 @@ PROTECTIONS = (
         "one buyer for all language models at an address",
         "name = _name(address_of(endpoint), key_fingerprint)",
         "name = _name(endpoint, key_fingerprint)",
-        "tests/paid/ledger/test_addresses.py::test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open",
+        "tests/paid/ledger/test_ledger.py::test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open",
     ),
     Protection(
         "answers beside a ledger are found by the next buyer, whichever model it asks",
         "file, address = ledger.resolve(), address_of(endpoint)",
         "file, address = ledger.resolve(), endpoint",
-        "tests/paid/ledger/test_addresses.py::test_models_share_the_file_of_answers_that_a_ledger_cannot_record",
+        "tests/paid/ledger/test_ledger.py::test_models_share_the_file_of_answers_that_a_ledger_cannot_record",
     ),
     Protection(
         "no code but a candidate is ever returned",

@@ -98,7 +98,7 @@ PROTECTIONS = (
         "amounts do not depend on the caller's decimal context",
         "return _EXACT.multiply(amount, count)",
         "return amount * count",
-        "tests/paid/test_decimal_context.py",
+        "tests/paid/test_from_python.py::test_the_callers_decimal_context_changes_no_amount",
     ),
     Protection(
         "a price that the ledger would not accept again is not written",
@@ -191,7 +191,7 @@ PROTECTIONS = (
         "an unknown cost is no 0",
         "return None if None in stated and not known else known",
         "return known",
-        "tests/paid/test_unknown_costs.py",
+        "tests/paid/test_again.py::test_unknown_costs_are_empty_in_csv_and_counted",
     ),
     Protection(
         "a call's cost stands in one row alone",
@@ -204,7 +204,7 @@ PROTECTIONS = (
         "slots that the run before took are still held",
         "busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],",
         "busy_until=[],",
-        "tests/paid/test_parked_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
+        "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
     Protection(
         "what a refusal taught outlives the run",

@@ -11,7 +11,7 @@ PROTECTIONS = (
         "connection = await self._connect()",
         "connection = self.__dict__.get('kept') or await self._connect()\n"
         "        self.kept, connection.close = connection, lambda: None",
-        "tests/paid/client/test_late_answers.py::"
+        "tests/paid/client/test_lost_answers.py::"
         "test_no_stream_however_cut_and_joined_gives_a_text_the_answer_to_another",
     ),
     Protection(

@@ -90,14 +90,14 @@ PROTECTIONS = (
         "an attempt that a crash left open may have been billed",
         "            self._ledger.recover(service.key_fingerprint)\n",
         "",
-        "tests/paid/test_parked_purchase.py"
+        "tests/paid/test_purchase.py"
         "::test_a_killed_run_pays_again_for_no_answer_that_it_received",
     ),
     Protection(
         "what arrived while the process was stopped is read before it is given up",
         "asyncio.timeout(None) as limit:",
         "asyncio.timeout(seconds) as limit:",
-        "tests/paid/client/test_client_deadlines.py"
+        "tests/paid/client/test_client.py"
         "::test_an_answer_that_came_while_the_process_was_stopped_is_read",
     ),
     Protection(
@@ -214,7 +214,7 @@ PROTECTIONS = (
         "nothing is bought with an older copy of the ledger",
         "        HighWaterMark(self.database).check()\n",
         "",
-        "tests/paid/test_restored_ledger.py",
+        "tests/paid/test_moved_ledger.py::test_an_older_copy_is_refused_until_the_newer_one_is_back",
     ),
     Protection(
         "a ledger that is gone at the end of a purchase is noticed",

@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from pipeline.answers import Answer, Failed, Match, Matched, Pending, System
+from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
 from pipeline.paid.ledger.calls import Call, CallEnded, text_digest
@@ -20,7 +21,9 @@ from pipeline.paid.ledger.job import Job as JobClass
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.matcher import LedgerMatcher
+from tests.decisions.samples import chose, nothing_fits, write
 from tests.paid.ledger.buying import BASE_URL, FREE, LOST, buy, note
+from tests.paid.serving import Buyer, Service, some
 
 USD = Decimal("0.00010499999999999999")
 
@@ -97,3 +100,40 @@ def test_dropped_answers_are_read_again_without_their_cost(
 def test_the_calls_answered_are_those_with_an_owned_answer(job: Job) -> None:
     digests = [text_digest(text) for batch in BATCHES for text in batch]
     assert job.answered("cpv", digests) == set(job.responses("cpv", digests)) != set()
+
+
+TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
+
+
+def test_a_decided_text_is_neither_planned_nor_bought(
+    user: Buyer, tmp_path: Path, service: Service
+) -> None:
+    path = write(tmp_path / "d.jsonl", [chose("road works", "45233140"), nothing_fits("gone")])
+    decisions = decisions_in(path, print)
+    user.write(TEXTS)
+    assert user.plan(decisions).to_buy == 5
+    summary = user.run(decisions)
+    assert ("cpv", "road works") not in service.asked
+    assert sorted(service.asked).count(("psc", "road works")) == 1
+    assert len(service.asked) == 5
+    assert user.statuses("cpv") == ["decided", "empty", "ok", "decided", "ok"]
+    assert user.rows()[0]["cpv_code"] == "45233140"
+    assert user.rows()[0]["cpv_cost_usd"] == "0"
+    assert summary.cost_usd == user.row_costs() == service.charged > 0
+    assert summary.failed == 0
+
+
+def test_an_answer_that_was_bought_before_the_decision_keeps_its_cost_in_its_row(
+    user: Buyer, tmp_path: Path, service: Service
+) -> None:
+    """The first run stops at its limit of costs; the decision comes before the second one."""
+    decisions = decisions_in(write(tmp_path / "d.jsonl", [nothing_fits("road works")]), print)
+    user = user.but(workers=1)
+    user.write(TEXTS)
+    assert user.but(max_cost=Decimal("0.00016")).run().parked is not None
+    assert service.asked[0] == ("cpv", "road works")
+    summary = user.run(decisions)
+    assert user.statuses("cpv")[0] == "decided"
+    assert Decimal(user.rows()[0]["cpv_cost_usd"]) > 0
+    assert some(summary.paid).unattributed_usd == 0
+    assert summary.cost_usd == user.row_costs() == service.charged

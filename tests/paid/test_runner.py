@@ -124,8 +124,8 @@ class Display:
 def shown(server: ModelServer, job: Job, calls: int, **terms: Any) -> Display:
     """Buy some calls; return what was displayed."""
     display = Display()
-    terms = {"rate": AUTHENTICATED, "workers": 8} | terms
-    buy(server, job, numbered(calls), advance=display, **terms)
+    usual: dict[str, Any] = {"rate": AUTHENTICATED, "workers": 8}
+    buy(server, job, numbered(calls), advance=display, **usual | terms)
     return display
 
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import logging
+import socket
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.paid.client.client import SHORTEST_SECRET, Client, decompress, forms_of, redact
-from pipeline.paid.client.outcomes import Received
+from pipeline.paid.client import transport
+from pipeline.paid.client.client import (
+    GRACE_S,
+    SHORTEST_SECRET,
+    Client,
+    decompress,
+    forms_of,
+    redact,
+    time_limit,
+)
+from pipeline.paid.client.outcomes import Received, Reply
+from pipeline.paid.client.urls import canonical
 from tests.paid.client.scripted_server import (
     KEY,
     OK,
@@ -23,6 +37,8 @@ from tests.paid.client.scripted_server import (
     drops_after_reading,
     serving,
 )
+from tests.paid.client.stand_ins import StandIn
+from tests.paid.client.virtual_time import VirtualTimeLoop, run
 
 pytestmark = pytest.mark.anyio
 
@@ -151,3 +167,64 @@ def test_a_key_is_blotted_out_as_json_for_web_pages_has_it(form: str) -> None:
 @pytest.mark.parametrize("key", [None, "short"])
 def test_no_key_and_one_that_may_be_a_word_change_nothing(key: str | None) -> None:
     assert redact(b"a short title", forms_of(key)) == b"a short title"
+
+
+def stop_process(seconds: float) -> None:
+    """Let the clock go on while nothing of the process runs."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    loop.pass_over(seconds)
+
+
+async def took(seconds: float, limit: float) -> float:
+    """Return how long a block of some seconds took under a limit."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with suppress(TimeoutError):
+        async with time_limit(limit):
+            await asyncio.sleep(seconds)
+    return loop.time() - began
+
+
+@pytest.mark.parametrize("limit", [0.2, 3.0, 60.0])
+def test_a_block_is_ended_soon_after_its_time_is_over(limit: float) -> None:
+    assert run(took(limit * 0.95, limit)) == pytest.approx(limit * 0.95, abs=0.01)
+    assert run(took(1000, limit)) == pytest.approx(limit + GRACE_S, abs=0.01)
+
+
+class Peer(StandIn):
+    """A transport whose response is whatever the other end of a socket pair writes."""
+
+    def __init__(self, mine: socket.socket) -> None:
+        self._mine = mine
+
+    async def send(self, exchange: transport.Exchange, most: int) -> None:
+        exchange.begin()
+        loop = asyncio.get_running_loop()
+        exchange.status = int(await loop.sock_recv(self._mine, 3))
+        while chunk := await loop.sock_recv(self._mine, 4):
+            exchange.body += chunk
+
+
+@contextmanager
+def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
+    mine, other = socket.socketpair()
+    with mine, other:
+        mine.setblocking(False)
+        yield mine, other
+
+
+@pytest.mark.parametrize("stopped", [0.9, 6.0, 86_400.0])
+def test_an_answer_that_came_while_the_process_was_stopped_is_read(stopped: float) -> None:
+    async def main(mine: socket.socket, other: socket.socket) -> Reply:
+        base = canonical("http://127.0.0.1:1")
+        async with Client(base, "key", timeout=3.0, transport=Peer(mine)) as client:
+            attempt = asyncio.create_task(client.send("cpv", "text"))
+            await asyncio.sleep(2.5)
+            other.sendall(b"200" + b"the answer in several pieces")
+            other.shutdown(socket.SHUT_WR)
+            stop_process(stopped)
+            return await attempt
+
+    with connected() as (mine, other):
+        assert run(main(mine, other)) == Received(200, {}, b"the answer in several pieces")

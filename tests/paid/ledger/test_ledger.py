@@ -2,20 +2,33 @@ from __future__ import annotations
 
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline.paid.ledger.calls import Call, CallEnded, PastAttempt, RateRefusal, text_digest
-from pipeline.paid.ledger.job import CallCount, Counting, Job
+from pipeline.errors import LedgerError
+from pipeline.money import ZERO
+from pipeline.paid.ledger import job as job_module
+from pipeline.paid.ledger.calls import Call, CallEnded, Cost, PastAttempt, RateRefusal, text_digest
+from pipeline.paid.ledger.job import COUNT_CALLS, CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.maintenance import prune_by_hand
+from pipeline.paid.ledger.mark import LedgerMark, Marked, check_there, marks_in
+from pipeline.paid.ledger.room import place_of_spare
+from pipeline.paid.ledger.schema import address_of, at_address
 from tests.paid.ledger.buying import (
+    ANSWERED,
     BASE_URL,
     FINGERPRINT,
     FREE,
     LOST,
+    PRICE,
     REFUSED,
+    RESERVED,
     ROAD_DIGEST,
     SILENT,
     Clock,
@@ -24,6 +37,7 @@ from tests.paid.ledger.buying import (
     note,
     send,
 )
+from tests.paid.ledger.holding import another
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
@@ -129,3 +143,174 @@ def test_what_a_refusal_taught_is_kept_with_the_refusal(
     rehearsal = Ledger(path, "http://localhost:8000")
     assert rehearsal.last_refusal(FINGERPRINT) is None
     rehearsal.close()
+
+
+def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
+    job: Job, journal: Journal
+) -> None:
+    for end, cost in ((FREE, 0), (LOST, None), (SILENT, None), (ANSWERED, PRICE), (LOST, PRICE)):
+        buy(journal, end)
+        found = job.responses_and_costs("cpv", [ROAD_DIGEST])[1]
+        assert found.get(ROAD_DIGEST, Cost(None, ZERO)).usd == cost
+
+
+def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal) -> None:
+    note(job, "road")
+    send(journal)
+    with pytest.raises(ValueError, match="has sent something"):
+        job.delete()
+    assert job.calls() == {"cpv": CallCount(1, 1)}
+
+
+def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
+    for query in (job_module.FOUND.replace(":digests", "?"), COUNT_CALLS):
+        values = [0] * query.count("?")
+        plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
+        assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
+        assert any(
+            "SEARCH attempts USING INDEX attempts_of_call (digest=?" in step for step in plan
+        )
+
+
+def test_counting_the_calls_does_not_sort_them_in_memory(job: Job) -> None:
+    values = [0] * COUNT_CALLS.count("?")
+    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {COUNT_CALLS}", *values)]
+    assert [step for step in plan if "TEMP B-TREE" in step] == []
+    assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
+
+
+@pytest.mark.parametrize("name", ["FIRST_ROWS", "ERRORS", "UNCONFIRMED"])
+def test_what_is_asked_for_a_batch_does_not_read_the_whole_job(job: Job, name: str) -> None:
+    query = getattr(job_module, name).replace(":digests", "?")
+    values = [*[1] * (query.count("?") - 2), "cpv", b""]
+    (step, *_) = job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)
+    assert "digest=?" in step[3]
+
+
+def marked(**changes: Any) -> list[Marked]:
+    values = {"path": "/ledgers/l.db", "last_attempt": 1, "sent_at": 1_000.0} | changes
+    manifest = {"service": BASE_URL, "ledger": values}
+    return marks_in([(Path("out.csv"), manifest)], BASE_URL)
+
+
+def test_the_note_of_a_parked_run_is_for_its_service_alone() -> None:
+    mark = LedgerMark("/ledgers/l.db", 1, 1_000.0)
+    manifest = mark.while_parked(BASE_URL)
+    for base_url, found in ((BASE_URL, [mark]), ("http://other.example", [])):
+        marks = marks_in([(Path("out.csv"), manifest)], base_url)
+        assert [each for _, each in marks] == found
+
+
+@pytest.mark.parametrize("number", [2, 0, -1, 2**63, -(2**63) - 1, 10**30])
+def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
+    ledger: Ledger, journal: Journal, number: int
+) -> None:
+    buy(journal)
+    ledger.check_marks(marked())
+    with pytest.raises(LedgerError, match="another ledger"):
+        ledger.check_marks(marked(last_attempt=number))
+
+
+def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match=r"the ledger /old l\.db\. This") as caught:
+        ledger.check_marks(marked(path="/old\x1b\n\ud800l.db"))
+    assert caught.value.message.isprintable()
+
+
+def test_a_ledger_with_an_impossible_path_is_no_unexpected_error(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    with pytest.raises(LedgerError):
+        check_there(path, marked())
+        Ledger(path, BASE_URL)
+
+
+ADDRESSES = ["https://models.example/v1", "http://[::1]:8080/v1", "https://a_b%.example"]
+PLAIN = ADDRESSES[0]
+SMALL, LARGE = f"{PLAIN}#small-1", f"{PLAIN}#org/large:8b"
+
+
+def test_the_address_of_an_endpoint_is_what_is_before_the_model() -> None:
+    assert [address_of(each) for each in (SMALL, LARGE, PLAIN)] == [PLAIN] * 3
+    assert at_address(SMALL) == at_address(PLAIN) == (len(PLAIN) + 1, f"{PLAIN}#")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_models_share_what_a_key_used_and_not_what_it_bought(
+    path: Path, clock: Clock, address: str
+) -> None:
+    small, large = f"{address}#small-1", f"{address}#org/large:8b"
+    neighbours = (f"{address}0#small-1", address[:-1], address.replace("_", "x") + "/b#small-1")
+    with closing(Ledger(path, small, clock)) as ledger:
+        journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
+        buy(journal)
+        buy(journal, LOST)
+        finish(journal, send(journal), FREE, RateRefusal(3, 20.0))
+    with closing(Ledger(path, large, clock)) as other:
+        job = other.open_job("tenders")
+        assert (job.responses("cpv", [ROAD_DIGEST]), other.prices()) == ({}, None)
+        assert (job.sent("cpv", [ROAD_DIGEST]), job.was_answered()) == (set(), False)
+        assert len(other.attempts_since(FINGERPRINT, 0)) == 3
+        spent = other.spent_since(FINGERPRINT, 0)
+        assert (spent.confirmed, spent.at_risk) == (PRICE, RESERVED)
+        assert other.last_refusal(FINGERPRINT) == RateRefusal(3, 20.0, 1_000.0)
+    for neighbour in neighbours:
+        with closing(Ledger(path, neighbour, clock)) as stranger:
+            assert stranger.attempts_since(FINGERPRINT, 0) == []
+            assert stranger.spent_since(FINGERPRINT, 0).attempts == 0
+            assert stranger.last_refusal(FINGERPRINT) is None
+    with closing(Ledger(path, small, clock)) as again:
+        assert again.open_job("tenders").responses("cpv", [ROAD_DIGEST])
+        assert again.prices() == (PRICE, PRICE)
+
+
+def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
+    path: Path, clock: Clock
+) -> None:
+    with closing(Ledger(path, SMALL, clock)) as ledger:
+        send(Journal(ledger.open_job("tenders"), FINGERPRINT))
+        with closing(Ledger(path, f"{PLAIN}/x#small-1", clock)) as stranger:
+            assert stranger.recover(FINGERPRINT) == 0
+        with closing(Ledger(path, LARGE, clock)) as other:
+            assert other.recover("another key") == 0
+            assert other.recover(FINGERPRINT) == 1
+        assert ledger.spent_since(FINGERPRINT, 0).at_risk == RESERVED
+
+
+def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: Path) -> None:
+    with closing(Ledger(path, SMALL)):
+        pass
+    with another("key", SMALL, FINGERPRINT):
+        for endpoint in (LARGE, PLAIN):
+            with pytest.raises(LedgerError), buyer_lock(endpoint, FINGERPRINT, wait=False):
+                pass
+        with buyer_lock(f"{PLAIN}/x#small-1", FINGERPRINT, wait=False):
+            pass
+    with (
+        another("ledger", path, SMALL),
+        pytest.raises(LedgerError, match=rf"for {PLAIN}:"),
+        ledger_lock(path, LARGE, wait=False),
+    ):
+        pass
+    with another("job", path, SMALL, "tenders"), job_lock(path, LARGE, "tenders", wait=False):
+        pass
+
+
+def test_models_share_the_file_of_answers_that_a_ledger_cannot_record(path: Path) -> None:
+    assert place_of_spare(path, SMALL) == place_of_spare(path, LARGE) == place_of_spare(path, PLAIN)
+    assert place_of_spare(path, SMALL) != place_of_spare(path, f"{PLAIN}/x#small-1")
+
+
+def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: Clock) -> None:
+    for endpoint in (SMALL, LARGE):
+        with closing(Ledger(path, endpoint, clock)) as ledger:
+            job = ledger.open_job("tenders")
+            buy(Journal(job, FINGERPRINT), ANSWERED)
+            job.close()
+    prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], wait=False)
+    with another("ledger", path, LARGE), pytest.raises(LedgerError, match="Another process"):
+        prune()
+    prune()
+    for endpoint in (SMALL, LARGE):
+        with closing(Ledger(path, endpoint, clock)) as ledger:
+            assert ledger.open_job("next").responses("cpv", [ROAD_DIGEST]) == {}
+            assert ledger.prices() == (Decimal(PRICE), PRICE)
