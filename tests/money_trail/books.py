@@ -28,19 +28,9 @@ ATTEMPTS = """
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt as the ledger has it; times are seconds since 1970.
+    """One attempt as the ledger has it; times are seconds since 1970, amounts US dollars.
 
-    Attributes:
-        number: its place in the ledger.
-        job: the number of its job.
-        system: what was asked about.
-        digest: the SHA-256 of the text.
-        sent_at: when it was written down, before it was sent.
-        settled_at: when its end was written down; None while it is under way.
-        state: how it stands.
-        error: why it is no answer.
-        cost_usd: the price that the response stated; None if it stated none.
-        reserved_usd: what it may have cost at most.
+    ``settled_at`` is None while it is under way, and ``cost_usd`` if no price was stated.
     """
 
     number: int
@@ -77,12 +67,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The service's books.
-
-    Attributes:
-        requests: its record.
-        charges: what its accounts were charged.
-    """
+    """The service's books: its record of requests, and what its accounts were charged."""
 
     requests: list[Served]
     charges: list[Entry]
@@ -90,12 +75,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A table that came out, with its manifest.
-
-    Attributes:
-        rows: its rows as text.
-        summary: the manifest's summary.
-    """
+    """A table that came out: its rows as text, and the summary in its manifest."""
 
     rows: list[dict[str, str]]
     summary: Mapping[str, Any]
@@ -109,7 +89,10 @@ class Output:
 def read_attempts(ledger: Path) -> list[Attempt]:
     """Read a ledger's attempts; it is not changed."""
     with _reading(ledger) as connection:
-        return [_attempt(*row) for row in connection.execute(ATTEMPTS)]
+        return [
+            Attempt(*facts, cost and Decimal(cost), Decimal(reserved))
+            for *facts, cost, reserved in connection.execute(ATTEMPTS)
+        ]
 
 
 def read_jobs(ledger: Path) -> list[int]:
@@ -136,22 +119,3 @@ def read_output(path: Path) -> Output:
 def _reading(file: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         yield connection
-
-
-def _attempt(
-    number: int,
-    job: int,
-    system: System,
-    digest: bytes,
-    sent_at: float,
-    settled_at: float | None,
-    state: str,
-    error: str | None,
-    cost: str | None,
-    reserved: str,
-) -> Attempt:
-    paid = None if cost is None else Decimal(cost)
-    reservation = Decimal(reserved)
-    return Attempt(
-        number, job, system, digest, sent_at, settled_at, state, error, paid, reservation
-    )

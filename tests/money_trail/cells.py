@@ -24,10 +24,7 @@ OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCE
 def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> list[str]:
     """What was answered has the engine's code, what was not has none; each cost occurs once.
 
-    Args:
-        output: what a job wrote.
-        attempts: those until then.
-        job: its number; what it paid stands in the output, not what others did.
+    The output is that of the job with a number, and the attempts are those until then.
     """
     calls: defaultdict[tuple[System, str], list[Attempt]] = defaultdict(list)
     texts = [" ".join(row["description"].split()) for row in output.rows]

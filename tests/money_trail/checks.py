@@ -6,19 +6,84 @@ error of them. Amounts are compared to the last digit.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from math import inf
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
+from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served
 from tests.money_trail.books import Attempt, Output, Service
-from tests.money_trail.trail import Pair, Trail
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An attempt and the request that it was at the service."""
+
+    attempt: Attempt
+    request: Served
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Attempts that reached the service, those that did not, and requests without an attempt."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    lost: list[Attempt] = field(default_factory=list)
+    strays: list[Served] = field(default_factory=list)
+
+
+def follow(attempts: Iterable[Attempt], requests: Iterable[Served]) -> Trail:
+    """Find the request of each attempt: the next of its text that arrived after it was written.
+
+    Both books go by the clock of one machine. Attempts of one call follow each other, so the
+    request that arrives is of the latest attempt that is written and has none yet. A request
+    without a text (its body broke off) can have billed nothing, and is left out.
+    """
+    trail = Trail()
+    waiting: defaultdict[tuple[System, bytes], list[Attempt]] = defaultdict(list)
+    for attempt in sorted(attempts, key=lambda attempt: attempt.sent_at):
+        waiting[attempt.call].append(attempt)
+    for request in sorted(requests, key=lambda request: request.arrived_at):
+        if request.digest is None:
+            continue
+        unmet = waiting[request.system, request.digest]
+        written = [attempt for attempt in unmet if attempt.sent_at <= request.arrived_at]
+        if written:
+            unmet.remove(written[-1])
+            trail.pairs.append(Pair(written[-1], request))
+        else:
+            trail.strays.append(request)
+    trail.lost.extend(attempt for unmet in waiting.values() for attempt in unmet)
+    return trail
+
+
+def record_agrees(
+    service: Service,
+    attempts: Sequence[Attempt],
+    kills: Sequence[float],
+    timeout: float,
+    rate: Rate,
+) -> list[str]:
+    """Compare the service's record with the ledger in every way; see each check."""
+    trail = follow(attempts, service.requests)
+    return [
+        *billed_as_recorded(service),
+        *every_request_was_written_down(trail),
+        *nothing_is_bought_twice(attempts),
+        *nothing_stays_under_way(attempts),
+        *prices_are_as_stated(trail),
+        *every_loss_is_explained(trail, kills, timeout),
+        *the_limit_is_kept(trail, rate),
+        *money_agrees(trail, service),
+    ]
+
 
 LOSING = frozenset({"drop-before", "drop-after", "cut", "stall", "drip", "gateway", "error"})
 """Faults that may take an answer away; `error` only without the service's envelope."""
@@ -95,11 +160,8 @@ def _misquoted(pair: Pair) -> str | None:
 def every_loss_is_explained(trail: Trail, kills: Sequence[float], timeout: float) -> list[str]:
     """Every unconfirmed attempt was under way at a fault that takes answers away, or at a kill.
 
-    Args:
-        trail: the books.
-        kills: when the buyer was killed, seconds since 1970.
-        timeout: how long an attempt may take, seconds: on a busy machine an answer may leave the
-            service later than that although nothing was to go wrong, which its record shows.
+    ``kills`` is when the buyer was killed, seconds since 1970. On a busy machine an answer may
+    leave the service later than ``timeout``, in seconds, as its record then shows.
     """
     requests = {pair.attempt.number: pair.request for pair in trail.pairs}
     everything = [pair.attempt for pair in trail.pairs] + trail.lost
@@ -166,8 +228,10 @@ def money_agrees(trail: Trail, service: Service) -> list[str]:
         for attempt in [*(pair.attempt for pair in trail.pairs), *trail.lost]
         if attempt.cost_usd is not None
     )
-    doubtful = _billed(
-        pair for pair in trail.pairs if pair.attempt.unconfirmed or pair.attempt.unknown
+    doubtful = total(
+        pair.request.billed_usd or ZERO
+        for pair in trail.pairs
+        if pair.attempt.unconfirmed or pair.attempt.unknown
     )
     misstated = total(
         total([pair.request.stated_usd, -(pair.request.billed_usd or ZERO)])
@@ -183,10 +247,6 @@ def money_agrees(trail: Trail, service: Service) -> list[str]:
     ]
 
 
-def _billed(pairs: Iterable[Pair]) -> Decimal:
-    return total(pair.request.billed_usd for pair in pairs if pair.request.billed_usd is not None)
-
-
 def totals_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
     """The job's attempts, the rows of its output and its manifest say the same."""
     paid = output.summary["paid"]
@@ -197,10 +257,7 @@ def totals_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
         "rows + unattributed, USD": (total([output.rows_usd, unattributed]), confirmed),
         "total, USD": (Decimal(output.summary["cost_usd"]), confirmed),
         "confirmed, USD": (Decimal(paid["confirmed_usd"]), confirmed),
-        "at risk, USD": (
-            Decimal(paid["at_risk_usd"]),
-            total(one.reserved_usd for one in in_doubt),
-        ),
+        "at risk, USD": (Decimal(paid["at_risk_usd"]), total(one.reserved_usd for one in in_doubt)),
         "attempts": (paid["attempts"], len(attempts)),
         "unconfirmed": (paid["unconfirmed"], sum(one.unconfirmed for one in in_doubt)),
         "unknown": (paid["unknown"], sum(one.unknown for one in in_doubt)),
@@ -210,3 +267,75 @@ def totals_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
         for name, (told, known) in figures.items()
         if told != known
     ]
+
+
+def statement_adds_up(entries: Sequence[Entry], balance: Decimal) -> list[str]:
+    """Each entry's balance is the one before and its amount, never below zero; the last is left.
+
+    ``entries`` are all of one account, the oldest first; ``balance`` is what it has left.
+    """
+    complaints = [
+        f"entry {later.entry_id}: {earlier.balance_usd} and {later.amount_usd} "
+        f"are not {later.balance_usd}"
+        for earlier, later in pairwise(entries)
+        if total([earlier.balance_usd, later.amount_usd]) != later.balance_usd
+    ]
+    complaints += [
+        f"entry {entry.entry_id}: the balance is {entry.balance_usd}"
+        for entry in entries
+        if entry.balance_usd < ZERO
+    ]
+    first, last = entries[0], entries[-1]
+    if (first.kind, first.amount_usd) != ("opening", first.balance_usd):
+        complaints.append(f"the statement begins with {first}")
+    if last.balance_usd != balance:
+        complaints.append(f"the statement ends with {last.balance_usd}, {balance} is left")
+    return complaints
+
+
+def statement_is_the_ledgers(entries: Iterable[Entry], attempts: Sequence[Attempt]) -> list[str]:
+    """The account was charged every price that the ledger has confirmed, and nothing besides.
+
+    What else was charged can only be the price of attempts whose answer was lost.
+    """
+    charged = Counter[tuple[str, Decimal]](
+        (one.system, one.price_usd) for one in entries if one.system is not None
+    )
+    confirmed = Counter[tuple[str, Decimal]](
+        (one.system, one.cost_usd) for one in attempts if one.cost_usd
+    )
+    complaints = [
+        f"{count} {system} calls for {usd} USD are in the ledger and were not charged"
+        for (system, usd), count in (confirmed - charged).items()
+    ]
+    besides = charged - confirmed
+    for system in SYSTEMS:
+        lost = [one.reserved_usd for one in attempts if one.system == system and one.unconfirmed]
+        usd = [price for of, price in besides.elements() if of == system]
+        if len(usd) > len(lost) or any(price > max(lost) for price in usd):
+            complaints.append(
+                f"{system} charges of {[*map(plain, usd)]} USD are not in the ledger, "
+                f"where {len(lost)} answers were lost"
+            )
+    return complaints
+
+
+def columns_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
+    """Each system's column and figure are what its attempts cost; what has no row is left out.
+
+    What stands as unattributed is of no system, so the columns may lack as much together.
+    """
+    unattributed = Decimal(output.summary["paid"]["unattributed_usd"])
+    complaints, lacking = [], list[Decimal]()
+    for system in SYSTEMS:
+        confirmed = total(one.cost_usd or ZERO for one in attempts if one.system == system)
+        column = total(Decimal(row[f"{system}_cost_usd"] or 0) for row in output.rows)
+        figure = Decimal(output.summary["systems"][system]["cost_usd"])
+        lacking.append(total([confirmed, -column]))
+        if column != figure or lacking[-1] < ZERO:
+            complaints.append(
+                f"{system}: {column} in the column, {figure} in the summary, {confirmed} paid"
+            )
+    if total(lacking) != unattributed:
+        complaints.append(f"the columns lack {total(lacking)}, {unattributed} is unattributed")
+    return complaints

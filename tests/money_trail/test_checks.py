@@ -1,34 +1,47 @@
-"""Every check of the three-way comparison complains of what it is for, and of nothing else."""
+"""Every check of the books complains of what it is for, and of nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served
-from tests.money_trail.attempts import USD, attempt
 from tests.money_trail.books import Attempt, Output, Service
+from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
     billed_as_recorded,
-    every_loss_is_explained,
-    every_request_was_written_down,
-    money_agrees,
-    nothing_is_bought_twice,
-    nothing_stays_under_way,
-    prices_are_as_stated,
+    columns_agree,
+    follow,
+    record_agrees,
+    statement_adds_up,
+    statement_is_the_ledgers,
     the_limit_is_kept,
     totals_agree,
 )
-from tests.money_trail.trail import follow
+
+USD = Decimal("0.000105")
+"""The price of an answer."""
+
+
+def attempt(number: int, sent_at: float, state: str = "answered", **but: Any) -> Attempt:
+    """Return an attempt at a text of its own that took a second."""
+    digest = bytes([number])
+    usual = Attempt(
+        number, 1, "cpv", digest, sent_at, sent_at + 1, state, None, USD, Decimal("0.0003")
+    )
+    return replace(usual, **({} if state == "answered" else {"cost_usd": None}) | but)
+
 
 RATE = Rate(2, 10.0)
 TIMEOUT = 2.0
@@ -67,17 +80,7 @@ def complaints(
 ) -> list[str]:
     """Return what all checks but that of the output complain of."""
     charges = [charge(one.system, one.billed_usd) for one in requests if one.billed_usd is not None]
-    trail, service = follow(attempts, requests), Service(list(requests), charges)
-    return [
-        *billed_as_recorded(service),
-        *every_request_was_written_down(trail),
-        *nothing_is_bought_twice(attempts),
-        *nothing_stays_under_way(attempts),
-        *prices_are_as_stated(trail),
-        *every_loss_is_explained(trail, kills, TIMEOUT),
-        *the_limit_is_kept(trail, RATE),
-        *money_agrees(trail, service),
-    ]
+    return record_agrees(Service(list(requests), charges), attempts, kills, TIMEOUT, RATE)
 
 
 def charge(system: System, usd: Decimal) -> Entry:
@@ -114,7 +117,6 @@ MILLION = Decimal(1_000_000)
 )
 def test_books_that_agree_are_not_reported(attempts: list[Attempt], requests: list[Served]) -> None:
     assert complaints(attempts, requests) == []
-    agree(complaints(attempts, requests))
 
 
 @pytest.mark.parametrize(
@@ -137,9 +139,6 @@ def test_books_that_disagree_are_found(
     attempts: list[Attempt], requests: list[Served], said: str
 ) -> None:
     assert any(said in one for one in complaints(attempts, requests))
-
-
-def test_a_charge_that_the_record_lacks_is_found() -> None:
     assert len(billed_as_recorded(Service(REQUESTS, [charge("cpv", USD)]))) == 1
 
 
@@ -192,9 +191,10 @@ SUMMARY = {
 }
 
 
-def test_an_output_that_agrees_with_the_ledger_has_no_complaints() -> None:
+def test_rows_that_do_not_add_up_are_found() -> None:
     rows = [{"cost_usd": "0.000105"}, {"cost_usd": "0"}]
     assert totals_agree(ATTEMPTS, Output(rows, SUMMARY)) == []
+    assert len(totals_agree(ATTEMPTS, Output([], SUMMARY))) == 1
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,154 @@ def test_a_figure_that_does_not_agree_is_found(figure: str, told: object) -> Non
     assert len(said) == 1
 
 
-def test_rows_that_do_not_add_up_are_found() -> None:
-    assert len(totals_agree(ATTEMPTS, Output([], SUMMARY))) == 1
-
-
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(AssertionError, match="one\ntwo"):
         agree(["one"], [], ["two"])
     with pytest.raises(AssertionError, match="and 5 more"):
         agree(["again"] * 35)
+
+
+ENTRIES = [
+    Entry(1, 1, 0.0, "opening", Decimal(5), Decimal(5), None, None, ""),
+    Entry(2, 1, 1.0, "charge", -USD, Decimal("4.999895"), "cpv", 1, ""),
+    Entry(3, 1, 2.0, "top-up", Decimal(1), Decimal("5.999895"), None, None, "more"),
+    Entry(4, 1, 3.0, "charge", -USD, Decimal("5.99979"), "cpv", 1, ""),
+]
+OPENED_EMPTY = replace(ENTRIES[0], amount_usd=Decimal(0), balance_usd=Decimal(0))
+LEFT = ENTRIES[-1].balance_usd
+PAID = [attempt(1, 0.0), attempt(2, 1.0), attempt(3, 2.0, "free", error="INTERNAL_ERROR")]
+
+
+def but_entry(place: int, **changes: Any) -> list[Entry]:
+    """Return the entries with one of them changed."""
+    return [replace(one, **changes) if at == place else one for at, one in enumerate(ENTRIES)]
+
+
+def columns(cpv: str = "0.00021", unattributed: str = "0", figure: str = "0.00021") -> Output:
+    """Return an output whose column of CPV says so, and the others nothing."""
+    costs = {f"{system}_cost_usd": "0" for system in SYSTEMS}
+    figures = {system: {"cost_usd": "0"} for system in SYSTEMS} | {"cpv": {"cost_usd": figure}}
+    summary = {"systems": figures, "paid": {"unattributed_usd": unattributed}}
+    return Output([costs | {"cpv_cost_usd": cpv}, costs], summary)
+
+
+def test_a_statement_that_agrees_has_no_problems() -> None:
+    assert statement_adds_up(ENTRIES, LEFT) == []
+    assert statement_is_the_ledgers(ENTRIES, PAID) == []
+    assert columns_agree(PAID, columns()) == []
+    assert columns_agree(PAID, columns("0.000105", "0.000105", "0.000105")) == [], "without a row"
+
+
+@pytest.mark.parametrize(
+    ("entries", "left", "said"),
+    [
+        (but_entry(1, amount_usd=-2 * USD), LEFT, "are not"),
+        (ENTRIES[1:], LEFT, "begins with"),
+        (ENTRIES[:2] + ENTRIES[3:], LEFT, "are not"),
+        (but_entry(0, amount_usd=Decimal(4)), LEFT, "begins with"),
+        (ENTRIES, LEFT + Decimal("1e-24"), "is left"),
+        ([OPENED_EMPTY, replace(ENTRIES[1], balance_usd=-USD)], -USD, "the balance is -0.000105"),
+    ],
+)
+def test_a_statement_that_does_not_add_up_is_found(
+    entries: list[Entry], left: Decimal, said: str
+) -> None:
+    (complaint,) = statement_adds_up(entries, left)
+    assert said in complaint
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ENTRIES[:-1],
+        but_entry(3, amount_usd=-USD + Decimal("1e-24")),
+        but_entry(3, system="psc"),
+    ],
+)
+def test_what_the_ledger_has_and_was_not_charged_is_found(entries: list[Entry]) -> None:
+    assert "1 cpv calls for 0.000105 USD are in the ledger" in "".join(
+        statement_is_the_ledgers(entries, PAID)
+    )
+
+
+def test_a_charge_is_in_the_ledger_or_its_answer_was_lost_but_not_two_or_too_much() -> None:
+    (complaint,) = statement_is_the_ledgers(ENTRIES, PAID[1:])
+    assert complaint == (
+        "cpv charges of ['0.000105'] USD are not in the ledger, where 0 answers were lost"
+    )
+    lost = [*PAID[1:], attempt(4, 3.0, "unconfirmed", error="TIMEOUT")]
+    assert statement_is_the_ledgers(ENTRIES, lost) == []
+    assert len(statement_is_the_ledgers([*ENTRIES, ENTRIES[-1]], lost)) == 1
+    dear = but_entry(3, amount_usd=Decimal("-0.00031"))
+    assert len(statement_is_the_ledgers(dear, lost)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaints"),
+    [
+        (columns(cpv="0.000105"), 2),
+        (columns(figure="0.0002"), 1),
+        (columns(unattributed="0.000105"), 1),
+        (columns(cpv="0.00022", figure="0.00022"), 2),
+    ],
+)
+def test_columns_that_do_not_say_what_was_paid_are_found(wrong: Output, complaints: int) -> None:
+    assert len(columns_agree(PAID, wrong)) == complaints
+
+
+TEXTS = [f"text {row}" for row in range(FAILURES_IN_A_ROW + 1)]
+LEFT_OUT = TEXTS[-1]
+FIRST_JOB, SECOND_JOB = 1, 2
+
+
+def psc(text: str, state: str, error: str, job: int = SECOND_JOB) -> Attempt:
+    """Return an attempt at a text in the system that is down."""
+    digest = sha256(text.encode()).digest()
+    return attempt(1, 0.0, state, error=error, digest=digest, system="psc", job=job)
+
+
+OUTAGE = [psc(text, "free", "HTTP_503") for text in TEXTS[:-1]]
+"""The second job's attempts; its run then left the system out."""
+
+BEFORE = [psc(text, "unconfirmed", "TIMEOUT", FIRST_JOB) for text in TEXTS]
+
+
+def about_cells(attempts: Sequence[Attempt], status: str, cost: str = "0") -> list[str]:
+    """Return the about_cells about the second job's output, by what it has for the last call."""
+    rows: list[dict[str, str]] = []
+    for text in TEXTS:
+        cells = {"status": "HTTP_503", "code": "", "title": "", "cost_usd": "0"}
+        row = {f"{system}_{name}": cell for system in SYSTEMS for name, cell in cells.items()}
+        rows.append({"description": text, **row})
+    rows[-1] |= {"psc_status": status, "psc_cost_usd": cost}
+    found = cells_are_right(Output(rows, {}), attempts, SECOND_JOB)
+    return [complaint for complaint in found if " psc: " in complaint]
+
+
+@pytest.mark.parametrize(
+    ("others", "status", "cost"),
+    [
+        ([], "HTTP_503", "0"),
+        (BEFORE, "HTTP_503", "0"),
+        ([psc(LEFT_OUT, "unconfirmed", INTERRUPTED, FIRST_JOB)], "HTTP_503", "0"),
+        ([psc(LEFT_OUT, "free", "INTERNAL_ERROR", FIRST_JOB)], "HTTP_503", "0"),
+        ([psc(LEFT_OUT, "free", "RATE_LIMIT_EXCEEDED")], "HTTP_503", "0"),
+        ([*BEFORE, *BEFORE], "UNCONFIRMED", "0"),
+        ([psc(LEFT_OUT, "unconfirmed", "TIMEOUT")], "TIMEOUT", ""),
+        ([psc(LEFT_OUT, "unconfirmed", INTERRUPTED)], "UNCONFIRMED", ""),
+        ([psc(LEFT_OUT, "refused", "VALIDATION_ERROR", FIRST_JOB)], "VALIDATION_ERROR", "0"),
+    ],
+)
+def test_a_call_left_out_has_the_error_of_its_system_whatever_another_job_met(
+    others: Sequence[Attempt], status: str, cost: str
+) -> None:
+    attempts = [*others, *OUTAGE]
+    assert about_cells(attempts, status, cost) == []
+    assert len(about_cells(attempts, "HTTP_404", cost)) == 1
+    assert len(about_cells(attempts, status, "0.1")) == 1
+
+
+def test_a_call_that_is_not_made_although_its_system_answers_is_found() -> None:
+    answered = psc(TEXTS[0], "refused", "VALIDATION_ERROR")
+    said = about_cells([*BEFORE, answered, *OUTAGE[1:]], "HTTP_503")
+    assert any("expected ('not left out'" in complaint for complaint in said)

@@ -22,17 +22,9 @@ from tests.money_trail.books import (
 from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
-    billed_as_recorded,
-    every_loss_is_explained,
-    every_request_was_written_down,
-    money_agrees,
-    nothing_is_bought_twice,
-    nothing_stays_under_way,
-    prices_are_as_stated,
-    the_limit_is_kept,
+    record_agrees,
     totals_agree,
 )
-from tests.money_trail.trail import follow
 from tests.soak.night import Night
 
 Figures: TypeAlias = Mapping[str, Mapping[Any, int | Decimal]]
@@ -59,16 +51,8 @@ def verdict(night: Night) -> Figures:
     """
     service = read_service(night.service)
     attempts = read_attempts(night.ledger)
-    trail = follow(attempts, service.requests)
     agree(
-        billed_as_recorded(service),
-        every_request_was_written_down(trail),
-        nothing_is_bought_twice(attempts),
-        nothing_stays_under_way(attempts),
-        prices_are_as_stated(trail),
-        every_loss_is_explained(trail, night.kills, night.plan.timeout),
-        the_limit_is_kept(trail, night.plan.rate),
-        money_agrees(trail, service),
+        record_agrees(service, attempts, night.kills, night.plan.timeout, night.plan.rate),
         no_refusal_but_the_scripts(service),
         no_traceback(night),
     )

@@ -7,33 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import TypeAlias
 
-from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import run
-
-
-class Ends(Protocol):
-    """What a worker tells of an attempt."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-    def answered(self) -> None: ...
-    def refused(self, retry_after: float | None = None) -> None: ...
-    def unsent(self) -> None: ...
-
-
-class Limiter(Protocol):
-    """A throttle, or something to compare it with."""
-
-    async def slot(self, remaining: Callable[[], int] | None = None) -> Ends: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +32,7 @@ class Story:
     seed: int = 0
 
 
-Make: TypeAlias = Callable[[Story, list[float]], Limiter]
+Make: TypeAlias = Callable[[Story, list[float]], Throttle]
 
 
 def throttle(story: Story, busy_until: list[float]) -> Throttle:
@@ -109,7 +87,7 @@ class Play:
             for sent in self.sent
         ]
 
-    async def _worker(self, limiter: Limiter) -> None:
+    async def _worker(self, limiter: Throttle) -> None:
         while self.left:
             self.left -= 1
             with await limiter.slot(lambda: self.left + 1) as slot:
@@ -118,7 +96,7 @@ class Play:
                 else:
                     await self._attempt(slot)
 
-    async def _attempt(self, slot: Ends) -> None:
+    async def _attempt(self, slot: Slot) -> None:
         clock, story = asyncio.get_running_loop().time, self.story
         there, back = self._share() * story.slowest, self._share() * story.slowest
         lost = self.random.random() < story.losses or there + back > story.timeout

@@ -1,10 +1,9 @@
-"""Single attempts through the throttle: when one may go, and what is left behind."""
+"""Attempts through the throttle: when one may go, and that the limit holds in every window."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -337,16 +336,6 @@ def test_no_window_of_the_server_sees_more_than_the_limit(story: Story, clock: f
     assert played.left == 0
 
 
-class Told(AbstractContextManager["Told", None]):
-    """Takes no notice."""
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def answered(self) -> None: ...
-    def refused(self, retry_after: float | None = None) -> None: ...
-    def unsent(self) -> None: ...
-
-
 class Hasty(Rate):
     """A rate by which a lost attempt cannot arrive late."""
 
@@ -354,15 +343,16 @@ class Hasty(Rate):
         return self.answered_until(at)
 
 
-class Plain:
+class Plain(Throttle):
     """aiolimiter alone."""
 
     def __init__(self, attempts: float, seconds: float) -> None:
+        super().__init__(None)
         self._limiter = AsyncLimiter(attempts, seconds)
 
-    async def slot(self, remaining: Callable[[], int] | None = None) -> Told:
+    async def slot(self, remaining: Callable[[], int] | None = None) -> Slot:
         await self._limiter.acquire()
-        return Told()
+        return await super().slot(remaining)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from tests.money_trail.checks import (
     agree,
     billed_as_recorded,
     every_request_was_written_down,
+    follow,
     money_agrees,
     prices_are_as_stated,
 )
-from tests.money_trail.trail import follow
 from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import Customer, books_agree, finished, until
