@@ -90,7 +90,7 @@ def read_attempts(ledger: Path) -> list[Attempt]:
     """Read a ledger's attempts; it is not changed."""
     with _reading(ledger) as connection:
         return [
-            Attempt(*facts, cost and Decimal(cost), Decimal(reserved))
+            Attempt(*[*facts, cost and Decimal(cost), Decimal(reserved)])
             for *facts, cost, reserved in connection.execute(ATTEMPTS)
         ]
 

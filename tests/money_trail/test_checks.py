@@ -80,7 +80,7 @@ def complaints(
 ) -> list[str]:
     """Return what all checks but that of the output complain of."""
     charges = [charge(one.system, one.billed_usd) for one in requests if one.billed_usd is not None]
-    return record_agrees(Service(list(requests), charges), attempts, kills, TIMEOUT, RATE)
+    return record_agrees(Service([*requests], charges), [*attempts], kills, TIMEOUT, RATE)
 
 
 def charge(system: System, usd: Decimal) -> Entry:

@@ -113,8 +113,8 @@ class Display:
 
     told: list[tuple[float, int, str]] = field(default_factory=list)
 
-    def __call__(self, calls: int, note: str) -> None:
-        self.told.append((asyncio.get_running_loop().time(), calls, note))
+    def __call__(self, done: int, note: str = "") -> None:
+        self.told.append((asyncio.get_running_loop().time(), done, note))
 
     @property
     def notes(self) -> list[str]:
