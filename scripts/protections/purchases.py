@@ -90,8 +90,7 @@ PROTECTIONS = (
         "an attempt that a crash left open may have been billed",
         "            self._ledger.recover(service.key_fingerprint)\n",
         "",
-        "tests/paid/test_purchase.py"
-        "::test_a_killed_run_pays_again_for_no_answer_that_it_received",
+        "tests/paid/test_purchase.py::test_a_killed_run_pays_again_for_no_answer_that_it_received",
     ),
     Protection(
         "what arrived while the process was stopped is read before it is given up",
