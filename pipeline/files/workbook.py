@@ -40,7 +40,10 @@ MOST_CELLS = 2**26
 
 CHUNK = 2**16
 
-NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx without a password, or as .csv"
+NO_WORKBOOK = (
+    "it is not a complete .xlsx workbook; check that the file is complete, save it as .xlsx "
+    "without a password, or as .csv"
+)
 
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 """The errors that python-calamine knows; it refuses a sheet with another one."""
@@ -221,6 +224,8 @@ class Workbook:
     def _sheets(self) -> list[Sheet]:
         top = [part for kind, part in self._links("").values() if kind.endswith("/officeDocument")]
         index = top[0] if top else "xl/workbook.xml"
+        if basename(_plain(index)) != "workbook.xml":  # which python-calamine does not find
+            raise ValueError(f"its main part is {basename(index)}; save it as .xlsx again")
         links = self._links(index)
         found = []
         for each in self._xml(index).iterfind(".//{*}sheet"):
@@ -365,8 +370,8 @@ class _SheetXml:
             self.uncomputed = self._row, self._column
         elif self._kind == "e" and text:
             if text not in ERRORS:
-                at = f"{column_letters(self._column)}{self._row}"
-                raise ValueError(f"cell {at} has the error {text[:20]}; clear the cell")
+                cell = f"cell {column_letters(self._column)}{self._row} has the error {text[:20]}"
+                raise ValueError(f"{cell}; clear the cell, or save the sheet as .csv")
             self.errors.setdefault(self._row, {})[self._column] = CellError(text)
 
 

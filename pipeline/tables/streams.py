@@ -53,8 +53,9 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
         ):
             yield stream
     except OSError as error:
-        if wanted := compression_of(path):
-            refuse_other_contents(path, wanted)
+        wanted = compression_of(path)
+        if wanted and error.errno is None:  # what Arrow says of the data is about its libraries
+            raise _damage_error(path, wanted) from error
         raise _unreadable(path, error) from error
 
 
@@ -189,9 +190,24 @@ def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
 
 def _unreadable(path: Path, error: OSError) -> InputError:
     hint = "Check that it exists, is readable and complete."
-    if compression_of(path):
-        hint += f" If it is not compressed, rename it without {path.suffix}."
     return InputError(f"{path} cannot be read: {error}.", hint)
+
+
+def _damage_error(path: Path, compression: Compression) -> InputError:
+    """Return the error about a file that cannot be decompressed as its name says.
+
+    Raises:
+        InputError: it is another kind of file.
+    """
+    refuse_other_contents(path, compression)
+    if contents_of(first_bytes(path)) is None:
+        return InputError(
+            f"{path} is not compressed with {compression}.", f"Rename it without {path.suffix}."
+        )
+    return InputError(
+        f"{path} cannot be read: its {compression} data are damaged.",
+        "Check that the file is complete, such as after a download.",
+    )
 
 
 DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)

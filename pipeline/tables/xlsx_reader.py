@@ -147,7 +147,7 @@ class XlsxReader(FileReader):
 
 @contextmanager
 def as_input_error(path: Path, errors: tuple[type[Exception], ...] = UNREADABLE) -> Iterator[None]:
-    """Translate what reading a workbook raises.
+    """Translate what reading a workbook raises; what to do may follow a semicolon.
 
     Raises:
         InputError: one of the errors occurred.
@@ -156,11 +156,15 @@ def as_input_error(path: Path, errors: tuple[type[Exception], ...] = UNREADABLE)
         yield
     except errors as error:
         refuse_other_contents(path, "Excel")
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
+        line = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
+        reason, _, advice = line.partition("; ")
+        advice = advice or (
+            "check that the file is complete, such as after a download, or open it in a "
+            "spreadsheet program and save it as .xlsx again"
+        )
         raise InputError(
             f"{path} cannot be read as an Excel workbook: {reason}.",
-            "Check that the file is complete, such as after a download, or open it in a "
-            "spreadsheet program and save it as .xlsx again.",
+            f"{advice[0].upper()}{advice[1:]}.",
         ) from error
 
 

@@ -176,7 +176,7 @@ def test_a_text_column_may_be_nested(
         (b'{"a": 1}\n{"a": ', "record 2: it is cut off", "one after the other"),
         (b'{"a": 1}\n{"a": 2\n{"a": 3}', "record 2: Expecting ',' delimiter at character 9", ""),
         (b'{"a": 1}\n[1]\n', "record 2: it is an array, not an object", "one after the other"),
-        (b'{"b": {"c": 1, "c": 2}}', "record 1: the key 'c' occurs twice", "one after the other"),
+        (b'{"b": {"c": 1, "c": 2}}', "record 1: the key 'c' occurs twice", "If so, fix record 1."),
         (b"a,b\n1,2\n", "record 1: Expecting value at character 1", "one after the other"),
         (b"PAR1\x15", "holds a Parquet file, not JSON Lines", "--input-format parquet"),
         (b"", "is empty", "in one list"),
@@ -199,7 +199,7 @@ def test_a_text_column_may_be_nested(
         (b'[{"a": 1},]', "record 2: Expecting value at character 1", ""),
         (b'[{"a": 1}, {"a": "\n"}]', "record 2: Invalid control character at character 8", ""),
         (b'[{"a": "\xff"}]', "record 1: byte 0xFF is not UTF-8", "iconv"),
-        (b'[{"a": ' + b"[" * 100_000, "record 1: it is nested too deeply", ""),
+        (b'[{}, {"a": ' + b"[" * 100_000, "record 2: it is nested too deeply", "fix record 2"),
     ],
 )
 def test_bad_records_are_errors_that_name_file_and_record(
