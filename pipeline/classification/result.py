@@ -227,7 +227,7 @@ class Result:
             table = frame_texts(self._frame.iloc[rows], self._settings)
         else:
             table = self._stored.read().slice(rows.start, rows.stop - rows.start)
-        (*batches,) = ArrowReader(table, self._settings.text_columns, part=True).batches()
+        (*batches,) = ArrowReader(table, self._settings.text_columns).batches()
         return [text for batch in batches for text in batch.texts]
 
     def _new(self) -> pa.Table:

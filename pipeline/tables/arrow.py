@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary, without_encoding
-from pipeline.tables.json_records import TextColumn, check_found, find_cell_texts
+from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
@@ -245,17 +245,13 @@ def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequen
 
 
 class ArrowReader:
-    """A table in memory.
-
-    The other rows of a part may have the fields of text columns that its own rows lack.
-    """
+    """A table in memory."""
 
     opened_fingerprint = ""
     first_row = 1
 
-    def __init__(self, table: pa.Table, text_columns: Sequence[str], part: bool = False) -> None:
+    def __init__(self, table: pa.Table, text_columns: Sequence[str]) -> None:
         self._table = table
-        self._part = part
         self._text_columns = find_text_columns(table.schema, text_columns, "The table")
 
     @property
@@ -266,8 +262,6 @@ class ArrowReader:
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
         yield from bounded(self._chunks(), self._text_columns)
-        if not self._part:
-            check_found(self._text_columns, self.schema.names, "The table")
 
     def fingerprint(self) -> str:
         """Return "": a table in memory does not change."""

@@ -21,7 +21,7 @@ from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import FIX_THE_RECORD, Records, read_records
 from pipeline.tables.formats import compression_of, split_suffixes
-from pipeline.tables.json_records import check_found, find_cell_texts
+from pipeline.tables.json_records import find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import has_all, join_texts
@@ -165,7 +165,6 @@ class CsvReader(FileReader):
         for batch in records:
             self._check_widths(batch)
             yield self._batch(batch)
-        check_found(self._text_in, self._names, self._path)
 
     def _batch(self, records: Records) -> CsvBatch:
         rows, cells = records.fields, self._text_in

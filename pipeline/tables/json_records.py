@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
 from pipeline.tables.cells import Kind
-from pipeline.tables.texts import check_absent, encodable, find_columns, join_parts, own_name
+from pipeline.tables.texts import encodable, find_columns, join_parts, own_name
 from pipeline.wording import option
 
 NESTED_NAMES = 1_000
@@ -201,7 +201,7 @@ DECODER = json.JSONDecoder(
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TextColumn:
     """A column with text, or a field of a nested one.
 
@@ -210,16 +210,12 @@ class TextColumn:
         column: its name; that of a field has dots, such as ``tender.title``.
         path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
         within: the positions of the field and of those around it in a type, from the outside.
-        is_settled: whether a cell had the field, or a warning said that none has.
-        fields: the fields that cells had, until one had it.
     """
 
     place: int
     column: str
     path: str = ""
     within: tuple[int, ...] = ()
-    is_settled: bool = False
-    fields: dict[str, None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -239,9 +235,7 @@ class TextColumn:
             record = parsed(f"{key}{cell}}}", len(key))
             if isinstance(record[self.column], str | bool):
                 raise ValueError(f"{quoted(cell)} is a single value")
-            texts = texts_at(record, self.name)
-            self._note(record, texts is not None)
-            return encodable([join_parts(texts or ())])[0]
+            return encodable([join_parts(texts_at(record, self.name) or ())])[0]
         except ValueError as error:
             raise InputError(
                 f"{quoted(self.name)} cannot be read from the JSON in column "
@@ -249,26 +243,6 @@ class TextColumn:
                 "If the column itself is the text, name it: "
                 f"{option('text_columns', repr(self.column))}.",
             ) from error
-
-    def _note(self, record: dict[str, Any], is_found: bool) -> None:
-        if self.is_settled or is_found:
-            self.is_settled = True
-        elif len(self.fields) < NESTED_NAMES:
-            self.fields |= dict.fromkeys(nested_names(record))
-
-
-def check_found(cells: Sequence[TextColumn], names: Sequence[str], table: Path | str) -> None:
-    """Refuse a field that no row of a table had, once all of it is read; see `check_absent`.
-
-    Raises:
-        InputError: there are other fields, but not this one.
-    """
-    absent = [cell for cell in cells if cell.fields and not cell.is_settled]
-    fields = dict.fromkeys(name for cell in absent for name in cell.fields)
-    wanted = [cell.name for cell in cells]
-    check_absent([*names, *fields], [cell.name for cell in absent], wanted, table)
-    for cell in absent:
-        cell.is_settled = True
 
 
 def find_cell_texts(

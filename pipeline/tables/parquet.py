@@ -26,7 +26,6 @@ from pipeline.tables.arrow import (
 from pipeline.tables.cells import leaves
 from pipeline.tables.csv_table import CsvBatch
 from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.json_records import check_found
 from pipeline.tables.streams import FileReader, FileWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.wording import AS_CSV, both
@@ -79,7 +78,6 @@ class ParquetReader(FileReader):
         with _open_parquet(self._path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
             yield from bounded(stream, self._text_columns)
-        check_found(self._text_columns, self.schema.names, self._path)
 
 
 @contextmanager

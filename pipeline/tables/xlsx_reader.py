@@ -27,7 +27,7 @@ from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.json_records import TextColumn, check_found, find_cell_texts
+from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import in_batches
 from pipeline.tables.texts import encodable, has_all, join_texts
@@ -116,7 +116,6 @@ class XlsxReader(FileReader):
         for rows in in_batches(table, _length):
             texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
             yield XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
-        check_found(self._text_in, self.schema.names, self._where)
 
     def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
-from pyarrow.csv import write_csv
 
 from pipeline.errors import InputError
 from pipeline.tables import NewColumn, open_reader
@@ -203,79 +202,6 @@ def test_a_nested_column_is_not_text_but_has_fields() -> None:
         ArrowReader(TABLE, ["tender"])
     assert caught.value.message.startswith("The column 'tender' has the type struct<")
     assert caught.value.hint == "Name a field in it with a dot: --text-column 'tender.title'."
-
-
-def written_as(suffix: str, place: Path, cells: list[str]) -> Path:
-    path = place / f"t.{suffix}"
-    table = pa.table({"id": [str(row) for row in range(len(cells))], "buyer": cells})
-    match suffix:
-        case "csv":
-            write_csv(table, path)
-        case "xlsx":
-            table.to_pandas().to_excel(path, index=False)
-        case "parquet":
-            pq.write_table(table, path)
-        case "jsonl":
-            rows = (f'{{"id": "{row}", "buyer": {cell}}}' for row, cell in enumerate(cells))
-            path.write_text("\n".join(rows))
-    return path
-
-
-@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
-def test_a_field_that_no_cell_of_a_file_has_is_an_error_that_names_near_ones(
-    tmp_path: Path, suffix: str
-) -> None:
-    cells = ["", '{"name": "Town", "address": {"city": "X"}}', '{"name": null}']
-    reader = open_reader(written_as(suffix, tmp_path, cells), ["buyer.nmae"])
-    with pytest.raises(InputError) as caught:
-        list(reader.batches())
-    assert "t." + suffix in caught.value.message
-    assert "has no column 'buyer.nmae'" in caught.value.message
-    assert "'buyer.name', 'buyer.address.city'" in caught.value.message
-    assert caught.value.hint == "Did you mean 'buyer.name'? Use --text-column 'buyer.name'."
-
-
-@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
-@pytest.mark.parametrize(
-    ("cells", "last"),
-    [
-        (['{"other": "x"}'] * 2000 + ['{"name": "Town"}'], "Town"),
-        (['{"other": "x"}', '{"name": null}'], ""),
-        (["", "null", "{}"], ""),
-        (['{"name": []}'], ""),
-    ],
-)
-def test_a_field_that_some_cell_has_or_that_none_can_tell_is_none(
-    tmp_path: Path, suffix: str, cells: list[str], last: str
-) -> None:
-    reader = open_reader(written_as(suffix, tmp_path, cells), ["buyer.name"])
-    for _ in range(2):
-        texts = [text for batch in reader.batches() for text in batch.texts]
-        assert len(texts) == len(cells)
-        assert texts[-1] == last
-
-
-@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
-def test_beside_other_texts_a_field_that_no_row_has_is_missed_once_unless_it_is_misspelt(
-    tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    cells = ['{"name": "Town", "address": {"street": "Y"}}', '{"name": null}']
-    path = written_as(suffix, tmp_path, cells)
-    reader = open_reader(path, ["id", "buyer.city"])
-    for _ in range(2):
-        assert [text for batch in reader.batches() for text in batch.texts] == ["0", "1"]
-    (said,) = caplog.messages
-    assert said.startswith(str(path))
-    assert said.endswith(": no row has the text column 'buyer.city'.")
-    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name", "buyer.nm"):
-        with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
-            list(open_reader(path, ["id", misspelt]).batches())
-
-
-def test_a_part_of_a_table_may_lack_a_field() -> None:
-    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
-    reader = ArrowReader(table, ["buyer.city"], part=True)
-    assert [text for batch in reader.batches() for text in batch.texts] == ["", ""]
 
 
 def not_utf8(values: pa.Array) -> pa.Array:

@@ -170,6 +170,18 @@ def test_a_text_column_may_be_nested(
     assert texts_of(tmp_path, f"{record}\n{other}".encode(), columns)[0] == text
 
 
+def test_a_key_that_no_record_has_is_missed_beside_other_texts_unless_it_is_misspelt(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = b'{"id": 0, "buyer": {"name": "x", "address": {"street": "y"}}}\n{"id": 1}'
+    assert texts_of(tmp_path, data, ["id", "buyer.city"]) == ["0", "1"]
+    (said,) = caplog.messages
+    assert said == f"{tmp_path / 't.jsonl'}: no row has the text column 'buyer.city'."
+    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name", "buyer.nm"):
+        with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
+            texts_of(tmp_path, data, ["id", misspelt])
+
+
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
