@@ -17,21 +17,18 @@ from pipeline.charts.bars import (
     ranking,
     reliability,
 )
-from pipeline.charts.curves import Curve, CurvePoint, Day, curves, daily
+from pipeline.charts.daily import Day, daily
 
 __all__ = [
     "FEWEST",
     "WANTED",
     "Bar",
     "Bin",
-    "Curve",
-    "CurvePoint",
     "Day",
     "Ranked",
     "Taken",
     "bars",
     "coverage",
-    "curves",
     "daily",
     "environment",
     "most_taken",

@@ -196,6 +196,6 @@ class Tick:
     text: str
 
 
-def percent_ticks(length: float, quarters: int = 4) -> list[Tick]:
+def percent_ticks(length: float) -> list[Tick]:
     """Return a tick for every 25 %, on an axis whose 100 % are `length` long."""
-    return [Tick(length * quarter / 4, f"{25 * quarter}") for quarter in range(quarters + 1)]
+    return [Tick(length * quarter / 4, f"{25 * quarter}") for quarter in range(5)]

@@ -23,7 +23,7 @@ SOURCE = "source"
 UNNAMED = "a table in memory"
 """The name of a table that is in no file."""
 
-FIELDS = ("code", "language", "source")
+FIELDS = ("code", "source")
 """The columns of a `LabelledBatch`."""
 
 
@@ -35,26 +35,19 @@ class LabelledBatch(ArrowBatch):
     @property
     def codes(self) -> list[str]:
         """The right code of each row; "" if people decided that none fits."""
-        return self._values(0)
-
-    @property
-    def languages(self) -> list[str]:
-        """The language of each row; "" where the table names none."""
-        return self._values(1)
+        codes: list[str] = self.batch.column(0).to_pylist()
+        return codes
 
     @property
     def sources(self) -> list[str]:
         """The source of each row; "" where the table names none."""
-        return self._values(2)
+        sources: list[str] = self.batch.column(1).to_pylist()
+        return sources
 
     def at(self, places: Sequence[int]) -> LabelledBatch:
         """Return the rows at some places."""
         texts = [self.texts[place] for place in places]
         return LabelledBatch(texts, self.batch.take(pa.array(places)))
-
-    def _values(self, column: int) -> list[str]:
-        values: list[str] = self.batch.column(column).to_pylist()
-        return values
 
 
 @dataclass(slots=True)
@@ -178,9 +171,8 @@ def _usable(
             _code(text, stated, settings, left_out)
             for text, stated in zip(batch.texts, by_argument["code_column"], strict=True)
         ]
-        nothing = [""] * len(codes)
-        others = [by_argument.get(f"{name}_column", nothing) for name in FIELDS[1:]]
-        columns = [pa.array(values, pa.string()) for values in (codes, *others)]
+        sources = by_argument.get("source_column", [""] * len(codes))
+        columns = [pa.array(values, pa.string()) for values in (codes, sources)]
         rows = pa.RecordBatch.from_arrays(columns, FIELDS)
         if kept := [place for place, code in enumerate(codes) if code is not None]:
             yield LabelledBatch(batch.texts, rows).at(kept)

@@ -15,21 +15,17 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from pipeline.charts import (
-    FEWEST,
     WANTED,
     Bar,
     Bin,
-    Curve,
-    CurvePoint,
     bars,
-    curves,
     environment,
     most_taken,
     reliability,
 )
 from pipeline.checks import fraction
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Figures, Share, shown_depths
+from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Share, shown_depths
 from pipeline.evaluation.phrases import left_out_lines, part, percent, right_word, rows, within
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.files.atomic import MarkedFile
@@ -37,8 +33,6 @@ from pipeline.money import plain
 from pipeline.public import public
 from pipeline.quoting import aligned, readable
 from pipeline.wording import option
-
-QUARTERS = (25, 50, 75, 100)
 
 Named = Sequence[tuple[str, Evaluated]]
 
@@ -76,32 +70,9 @@ def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
     )
 
 
-def _surest_rows(named: Named, section: Section) -> Markup:
-    """Draw the accuracy of the most confident rows."""
-    return curves(
-        [Curve(style, _points(each.figures)) for style, each in named],
-        title=section.title,
-        description=section.words,
-        axes=("share of the rows taken, the most confident first, %", "right first, %"),
-    )
-
-
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:
     shares = [top[most] for most in TOPS]
     return Bar(style, [each.value for each in shares], [*map(part, shares)], top[1].interval)
-
-
-def _points(figures: Figures) -> list[CurvePoint]:
-    drawn = [each for each in figures.curve if each.right.rows >= FEWEST] or [figures.curve[-1]]
-    return [
-        CurvePoint(
-            point.percent / 100,
-            point.right.value,
-            point.right.interval,
-            percent(point.right.value) if point.percent in QUARTERS else None,
-        )
-        for point in drawn
-    ]
 
 
 OPTION = re.compile(r"--[a-z][a-z-]+( \d+)?")
@@ -122,7 +93,10 @@ def page(found: Findings) -> str:
             named=named,
             drawn=_drawn(found),
             sections=shown,
-            charts=_charts(named, {each.name: each for each in shown}),
+            charts={
+                "levels": _accuracy_by_level(named, {each.name: each for each in shown}["levels"]),
+                "confidence": Markup("").join(_confidence_and_accuracy(*each) for each in named),
+            },
             word=right_word(figures),
             level=figures.broad.name,
             full_code=figures.measured != STATED,
@@ -130,15 +104,6 @@ def page(found: Findings) -> str:
             notes=list(_notes(found)),
         )
     )
-
-
-def _charts(named: Named, shown: Mapping[str, Section]) -> dict[str, Markup]:
-    """Return the chart of each section that has one."""
-    return {
-        "levels": _accuracy_by_level(named, shown["levels"]),
-        "confidence": Markup("").join(_confidence_and_accuracy(*each) for each in named),
-        "curve": _surest_rows(named, shown["curve"]),
-    }
 
 
 def page_file(path: Path) -> MarkedFile:

@@ -275,9 +275,8 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
             for each in figures.bins
         ],
         "curve": [{**_encoded(each), "rows": each.right.rows} for each in figures.curve],
-        "languages": [_group("language", each) for each in figures.languages],
-        "sources": [_group("source", each) for each in figures.sources],
-        "worst_source": figures.worst_source and _group("source", figures.worst_source),
+        "sources": [*map(_source, figures.sources)],
+        "worst_source": figures.worst_source and _source(figures.worst_source),
     }
 
 
@@ -304,6 +303,6 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _group(kind: str, group: GroupFigures) -> dict[str, Any]:
+def _source(group: GroupFigures) -> dict[str, Any]:
     found: dict[str, Any] = _encoded(group)
-    return {kind: found.pop("name"), "rows": group.rows, **found.pop("top"), **found}
+    return {"source": found.pop("name"), "rows": group.rows, **found.pop("top"), **found}

@@ -35,7 +35,7 @@ PAIRS = 20
 """Confused pairs that are kept at each level."""
 
 GROUPS = 40
-"""Languages or sources with figures of their own; the rarer ones are counted together."""
+"""Sources with figures of their own; the rarer ones are counted together."""
 
 _Bools = npt.NDArray[np.bool_]
 _Floats = npt.NDArray[np.float64]
@@ -63,8 +63,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         bins=_bins(confidence, right),
         curve=_curve(confidence, right),
         confused=_confused(scores, wrong, table),
-        languages=_groups(scores.languages, scores, ranks, measured),
-        sources=_groups(scores.sources, scores, ranks, measured),
+        sources=_groups(scores, ranks),
         verdicts=_verdicts(scores, int(judged.sum())),
     )
 
@@ -167,37 +166,28 @@ def _pairs(
     ]
 
 
-def _groups(
-    names: Sequence[str], scores: Scores, ranks: Mapping[Depth, _Ranks], measured: Depth
-) -> Sequence[GroupFigures]:
-    """Return the figures by language or source; none where the table names none."""
-    counts = Counter(names)
+def _groups(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> Sequence[GroupFigures]:
+    """Return the figures by source; none where the table names none."""
+    counts = Counter(scores.sources)
     if not set(counts) - {""}:
         return ()
     order = sorted(counts, key=lambda name: (-counts[name], name))
     place = {name: min(number, GROUPS) for number, name in enumerate(order)}
-    group = np.array([place[name] for name in names])
-    kept = [*order[:GROUPS], None] if len(order) > GROUPS else order
-    return [
-        _group(name, group == number, scores, ranks, measured) for number, name in enumerate(kept)
-    ]
-
-
-def _group(
-    name: str | None,
-    rows: _Bools,
-    scores: Scores,
-    ranks: Mapping[Depth, _Ranks],
-    measured: Depth,
-) -> GroupFigures:
-    confidence = np.array(scores.confidence, np.float64)[rows]
-    unanswered = np.array([not code for code in scores.best])[rows]
-    right, broadly = ranks[measured][rows], ranks[broad(scores.system)][rows]
-    return GroupFigures(
-        name=name,
-        top=_top(right),
-        broad=_top(broadly)[1],
-        unanswered=Share(int(unanswered.sum()), len(right)),
-        confidence=float(confidence.mean()),
-        calibration_error=calibration_error(confidence, right == 1),
-    )
+    group = np.array([place[name] for name in scores.sources])
+    confidence = np.array(scores.confidence, np.float64)
+    unanswered = np.array([not code for code in scores.best])
+    right, broadly = ranks[scores.measured], ranks[broad(scores.system)]
+    found = []
+    for number, name in enumerate([*order[:GROUPS], None] if len(order) > GROUPS else order):
+        rows = group == number
+        found.append(
+            GroupFigures(
+                name=name,
+                top=_top(right[rows]),
+                broad=_top(broadly[rows])[1],
+                unanswered=Share(int(unanswered[rows].sum()), int(rows.sum())),
+                confidence=float(confidence[rows].mean()),
+                calibration_error=calibration_error(confidence[rows], right[rows] == 1),
+            )
+        )
+    return found

@@ -92,7 +92,6 @@ class Scores:
         statuses: how many rows have each status, as in the output of ``run``.
         labels: the code that the table states.
         best: the code of the best match; "" without one.
-        languages: the row's language; "" where the table names none.
         sources: the row's source; "" where the table names none.
         titles: the subject's titles for the codes in `best`.
         verdicts: what people decided about the best match; empty for a labelled table.
@@ -106,7 +105,6 @@ class Scores:
     statuses: Counter[str] = field(default_factory=Counter)
     labels: list[str] = field(default_factory=list)
     best: list[str] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -123,7 +121,6 @@ class Scores:
         self,
         answers: Sequence[Answer | None],
         labels: Sequence[str],
-        languages: Sequence[str],
         sources: Sequence[str],
         decided: Sequence[Decision | None] = (),
     ) -> None:
@@ -136,7 +133,6 @@ class Scores:
             self._add(answer, label, decision)
         # One string object for each distinct value: a row then takes one pointer.
         self.labels += map(intern, labels)
-        self.languages += map(intern, languages)
         self.sources += map(intern, sources)
 
     def _add(self, answer: Answer | None, label: str, decision: Decision | None) -> None:
@@ -251,7 +247,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
-    """The rows of one language or one source.
+    """The rows of one source.
 
     Attributes:
         name: as the table states it, "" where it states none; None for the rarest together.
@@ -315,8 +311,7 @@ class Figures:
         bins: the tenths of the scale of confidence.
         curve: the accuracy of the most confident rows.
         confused: by the name of a level, the pairs confused most often.
-        languages: those with most rows first; none without a column that names them.
-        sources: the same by source.
+        sources: those with most rows first; none without a column that names them.
         verdicts: how many best codes people found right, too general and wrong, of those that they
             judged, and how many they did not judge; None for a labelled table. With verdicts, right
             means accepted, also in the calibration, the curve and the bands.
@@ -334,7 +329,6 @@ class Figures:
     bins: Sequence[Bin]
     curve: Sequence[Point]
     confused: Mapping[str, Sequence[Pair]]
-    languages: Sequence[GroupFigures]
     sources: Sequence[GroupFigures]
     verdicts: Mapping[Verdict, Share] | None = None
 

@@ -120,7 +120,7 @@ def no_answers(figures: Figures) -> str:
 
 
 def group_name(name: str | None) -> str:
-    """Return the name of a language or source."""
+    """Return the name of a source."""
     return "others" if name is None else readable(name) or "not named"
 
 

@@ -117,7 +117,7 @@ def _scores(rows: Labelled, progress: Progress, matcher: Matcher) -> Scores:
         for batch, answers in answered(rows.batches(), matcher):
             found = answers[system]
             decided = [decisions.of(system, text) for text in batch.texts] if decisions else ()
-            scores.add(found, batch.codes, batch.languages, batch.sources, decided)
+            scores.add(found, batch.codes, batch.sources, decided)
             advance(len(batch.texts))
     return scores
 
@@ -184,7 +184,6 @@ def evaluate(
     system: str | None = None,
     text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
-    language_column: str | None = None,
     source_column: str | None = None,
     subject: Named = "engine",
     compare: Named | None = None,
@@ -204,9 +203,8 @@ def evaluate(
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         code_column: the column that holds the right code.
-        language_column: a column that names the language, for figures by language.
-        source_column: a column that names the source, for the calibration by source; by default
-            ``source``, if there is one.
+        source_column: a column that names the source, or the language, for figures and the
+            calibration by source; by default ``source``, if there is one.
         subject: what is evaluated: ``engine``, the folder of a model, or a `PaidService`, whose
             answers are bought, kept and never bought twice.
         compare: a second subject for the same rows; one of the two may be paid.
@@ -235,7 +233,6 @@ def evaluate(
         system=cast("System", system),
         text_columns=texts,
         code_column=code_column,
-        language_column=language_column,
         sample=sample,
         seed=seed,
         jobs=jobs,

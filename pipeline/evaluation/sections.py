@@ -40,7 +40,7 @@ PAIRS = 8
 """Confused pairs of a level that are shown."""
 
 GROUPS = 12
-"""Languages or sources that are shown."""
+"""Sources that are shown."""
 
 KEY = ("", "key")
 """The column that says whose figures they are; only tables of two subjects have it."""
@@ -140,20 +140,13 @@ def _sections(found: Findings) -> Iterator[Section]:
     cells = _rows(named, {f"{100 * wanted:.0f} %": wanted for wanted in WANTED}, _through)
     if any(one.surest for _, one in named):
         yield Section("coverage", "How many rows can go through without a look?", columns, cells)
-    numbers = [("rows", "n"), ("confidence from", "n"), (f"{word} first", "n")]
-    columns = [("most confident", ""), KEY, *numbers]
-    cells = _rows(named, {f"{part} %": part for part in range(10, 101, 10)}, _most_confident)
-    title = "Accuracy of the most confident rows"
-    yield Section("curve", title, columns, cells, for_page=True)
     for level in figures.confused:
         columns = [KEY, ("right", "code"), ("answered first", "code"), ("rows", "n")]
         cells = [[key, *_pair(pair)] for key, one in named for pair in one.confused[level][:PAIRS]]
         title = f"Most frequent confusions: {level}"
         if cells:
             yield Section(f"confused-{level.split()[0]}", title, columns, cells)
-    level = broad(found.settings.system).name
-    yield from _groups("language", level, [(key, each.languages) for key, each in named])
-    yield from _groups("source", level, [(key, each.sources) for key, each in named])
+    yield from _sources(named, broad(found.settings.system).name)
 
 
 def _rows(
@@ -194,11 +187,6 @@ def _through(figures: Figures, wanted: float) -> list[str]:
     return [share, f"{most.rows:,}", f"{most.confidence:.2f}"]
 
 
-def _most_confident(figures: Figures, part: int) -> list[str]:
-    point = figures.curve[part - 1]
-    return [f"{point.right.rows:,}", percent(point.confidence), percent(point.right.value)]
-
-
 def _pair(pair: Pair) -> list[str]:
     both = ((pair.truth, pair.truth_title), (pair.answer, pair.answer_title))
     none = "not in the code table"
@@ -218,24 +206,21 @@ def _calibration(named: _Named) -> Iterator[str]:
             yield f"{off} {worst.calibration_error:.3f} for {source}, {more}."
 
 
-def _groups(
-    kind: str, level: str, named: Sequence[tuple[str, Sequence[GroupFigures]]]
-) -> Iterator[Section]:
-    """Yield the figures by language or by source, if there are any; all subjects saw the same."""
-    by_name = [(key, {each.name: each for each in groups}) for key, groups in named]
-    names = list(by_name[0][1])
+def _sources(named: _Named, level: str) -> Iterator[Section]:
+    """Yield the figures by source, if there are any; all subjects saw the same sources."""
+    sources = named[0][1].sources
     cells = [
-        [group_name(name), key, *_group(groups[name])]
-        for name in names[:GROUPS]
-        for key, groups in by_name
+        [group_name(each.name), key, *_group(one.sources[at])]
+        for at, each in enumerate(sources[:GROUPS])
+        for key, one in named
     ]
-    more = len(names) - GROUPS
+    more = len(sources) - GROUPS
     notes = [f"And {more:,} more (--json has all)."] if more > 0 else []
     numbers = ["among 5", "among 10", level, "no answer", "confidence", "off by"]
-    columns = [(kind, ""), KEY, ("rows", "n"), ("first", "share")]
+    columns = [("source", ""), KEY, ("rows", "n"), ("first", "share")]
     columns += [(name, "n") for name in numbers]
-    if names:
-        yield Section(kind, f"By {kind}", columns, cells, notes)
+    if cells:
+        yield Section("source", "By source", columns, cells, notes)
 
 
 def _group(each: GroupFigures) -> list[str]:

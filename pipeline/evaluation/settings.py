@@ -32,7 +32,6 @@ class EvaluationSettings:
     system: System
     text_columns: tuple[str, ...] = ("description",)
     code_column: str = "code"
-    language_column: str | None = None
     sample: int | None = None
     seed: int = 0
     jobs: Jobs = 1
@@ -50,19 +49,15 @@ class EvaluationSettings:
         if self.sample is not None:
             object.__setattr__(self, "sample", whole_number("sample", self.sample, 1))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
-        for name in ("code_column", "language_column", "source_column"):
-            if name == "code_column" or getattr(self, name) is not None:
-                _check_column(name, getattr(self, name))
+        _check_column("code_column", self.code_column)
+        if self.source_column is not None:
+            _check_column("source_column", self.source_column)
 
     @property
     def label_columns(self) -> dict[str, str]:
-        """The columns of the codes, languages and sources that there are, by their arguments."""
-        columns = {
-            "code_column": self.code_column,
-            "language_column": self.language_column,
-            "source_column": self.source_column,
-        }
-        return {name: column for name, column in columns.items() if column is not None}
+        """The columns of the codes and, if there is one, of the sources, by their arguments."""
+        source = {} if self.source_column is None else {"source_column": self.source_column}
+        return {"code_column": self.code_column, **source}
 
     @property
     def asked(self) -> Settings:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.charts import Day, daily
-from pipeline.charts.curves import GROUND, TOP, round_ticks
+from pipeline.charts.daily import GROUND, TOP, round_ticks
 from tests.charts.drawing import drawing, floats
 
 TODAY = date(2026, 11, 20)

@@ -1,4 +1,4 @@
-"""Charts of shares: bars, curves, reliability."""
+"""Charts of shares: bars, reliability."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipeline.charts import Bar, Bin, Curve, CurvePoint, Taken, bars, coverage, curves, reliability
+from pipeline.charts import Bar, Bin, Taken, bars, coverage, reliability
 from tests.charts.drawing import drawing, floats
 
 AXES = ("across", "upward")
@@ -42,25 +42,6 @@ def test_two_bars_of_a_group_do_not_meet() -> None:
     edges = [floats(rect, "y", "height") for rect in fills]
     for (y, height), (following, _) in pairwise(edges):
         assert y + height < following
-
-
-def test_a_curve_goes_through_its_points_and_the_lower_has_its_labels_below() -> None:
-    upper = Curve("a", [CurvePoint(0.5, 0.5, (0.4, 0.6), "50 %"), CurvePoint(1, 0.4, (0.3, 0.5))])
-    lower = Curve("b", [CurvePoint(1, 0.25, (0.2, 0.3), "25 %")])
-    svg = drawing(curves([upper, lower], title="Curve", description="Figures.", axes=AXES))
-    lines = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "line"]
-    assert lines == ["M410.0,90.0 L820.0,126.0", "M820.0,180.0"]  # the scale ends at 75 %
-    bands = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "band a"]
-    assert bands[0] == "M410.0,54.0 L820.0,90.0 L820.0,162.0 L410.0,126.0 Z"
-    labels = [each for each in svg.iter("text") if each.attrib.get("class") == "value"]
-    assert [(each.text, *floats(each, "y")) for each in labels] == [("50 %", 77), ("25 %", 204)]
-
-
-def test_the_label_of_a_point_at_the_top_is_clear_of_the_name_of_the_axis() -> None:
-    top = Curve("a", [CurvePoint(0.25, 1.0, (1.0, 1.0), "100 %")])
-    svg = drawing(curves([top], title="Curve", description="Figures.", axes=AXES))
-    high = {each.text: floats(each, "y")[0] for each in svg.iter("text")}
-    assert high["100 %"] - high[AXES[1]] >= 15, "a line of letters"
 
 
 def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> None:

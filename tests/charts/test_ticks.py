@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.charts.bars import Tick, percent_ticks
-from pipeline.charts.curves import round_ticks
+from pipeline.charts.daily import round_ticks
 
 
 def test_an_axis_of_percent_has_a_tick_for_every_quarter() -> None:
     quarters = [Tick(0, "0"), Tick(50, "25"), Tick(100, "50"), Tick(150, "75"), Tick(200, "100")]
     assert percent_ticks(200) == quarters
-    assert percent_ticks(200, 2) == quarters[:3]
 
 
 @given(highest=st.integers(0, 10**9))

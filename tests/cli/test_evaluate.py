@@ -30,7 +30,7 @@ CPV = ("--system", "cpv")
 def test_the_engine_is_evaluated_where_no_other_is_named(
     command: Command, labelled: Path, capsys: Capture
 ) -> None:
-    assert command("evaluate", labelled, *CPV, "--language-column", "lang") == 0
+    assert command("evaluate", labelled, *CPV, "--source-column", "lang") == 0
     said = capsys.readouterr().out
     assert said.startswith(f"cpv, 6 rows of {labelled}\n")
     assert "embedded engine\n" in said
@@ -143,7 +143,7 @@ def test_a_page_is_written_beside_what_is_printed(
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "x"], "Did you mean 'description'? Use --text-column 'description'."),
         (
-            ["--code-column", "b", "--language-column", "c"],
+            ["--code-column", "b", "--source-column", "c"],
             "has no column 'b' and no column 'c'. Its columns: ",
         ),
         (

@@ -246,19 +246,18 @@ def test_nan_is_a_float_in_other_formats_and_nothing_among_texts(command: Comman
 
 
 def test_names_match_wherever_a_column_is_named(command: Command, capsys: Capture) -> None:
-    names = " Text,PSC  code\xa0,Land ,Quelle ,Nr\u3000"
-    rows = "".join(f"Office chairs {row},7110,en,a,{row}\n" for row in range(3))
+    names = " Text,PSC  code\xa0,Land ,Nr\u3000"
+    rows = "".join(f"Office chairs {row},7110,en,{row}\n" for row in range(3))
     Path("t.csv").write_text(f"{names}\n{rows}")
-    named = ("--text-column", "Text", "--code-column", "PSC code", "--language-column", "Land")
-    more = ("--source-column", "Quelle")
-    assert command("evaluate", "t.csv", "--system", "psc", *named, *more) == 0
+    named = ("--text-column", "Text", "--code-column", "PSC code", "--source-column", "Land")
+    assert command("evaluate", "t.csv", "--system", "psc", *named) == 0
     frame = pd.read_csv("t.csv", dtype=str)
     found = pipeline.evaluate(
-        frame, system="psc", text_columns="Text", code_column="PSC code", language_column="Land"
+        frame, system="psc", text_columns="Text", code_column="PSC code", source_column="Land"
     )
     assert found.rows == 3
     table = pipeline.classify(frame, systems="psc", text_columns="Text").to_pandas()
-    assert list(table.columns[:5]) == names.split(",")
+    assert list(table.columns[:4]) == names.split(",")
 
 
 def test_labelled_tables_are_warned_of_too(command: Command, capsys: Capture) -> None:

@@ -55,14 +55,12 @@ def answer(*codes: str, confidence: float = 0.5) -> Answer:
 def scored(
     answers: Sequence[Answer],
     labels: Sequence[str],
-    languages: Sequence[str] = "",
-    system: System = "cpv",
     sources: Sequence[str] = "",
+    system: System = "cpv",
 ) -> Scores:
-    """Return scores; each letter of the languages and of the sources is a row's."""
-    nothing = [""] * len(labels)
+    """Return scores; each letter of the sources is a row's."""
     scores = Scores(system)
-    scores.add(answers, labels, list(languages) or nothing, list(sources) or nothing)
+    scores.add(answers, labels, list(sources) or [""] * len(labels))
     return scores
 
 
@@ -77,7 +75,7 @@ def evaluation(*subjects: tuple[str, Scores], **more: object) -> Evaluation:
     rows = found[0].figures.rows
     left_out = LeftOut(rows=rows)
     fields = {
-        "settings": EvaluationSettings("cpv", language_column="lang"),
+        "settings": EvaluationSettings("cpv", source_column="lang"),
         "table": "tenders.csv",
         "table_sha256": "",
         "edition": codes.edition,

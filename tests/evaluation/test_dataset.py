@@ -41,9 +41,9 @@ def test_a_code_that_the_table_lacks_stays_a_right_code_and_is_named() -> None:
     assert "retired" in texts(rows)
 
 
-def test_languages_come_along_when_a_column_names_them() -> None:
-    rows = read(table(), language_column="lang")
-    found = [one for batch in rows.batches() for one in batch.languages]
+def test_sources_come_along_when_a_column_names_them() -> None:
+    rows = read(table(), source_column="lang")
+    found = [one for batch in rows.batches() for one in batch.sources]
     assert found == ["de", "de", "en", "en", "en", ""]
 
 
@@ -93,7 +93,7 @@ def test_a_short_code_in_words_is_filled_up_at_its_end() -> None:
     ("rows", "settings", "said"),
     [
         (table(), {"code_column": "Code"}, "Did you mean 'code'?"),
-        (table(), {"language_column": "language"}, "--language-column 'lang'"),
+        (table(), {"source_column": "language"}, "--source-column 'lang'"),
         (table().slice(0, 0), {}, "has no rows."),
         (table([("", "45000000", "en")]), {}, "has a text and a cpv code"),
         (pa.table({"description": ["x"], "code": [[1]]}), {}, "not text or whole numbers"),

@@ -21,7 +21,7 @@ def frame() -> pd.DataFrame:
 def test_a_frame_a_table_and_a_file_give_the_same_figures(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "t.csv")
     given = [frame(), frame().set_index("lang", drop=False), table(), path, str(path)]
-    found = [pipeline.evaluate(data, system="cpv", language_column="lang") for data in given]
+    found = [pipeline.evaluate(data, system="cpv", source_column="lang") for data in given]
     assert all(each.subjects == found[0].subjects for each in found)
     assert found[0].rows == 6
     assert found[3].table == str(path)
@@ -127,7 +127,7 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
         assert "text_columns=" in refused.value.hint
         assert "code_column=" in refused.value.hint
     with pytest.raises(pipeline.InputError, match="no column 'b' and no column 'c'"):
-        pipeline.evaluate(path, system="cpv", code_column="b", language_column="c")
+        pipeline.evaluate(path, system="cpv", code_column="b", source_column="c")
 
 
 def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:

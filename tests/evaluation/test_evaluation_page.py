@@ -119,7 +119,7 @@ def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
     assert said["measured"] == "as far as stated"
     assert said["calibration_error"] == pytest.approx((0.1 + 0) / 3)
     assert said["curve"][-1]["right"]["hits"] == 2
-    assert [each["top_1"]["hits"] for each in said["languages"]] == [2, 0]
+    assert [each["top_1"]["hits"] for each in said["sources"]] == [2, 0]
     both = evaluation(("engine", scored(answers, labels)), ("other", scored(answers[::-1], labels)))
     assert both.comparison is not None and both.comparison.first.depth == STATED
     assert "full codes cannot be judged" in both.verdict
@@ -128,7 +128,7 @@ def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
 
 def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
     found = drawings(page(evaluation(ONE)))
-    assert len(found) == 3
+    assert len(found) == 2
     for drawing in found:
         title, words = (drawing.find(name) for name in ("title", "desc"))
         assert title is not None and title.text
@@ -153,7 +153,7 @@ def test_two_subjects_are_side_by_side_with_the_verdict() -> None:
     assert "is not significant" in found.verdict
     assert "is not significant" in text
     assert "Side by side" in text
-    assert len(drawings(text)) == 4  # with a plot of reliability each
+    assert len(drawings(text)) == 3  # with a plot of reliability each
     assert text.count("Most frequent confusions") == 2
 
 
@@ -202,7 +202,6 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
 def test_the_page_has_the_calibration_by_source() -> None:
     text = page(evaluation(("engine", scored(ANSWERS, TRUTHS, sources="aaaaabbbbb"))))
     assert "By source" in text
-    assert "By language" not in text
 
 
 LABELS = ["45233140"] * 100

@@ -89,21 +89,21 @@ def test_a_code_that_no_table_has_is_called_as_the_subject_calls_it() -> None:
     assert found.confused["full code"][0].answer_title == "Title of 98999999"
 
 
-def test_languages_are_listed_apart_those_with_most_rows_first() -> None:
-    told = [(each.name, each.unanswered.rows) for each in FOUND.languages]
+def test_sources_are_listed_apart_those_with_most_rows_first() -> None:
+    told = [(each.name, each.unanswered.rows) for each in FOUND.sources]
     assert told == [("a", 4), ("b", 4), ("c", 2)]
-    a, b, c = FOUND.languages
+    a, b, c = FOUND.sources
     assert [a.top[1].hits, b.top[1].hits, c.top[1].hits] == [2, 1, 0]
     assert [a.broad.hits, b.broad.hits, c.broad.hits] == [4, 2, 0]
     assert [a.unanswered.hits, b.unanswered.hits, c.unanswered.hits] == [0, 1, 1]
 
 
-def test_the_rarest_of_very_many_languages_are_counted_together() -> None:
-    names = [f"language {number:02}" for number in range(45)]
+def test_the_rarest_of_very_many_sources_are_counted_together() -> None:
+    names = [f"source {number:02}" for number in range(45)]
     scores = scored([answer("45000000")] * 90, ["45000000"] * 90, names * 2)
-    languages = figures(scores, load("cpv")).languages
-    assert len(languages) == 41
-    assert (languages[-1].name, languages[-1].unanswered.rows) == (None, 10)
+    sources = figures(scores, load("cpv")).sources
+    assert len(sources) == 41
+    assert (sources[-1].name, sources[-1].unanswered.rows) == (None, 10)
 
 
 def test_three_figures_come_first_for_systems_with_general_codes() -> None:
@@ -129,8 +129,8 @@ def test_calibration_is_measured_by_source_and_the_worst_needs_enough_rows() -> 
     assert found.worst_source == large
 
 
-def test_without_a_column_there_are_no_languages() -> None:
-    assert figures(scored(ANSWERS, TRUTHS), load("cpv")).languages == ()
+def test_without_a_column_there_are_no_sources() -> None:
+    assert figures(scored(ANSWERS, TRUTHS), load("cpv")).sources == ()
 
 
 def test_a_confidence_that_is_not_a_fraction_is_clipped_and_counted() -> None:

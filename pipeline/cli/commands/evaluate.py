@@ -55,9 +55,8 @@ class _Options(PaidOptions, LabelledOptions):
 
     labelled: Path | None = argument(required=False, type=LocalPath(path_type=Path))
     system: System = option("Whose codes they are (required).")
-    language_column: str | None = option("A column with the language, for figures by language.")
     source_column: str | None = option(
-        "A column with the source, for the calibration by source.  "
+        "A column with the source, or the language, for figures and the calibration by source.  "
         "[default: source, if there is one]"
     )
     model_folder: Path | None = option(

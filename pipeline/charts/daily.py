@@ -1,16 +1,15 @@
-"""Charts over an axis: curves of shares, and bars by the day."""
+"""Draws bars by the day."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import ceil
 from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.charts.bars import Tick, draw, percent_ticks
+from pipeline.charts.bars import draw
 
 TOP, GROUND, HEIGHT = 8, 208, 236
 """Pixels from the upper edge: the top of the highest bar, the foot of all bars, the lower edge."""
@@ -93,82 +92,3 @@ def _column(day: Day, place: int, days: int, most: int) -> dict[str, Any]:
 
 def _y(count: int, most: int) -> float:
     return round(GROUND - (GROUND - TOP) * count / most, 2)
-
-
-SIZE = (820.0, 270.0)
-"""The width and the height of the plot of curves, in the drawing's units."""
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """A point of a curve.
-
-    Attributes:
-        part: the part of the rows that is counted, from 0 to 1.
-        share: the share of these rows that is right, from 0 to 1.
-        interval: the interval of the share.
-        text: the label of the point; None for a point without a mark.
-    """
-
-    part: float
-    share: float
-    interval: tuple[float, float]
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A curve: its CSS class and its points, from left to right."""
-
-    style: str
-    points: Sequence[CurvePoint]
-
-
-def curves(
-    drawn: Sequence[Curve], *, title: str, description: str, axes: tuple[str, str]
-) -> Markup:
-    """Draw one or two curves; the upward scale ends at the next 25 % above their bands.
-
-    Title and description are for screen readers.
-    """
-    width, height = SIZE
-    highest = max(point.interval[1] for curve in drawn for point in curve.points)
-    quarters = max(1, ceil(4 * highest))
-    scale = height / quarters * 4
-    ends = [curve.points[-1].share for curve in drawn]
-    return draw(
-        "curves.svg.j2",
-        curves=[
-            # The labels of the lower curve are below it, so that they do not meet the other's.
-            _scale(curve, scale, place == ends.index(min(ends)) and len(drawn) > 1)
-            for place, curve in enumerate(drawn)
-        ],
-        across=percent_ticks(width),
-        upward=[Tick(height - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
-        width=width,
-        height=height,
-        title=title,
-        description=description,
-        axes=axes,
-    )
-
-
-def _scale(curve: Curve, scale: float, below: bool) -> dict[str, Any]:
-    width, height = SIZE
-
-    def place(part: float, share: float) -> tuple[float, float]:
-        return round(width * part, 1), round(height - scale * share, 1)
-
-    def path(places: Sequence[tuple[float, float]]) -> str:
-        return "M" + " L".join(f"{x},{y}" for x, y in places)
-
-    points = curve.points
-    highs = [place(point.part, point.interval[1]) for point in points]
-    lows = [place(point.part, point.interval[0]) for point in points]
-    return {
-        "style": curve.style,
-        "line": path([place(point.part, point.share) for point in points]),
-        "band": path([*highs, *reversed(lows)]) + " Z",
-        "marks": [(*place(point.part, point.share), point.text) for point in points if point.text],
-        "aside": 24.0 if below else -13.0,
-    }
