@@ -1,4 +1,4 @@
-"""Draws charts as SVG with a text alternative, for the service's pages and evaluation reports.
+"""Draws charts as SVG with a text alternative, for the reports of runs and evaluations.
 
 Charts take numbers and labels. The pages that show them bring the style sheet.
 """
@@ -17,19 +17,16 @@ from pipeline.charts.bars import (
     ranking,
     reliability,
 )
-from pipeline.charts.daily import Day, daily
 
 __all__ = [
     "FEWEST",
     "WANTED",
     "Bar",
     "Bin",
-    "Day",
     "Ranked",
     "Taken",
     "bars",
     "coverage",
-    "daily",
     "environment",
     "most_taken",
     "ranking",

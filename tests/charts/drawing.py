@@ -25,14 +25,13 @@ def drawing(chart: str) -> Element:
 
 
 def floats(element: Element, *names: str) -> list[float]:
-    """Return attributes as numbers, percentages as theirs."""
-    return [float(element.attrib[name].rstrip("%")) for name in names]
+    """Return attributes as numbers."""
+    return [float(element.attrib[name]) for name in names]
 
 
 def _check_within(svg: Element) -> None:
-    """Check that nothing is drawn outside of the drawing; places across may be percentages."""
-    box = svg.attrib.get("viewBox") or f"0 0 100 {svg.attrib['height']}"
-    left, top, width, height = map(float, box.split())
+    """Check that nothing is drawn outside of the drawing."""
+    left, top, width, height = map(float, svg.attrib["viewBox"].split())
     for element in list(svg.iter())[1:]:
         for start, length, names, size in (
             (left, width, ("x", "x1", "x2", "cx"), "width"),

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from pipeline.charts import Bar, Bin, Taken, bars, coverage, reliability
+from pipeline.charts.bars import Tick, percent_ticks
 from tests.charts.drawing import drawing, floats
 
 AXES = ("across", "upward")
@@ -69,3 +70,8 @@ def test_the_largest_part_that_reaches_an_accuracy_goes_through() -> None:
     assert cells["90"] == ["10 (25 %)", "30", "0.90"]
     assert cells["80"] == cells["70"] == ["30 (75 %)", "10", "0.60"]
     assert cells["50"] == ["40 (100 %)", "0", "0.10"]
+
+
+def test_an_axis_of_percent_has_a_tick_for_every_quarter() -> None:
+    quarters = [Tick(0, "0"), Tick(50, "25"), Tick(100, "50"), Tick(150, "75"), Tick(200, "100")]
+    assert percent_ticks(200) == quarters

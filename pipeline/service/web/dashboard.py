@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
+from decimal import Decimal
 
-from markupsafe import Markup
 from starlette.responses import Response, StreamingResponse
 
-from pipeline.answers import SYSTEMS
-from pipeline.charts import Day, daily
+from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 from pipeline.money import total
-from pipeline.quoting import how_many
 from pipeline.service.accounts import ApiKey, DailyUse, row_number, statement_csv
 from pipeline.service.web.forms import Form, PageError
-from pipeline.service.web.rendering import NO_FORM, render, usd
+from pipeline.service.web.rendering import NO_FORM, render
 from pipeline.service.web.site import HOME, Site, Visitor, redirect
 
 MOST = 50
@@ -69,33 +67,24 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
         revoked=[key for key in keys if key.revoked_at is not None],
         names={key.key_id: key.name for key in keys},
         days=DAYS,
-        chart=usage_chart(usage, site.accounts.today(), DAYS),
-        calls_made=sum(use.calls for use in usage),
+        usage=_by_day(usage),
+        systems=SYSTEMS,
+        made={one: sum(use.calls for use in usage if use.system == one) for one in SYSTEMS},
         spent=total(use.usd for use in usage),
         calls=site.accounts.statement.entries(account.account_id, RECENT, kind="charge"),
         done=REVOKED if visitor.request.query_params.get("done") == "revoked" else None,
     )
 
 
-def usage_chart(uses: Sequence[DailyUse], today: date, days: int) -> Markup:
-    """Draw the charged calls of some days up to today."""
-    shown = [today - timedelta(back) for back in range(days - 1, -1, -1)]
-    return daily(
-        [_day(day, [use for use in uses if use.day == day]) for day in shown],
-        {system: system.upper() for system in SYSTEMS},
-        usd(total(use.usd for use in uses if use.day >= shown[0]), 7),
-    )
-
-
-def _day(day: date, uses: Sequence[DailyUse]) -> Day:
-    by_system = {use.system: use.calls for use in uses}
-    calls: dict[str, int] = {system: by_system[system] for system in SYSTEMS if system in by_system}
-    paid = total(use.usd for use in uses)
-    text = "no calls"
-    if calls:
-        parts = ", ".join(f"{system.upper()} {number:,}" for system, number in calls.items())
-        text = f"{how_many(sum(calls.values()), 'call')} ({parts}), {usd(paid)} USD"
-    return Day(day, calls, f"{day:%-d %B %Y}: {text}", usd(paid, 7))
+def _by_day(uses: Sequence[DailyUse]) -> list[tuple[date, dict[System, int], Decimal]]:
+    """Return the calls of each day by system, and their cost, the last day first."""
+    days: dict[date, list[DailyUse]] = {}
+    for use in uses:
+        days.setdefault(use.day, []).append(use)
+    return [
+        (day, {use.system: use.calls for use in some}, total(use.usd for use in some))
+        for day, some in reversed(days.items())
+    ]
 
 
 NOT_YOURS = "Your account has no such key in use. The dashboard lists your keys."

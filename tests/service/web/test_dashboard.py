@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import csv
-import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from io import StringIO
 
@@ -11,8 +10,7 @@ from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import plain, total
-from pipeline.service.accounts import Accounts, DailyUse, Due, Entry
-from pipeline.service.web.dashboard import usage_chart
+from pipeline.service.accounts import Accounts, Due, Entry
 from tests.service.conftest import Caller, VirtualClock
 from tests.service.web.browsing import Browser
 
@@ -56,7 +54,7 @@ async def test_table_and_statement_have_the_same_numbers(
     await member.go("/dashboard")
     await member.go("/login")  # the session is a week long
     await member.log_in()
-    head, *rows, foot = table(member, "Calls per day and system, as a table")
+    head, *rows, foot = table(member, "Calls per day and system")
     assert head == ["Day", "CPV", "PSC", "UNSPSC", "NAICS", "Calls", "USD"]
     assert len(rows) == 30
     shown = {
@@ -269,21 +267,3 @@ async def test_before_the_first_entry_there_is_nothing(member: Browser) -> None:
     await member.go("/statement?before=1")
     assert "No earlier entries." in member.page.text
     assert "Newest entries" in member.page.text
-
-
-TODAY = date(2026, 11, 20)
-
-
-def titles(chart: str) -> list[str]:
-    return re.findall("<g>\n<title>(.*?)</title>", chart)
-
-
-def test_a_day_is_described_in_a_sentence() -> None:
-    uses = [
-        DailyUse(TODAY, "cpv", 1200, Decimal("0.12")),
-        DailyUse(TODAY, "naics", 1, Decimal("0.0000705")),
-    ]
-    assert titles(usage_chart(uses, TODAY, 2)) == [
-        "19 November 2026: no calls",
-        "20 November 2026: 1,201 calls (CPV 1,200, NAICS 1), 0.1200705 USD",
-    ]
