@@ -57,7 +57,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(TESTS.parent / ".hypot
 LONGEST = (
     "tests/service/test_schemathesis.py",
     "tests/soak/",
-    "tests/service/rehearsal/",
+    "tests/service/test_rehearsal.py",
     "tests/service/test_lifecycle.py",
     "tests/test_notebook.py",
     "tests/test_secrets.py",

@@ -22,7 +22,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -30,7 +31,7 @@ from typing import IO, Any
 from pipeline.answers import SYSTEMS
 from pipeline.engine import Engine
 
-__all__ = ["Process", "ran", "script", "shell"]
+__all__ = ["Process", "ran", "script", "shell", "until"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -301,3 +302,16 @@ if __name__ == "__main__":
         socket.socket(fileno=int(sys.argv[1])) as listening,
     ):
         _serve(listening)
+
+
+def until(happened: Callable[[], bool], patience_s: float = 60.0) -> None:
+    """Wait until something is so.
+
+    Raises:
+        TimeoutError: it takes too long.
+    """
+    last = time.monotonic() + patience_s
+    while not happened():
+        if time.monotonic() > last:
+            raise TimeoutError
+        time.sleep(0.01)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 
 from hypothesis import given
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 
 from pipeline.answers import Match
 from pipeline.money import total
-from pipeline.service.http.messages import success
 from pipeline.service.pricing import HIGHEST, LOWEST, price
 
 titles = st.lists(st.text(max_size=120), max_size=10)
@@ -65,21 +63,3 @@ def test_shares_are_as_even_as_they_can_be_and_the_first_have_the_odd_ones(
     shares = price(matches(titles)).shares
     assert list(shares) == sorted(shares, reverse=True)
     assert not shares or shares[0] - shares[-1] <= Decimal("0.0000001")
-
-
-@given(titles)
-def test_codes_and_confidences_do_not_matter(titles: list[str]) -> None:
-    other = [Match(f"{place:08}", title, 1 / (place + 1)) for place, title in enumerate(titles)]
-    assert price(other) == price(matches(titles))
-
-
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=120), max_size=10))
-def test_what_is_written_adds_up_to_the_last_digit(titles: list[str]) -> None:
-    found = matches(titles)
-    due = price(found)
-    body = json.loads(success("cpv", "road", found, due, "detailed"), parse_float=Decimal)
-    costs = body["metadata"]["costBreakdown"]
-    assert total(item["cost"] for item in body["data"]) == (costs["apiCost"] if found else 0)
-    assert total([costs["apiCost"], costs["markupAmount"]]) == costs["finalCost"] == due.final
-    compact = json.loads(success("cpv", "road", found, due, "compact"), parse_float=Decimal)
-    assert compact["metadata"] == {"cost": {"apiCost": due.final}}

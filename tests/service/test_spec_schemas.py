@@ -27,7 +27,7 @@ from pipeline.service.http.messages import (
     write_json,
 )
 from pipeline.service.pricing import price
-from pipeline.service.spec import CODES, FAILURES, MATCHES, NOT_BLANK, Form
+from pipeline.service.spec import CODES, MATCHES, NOT_BLANK, Form
 from tests.service.conftest import SCRIPTED, Caller
 
 
@@ -94,8 +94,6 @@ def test_the_examples_are_codes_with_their_titles(system: System) -> None:
 
 pytestmark = pytest.mark.anyio
 
-OF_A_CALL = [str(one.status) for one in FAILURES if one.of_a_call]
-
 
 async def description(accounts: Accounts, metadata: Metadata = "detailed", **options: Any) -> Any:
     client = Caller(create_app(accounts, SCRIPTED, metadata=metadata, **options)).client
@@ -116,39 +114,6 @@ def promised_headers(document: Any, response: httpx.Response) -> dict[str, Any]:
     headers = operation["responses"][str(response.status_code)].get("headers", {})
     assert all(header["required"] for header in headers.values())
     return {name: header["schema"] for name, header in headers.items()}
-
-
-async def test_it_describes_the_api_and_nothing_else(accounts: Accounts) -> None:
-    document = await description(accounts)
-    assert document["openapi"].startswith("3.1.")
-    endpoints = [f"/api/{system}/match" for system in SYSTEMS]
-    assert list(document["paths"]) == [*endpoints, "/health"]
-    assert list(document["paths"]["/health"]) == ["get"]
-    for endpoint in endpoints:
-        (method,) = document["paths"][endpoint]
-        operation = document["paths"][endpoint][method]
-        assert method == "post"
-        assert sorted(operation["responses"]) == ["200", *OF_A_CALL]
-        assert operation["requestBody"]["required"] is True
-        assert list(operation["requestBody"]["content"]) == ["application/json"]
-        assert operation["security"] == [{}, {"ApiKey": []}]
-    key = document["components"]["securitySchemes"]["ApiKey"]
-    assert (key["type"], key["in"], key["name"]) == ("apiKey", "header", "X-API-Key")
-
-
-@pytest.mark.parametrize(
-    ("metadata", "forms"),
-    [("detailed", ["detailed"]), ("compact", ["compact"]), ("mixed", ["detailed", "compact"])],
-)
-async def test_it_has_the_forms_that_this_deployment_answers_in(
-    accounts: Accounts, metadata: Metadata, forms: list[str]
-) -> None:
-    document = await description(accounts, metadata)
-    answer = document["paths"]["/api/cpv/match"]["post"]["responses"]["200"]
-    text = json.dumps(answer)
-    assert [form for form in ("detailed", "compact") if f"Cpv{form.title()}Answer" in text] == forms
-    examples = answer["content"]["application/json"]["examples"]
-    assert len(examples) == 2 * len(forms)
 
 
 @pytest.mark.parametrize("metadata", METADATA)

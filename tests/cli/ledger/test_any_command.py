@@ -14,9 +14,9 @@ import pytest
 from pipeline.paid.ledger.ledger import Ledger
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
+from tests.forking import until
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.serving import Gate, Service, buyer, serving, started
-from tests.service.rehearsal.customer import until
 
 TESTS = Path(__file__).parents[2]
 VERSION_1 = (TESTS / "paid" / "ledger" / "version_1.sql").read_text("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from pipeline.money import plain, total
 from tests.service.browser.conftest import PASSWORD, TEXT, Site, call, make_key, sign_up
@@ -71,25 +71,6 @@ def test_the_copy_button_puts_the_key_into_the_clipboard(
     page.get_by_role("button", name="Copy the key").click()
     expect(page.get_by_role("status").filter(has_text="opied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == key
-
-
-def test_everything_works_without_scripts(browser: Browser, site: Site) -> None:
-    context = browser.new_context(base_url=site.address, java_script_enabled=False)
-    page = context.new_page()
-    sign_up(page)
-    key = make_key(page, "plain")
-    assert call(site, key).status_code == 200
-    expect(page.get_by_role("button", name="Copy the key")).to_be_hidden()
-    page.goto("/dashboard")
-    page.get_by_role("link", name="Revoke plain").click()
-    page.get_by_role("button", name="Revoke the key").click()
-    assert call(site, key).status_code == 401
-    page.goto("/try")
-    page.get_by_label("Description of the tender").fill(TEXT)
-    page.get_by_role("checkbox", name=re.compile("^CPV")).check()
-    page.get_by_role("button", name="Find codes").click()
-    expect(page.get_by_role("heading", name="Matches")).to_be_visible()
-    context.close()
 
 
 def test_the_keyboard_is_enough_to_sign_up_and_make_a_key(page: Page) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
-from pipeline.service.chaos.faults import KINDS, Dice, Fault, Script, read_script
+from pipeline.service.chaos.faults import Dice, Fault, Script, read_script
 
 
 def struck(script: Script, requests: int, system: System = "cpv") -> list[str]:
@@ -26,46 +26,6 @@ def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "faults.toml"
     path.write_text(text, "utf-8")
     return path
-
-
-def test_a_file_says_what_python_can_say(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        """
-        seed = 7
-
-        [[fault]]
-        kind = "refuse"
-        retry-after = "date"
-        seconds = 3
-        requests = [2, 5]
-        systems = ["cpv", "psc"]
-
-        [[fault]]
-        kind = "stall"
-        seconds = 90
-        probability = 0.25
-        after = 1.5
-        until = 60
-        burst = 3
-        """,
-    )
-    expected = Script(
-        seed=7,
-        fault=(
-            Fault("refuse", retry_after="date", seconds=3, requests=(2, 5), systems=("cpv", "psc")),
-            Fault("stall", seconds=90, probability=0.25, after=1.5, until=60, burst=3),
-        ),
-    )
-    assert read_script(path) == expected
-
-
-def test_every_kind_can_be_written(tmp_path: Path) -> None:
-    text = "".join(f'[[fault]]\nkind = "{kind}"\n' for kind in KINDS)
-    text = text.replace('"stall"\n', '"stall"\nseconds = 1\n')
-    text = text.replace('"drip"\n', '"drip"\nseconds = 1\n')
-    script = read_script(written(tmp_path, text))
-    assert [fault.kind for fault in script.fault] == list(KINDS)
 
 
 @pytest.mark.parametrize(

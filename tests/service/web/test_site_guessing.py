@@ -74,22 +74,6 @@ async def test_an_address_is_bounded_over_all_accounts(tries: PasswordTries) -> 
     assert await looked_at(tries, HOME, email="more@example.org") == 0
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        ("2001:db8::1", "2001:db8:0:0:ffff::2", "2001:DB8::3"),
-        ("192.0.2.9", "::ffff:192.0.2.9", "::ffff:c000:209"),
-        ("unknown", "_hidden", ""),
-    ],
-)
-async def test_a_network_is_one_address(tries: PasswordTries, written: tuple[str, ...]) -> None:
-    for number in range(PAIR.slots):
-        assert await looked_at(tries, written[number % len(written)]) == 0
-    for address in written:
-        assert await looked_at(tries, address) == 900
-    assert await looked_at(tries, "2001:db8:0:1::1") == 0
-
-
 async def test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out(
     tries: PasswordTries, clock: VirtualClock
 ) -> None:
