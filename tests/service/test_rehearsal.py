@@ -26,11 +26,13 @@ from tests.money_trail.books import Output, read_attempts, read_output
 from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
+    columns_agree,
     nothing_is_bought_twice,
     nothing_stays_under_way,
+    statement_adds_up,
+    statement_is_the_ledgers,
     totals_agree,
 )
-from tests.money_trail.statement import columns_agree, statement_adds_up, statement_is_the_ledgers
 from tests.service.sockets import serving
 
 __all__ = ["command"]
