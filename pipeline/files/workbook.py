@@ -260,7 +260,10 @@ class Workbook:
         content = self.archive.read(part)
         if b"<!DOCTYPE" in content:
             _refuse_doctype()
-        return ElementTree.fromstring(content)  # noqa: S314 - it has no entities
+        try:
+            return ElementTree.fromstring(content)  # noqa: S314 - it has no entities
+        except LookupError as error:
+            raise ValueError(f"{name} has an {error}; save it as .xlsx again") from error
 
     def _part(self, name: str) -> ZipInfo:
         if _plain(name) not in self._parts:

@@ -207,8 +207,8 @@ FITTING = (("UTF-16", "CSV"), ("Excel", "ZIP"))
 def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
-    Without its first bytes, decompressed, they are read from the file. Any JSON may be OCDS, which
-    names what is wrong with it better.
+    Without its first bytes, decompressed, they are read from the file as they are. Any JSON may be
+    OCDS, which names what is wrong with it better.
 
     Raises:
         InputError: the file is of another kind.

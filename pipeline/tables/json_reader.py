@@ -16,7 +16,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, quoted, readable
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
-from pipeline.tables.formats import refuse_other_contents
+from pipeline.tables.formats import compression_of, first_bytes, refuse_other_contents
 from pipeline.tables.json_records import (
     DECODER,
     NAN,
@@ -227,7 +227,7 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
                 raise InputError(f"{path} is empty.", hint)
             yield text
         except (ValueError, RecursionError) as error:
-            refuse_other_contents(path, wanted)
+            refuse_other_contents(path, wanted, first_bytes(path, compression_of(path)))
             place = f"{path}, {noun} {text.number}"
             if isinstance(error, UnicodeDecodeError):
                 raise not_utf_8(path, place, error) from error

@@ -123,6 +123,7 @@ def test_a_main_part_of_another_name_is_an_error(tmp_path: Path) -> None:
         ("", {SHEET_NAME: '<?xml version="1.0" encoding="UTF-16"?><a/>'}, "the encoding UTF-16"),
         ("", {"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
         ("", {"XL/Workbook.xml": ""}, "two parts of the same name"),
+        ("", {"xl/workbook.xml": '<?xml version="1.0" encoding="x"?><a/>'}, "unknown encoding: x"),
         ("", {"xl/workbook.xml": "<workbook/>"}, "it has no sheet"),
         ("", {"xl/workbook.xml": TWINS}, "two sheets of the same name"),
         ("", {"xl/_rels/workbook.xml.rels": "<a/>"}, "it has no sheet"),

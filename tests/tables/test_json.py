@@ -25,6 +25,7 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
+from tests.tables.csv_files import compressed
 from tests.tables.rewriting import KEYS, NEW, folder, rewrite
 
 
@@ -222,6 +223,22 @@ def test_bad_records_are_errors_that_name_file_and_record(
     assert caught.value.message.startswith(str(tmp_path / "t.jsonl"))
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "message"),
+    [
+        ("t.jsonl.gz", b'{"a": 1}', "record 2: Expecting ':' delimiter"),
+        ("t.json.zst", b'{"ocid": "1", "tender": {}}', "release 2: unexpected text: '2}'"),
+    ],
+)
+def test_an_error_in_compressed_json_is_about_the_json(
+    tmp_path: Path, name: str, record: bytes, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(compressed(record + b' {"ocid" 2}', path.suffix))
+    with pytest.raises(InputError, match=message):
+        list(open_reader(path, ()).batches())
 
 
 def test_a_column_in_the_list_with_the_rows_is_not_suggested(tmp_path: Path) -> None:

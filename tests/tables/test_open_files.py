@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,27 +30,8 @@ def write_table(path: Path, table: pa.Table = TABLE) -> None:
         path.write_bytes(compressed(data.encode(), path.suffix))
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[IO[Any]]:
-    """Return a list of the files that are opened from now on."""
-    files: list[IO[Any]] = []
-
-    def recording(original: Callable[..., IO[Any]]) -> Callable[..., IO[Any]]:
-        def recorded(*args: Any, **options: Any) -> IO[Any]:
-            files.append(original(*args, **options))
-            return files[-1]
-
-        return recorded
-
-    monkeypatch.setattr(Path, "open", recording(Path.open))
-    monkeypatch.setattr(os, "fdopen", recording(os.fdopen))  # for tables to read
-    return files
-
-
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
-def test_names_that_are_not_utf8_are_read_and_written(
-    tmp_path: Path, ending: str, opened: list[IO[Any]]
-) -> None:
+def test_names_that_are_not_utf8_are_read_and_written(tmp_path: Path, ending: str) -> None:
     path = tmp_path / os.fsdecode(b"caf\xe9" + ending.encode())
     write_table(path)
     output = path.with_name(f"out-{path.name}")
@@ -58,39 +39,23 @@ def test_names_that_are_not_utf8_are_read_and_written(
     rewrite(open_reader(path, ["a"]), output, [["1"], ["2"]], output_format, [CODE])
     texts = [text for batch in open_reader(output, ["cpv_code"]).batches() for text in batch.texts]
     assert texts == ["1", "2"]
-    assert opened
-    assert all(file.closed for file in opened)
-
-
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
-def test_a_damaged_file_is_closed(tmp_path: Path, ending: str, opened: list[IO[Any]]) -> None:
-    path = tmp_path / f"t{ending}"
-    path.write_bytes(b"\x1f\x8b?,b\n\xff" if ending == ".csv.gz" else b"a,b\n\xff\n")
-    opened.clear()
-    with pytest.raises(InputError):
-        list(open_reader(path, ["a"]).batches())
-    assert opened
-    assert all(file.closed for file in opened)
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
-def test_an_aborted_output_is_closed(tmp_path: Path, name: str, opened: list[IO[Any]]) -> None:
+def test_an_aborted_output_is_closed(tmp_path: Path, name: str) -> None:
+    """A file that stays open is a warning, and so a failure."""
     write_table(tmp_path / "t.csv")
     reader = open_reader(tmp_path / "t.csv", ())
     output_format: Format = "parquet" if name == "o.parquet" else "csv"
-    writer = open_writer(tmp_path / name, name, output_format, reader, [CODE])
-    assert not opened[-1].closed
-    writer.abort()
-    assert all(file.closed for file in opened)
+    open_writer(tmp_path / name, name, output_format, reader, [CODE]).abort()
 
 
-def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path, opened: list[IO[Any]]) -> None:
+def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path) -> None:
     write_table(tmp_path / "t.csv")
     reader = open_reader(tmp_path / "t.csv", ())
     interval = pa.field("i", pa.month_day_nano_interval())
     with pytest.raises(OutputError):
         open_writer(tmp_path / "o.parquet", "o.parquet", "parquet", reader, [interval])
-    assert all(file.closed for file in opened)
 
 
 @pytest.mark.parametrize(
