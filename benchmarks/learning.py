@@ -193,7 +193,7 @@ def _share(share: Share) -> str:
 
 def _compared(before: Answers, after: Answers) -> tuple[str, str]:
     rows = list(zip(before.right(EXACT, 1), after.right(EXACT, 1), strict=True))
-    found = Difference(EXACT, 1, len(rows), rows.count((True, False)), rows.count((False, True)))
+    found = Difference(EXACT, len(rows), rows.count((True, False)), rows.count((False, True)))
     low, high = found.interval
     return f"{100 * found.value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})", f"{found.p:.2g}"
 

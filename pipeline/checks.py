@@ -46,6 +46,16 @@ def check_flag(name: str, value: object) -> None:
         raise SettingsError(f"{name} is {value!r}.", f"{name} must be True or False.")
 
 
+def check_column(name: str, value: object) -> None:
+    """Refuse a value that is not the name of a column.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    is_name = isinstance(value, str) and value != ""
+    check(is_name, f"{name} is {value!r}.", f"{name} must name a column{beside(name, 'NAME')}.")
+
+
 def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
     """Return a whole number of any integer type, NumPy's too, as a Python int.
 

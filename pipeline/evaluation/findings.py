@@ -198,7 +198,7 @@ class Findings:
         figures = [subject.figures for subject in self.subjects]
         shown = {depth for each in figures for depth in shown_depths(each)}
         for difference in self.comparison.differences if self.comparison else ():
-            if difference.top == 1 and difference.depth in shown:
+            if difference.depth in shown:
                 yield difference, [each.depths[difference.depth][1] for each in figures]
 
     def to_dict(self) -> dict[str, Any]:
@@ -287,7 +287,6 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "differences": [
             {
                 "depth": each.depth.name,
-                "top": each.top,
                 "a_alone": each.only_a,
                 "b_alone": each.only_b,
                 "difference": each.value,

@@ -34,9 +34,6 @@ from pipeline.evaluation.metrics import (
 PAIRS = 20
 """Confused pairs that are kept at each level."""
 
-GROUPS = 40
-"""Sources with figures of their own; the rarer ones are counted together."""
-
 _Bools = npt.NDArray[np.bool_]
 _Floats = npt.NDArray[np.float64]
 _Ranks = npt.NDArray[np.uint8]
@@ -171,15 +168,13 @@ def _groups(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> Sequence[GroupFigu
     counts = Counter(scores.sources)
     if not set(counts) - {""}:
         return ()
-    order = sorted(counts, key=lambda name: (-counts[name], name))
-    place = {name: min(number, GROUPS) for number, name in enumerate(order)}
-    group = np.array([place[name] for name in scores.sources])
+    names = np.array(scores.sources)
     confidence = np.array(scores.confidence, np.float64)
     unanswered = np.array([not code for code in scores.best])
     right, broadly = ranks[scores.measured], ranks[broad(scores.system)]
     found = []
-    for number, name in enumerate([*order[:GROUPS], None] if len(order) > GROUPS else order):
-        rows = group == number
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        rows = names == name
         found.append(
             GroupFigures(
                 name=name,

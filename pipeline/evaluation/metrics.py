@@ -250,7 +250,7 @@ class GroupFigures:
     """The rows of one source.
 
     Attributes:
-        name: as the table states it, "" where it states none; None for the rarest together.
+        name: as the table states it, "" where it states none.
         top: how often the right code is among the first 1, 5 and 10, to the depth that is measured.
         broad: rows whose best code is right in its first two digits.
         unanswered: rows without a code.
@@ -258,7 +258,7 @@ class GroupFigures:
         calibration_error: see `Figures`.
     """
 
-    name: str | None
+    name: str
     top: Mapping[int, Share]
     broad: Share
     unanswered: Share

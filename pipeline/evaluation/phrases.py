@@ -119,11 +119,6 @@ def no_answers(figures: Figures) -> str:
     return f"{part(figures.unanswered)} ({stated})" if stated else ""
 
 
-def group_name(name: str | None) -> str:
-    """Return the name of a source."""
-    return "others" if name is None else readable(name) or "not named"
-
-
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
     """Return how good one subject is, or which of two is better and what that costs."""
     if comparison is None:

@@ -21,7 +21,6 @@ from pipeline.evaluation.metrics import (
     shown_depths,
 )
 from pipeline.evaluation.phrases import (
-    group_name,
     headline_shares,
     p_value,
     part,
@@ -201,7 +200,7 @@ def _calibration(named: _Named) -> Iterator[str]:
         off = f"Confidence{f' of {key}' * (len(named) > 1)} is off by"
         yield f"{off} {figures.calibration_error:.3f} (expected calibration error)."
         if (worst := figures.worst_source) is not None:
-            source = f"{readable(worst.name or '')} ({rows(worst.rows)})"
+            source = f"{readable(worst.name)} ({rows(worst.rows)})"
             more = f"the worst source with {SOURCE_ROWS} rows or more"
             yield f"{off} {worst.calibration_error:.3f} for {source}, {more}."
 
@@ -210,7 +209,7 @@ def _sources(named: _Named, level: str) -> Iterator[Section]:
     """Yield the figures by source, if there are any; all subjects saw the same sources."""
     sources = named[0][1].sources
     cells = [
-        [group_name(each.name), key, *_group(one.sources[at])]
+        [readable(each.name) or "not named", key, *_group(one.sources[at])]
         for at, each in enumerate(sources[:GROUPS])
         for key, one in named
     ]

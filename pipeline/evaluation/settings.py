@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import SYSTEMS, Matcher, System
-from pipeline.checks import whole_number
+from pipeline.checks import check_column, whole_number
 from pipeline.decisions import CODE_COLUMN, NO_DECISIONS, TEXT_COLUMN, Decisions
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, opened
@@ -49,9 +49,8 @@ class EvaluationSettings:
         if self.sample is not None:
             object.__setattr__(self, "sample", whole_number("sample", self.sample, 1))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
-        _check_column("code_column", self.code_column)
-        if self.source_column is not None:
-            _check_column("source_column", self.source_column)
+        for name, column in self.label_columns.items():
+            check_column(name, column)
 
     @property
     def label_columns(self) -> dict[str, str]:
@@ -63,12 +62,6 @@ class EvaluationSettings:
     def asked(self) -> Settings:
         """The settings of a job that answers these rows, with as many matches as possible."""
         return Settings((self.system,), self.text_columns, top=MAX_TOP, jobs=self.jobs)
-
-
-def _check_column(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        hint = f"{name} must name a column{beside(name, 'NAME')}."
-        raise SettingsError(f"{name} is {value!r}.", hint)
 
 
 def check_given(table: object, decisions: object, system: object) -> None:

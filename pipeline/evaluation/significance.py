@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.metrics import TOPS, Depth, Scores, Z
+from pipeline.evaluation.metrics import Depth, Scores, Z
 
 SURE = 0.05
 """The significance level: a difference with a smaller p counts."""
@@ -25,14 +25,12 @@ class Difference:
 
     Attributes:
         depth: how much of a code must be right.
-        top: among how many answers it must be.
         rows: the rows.
         only_a: the rows for which only the first subject is right.
         only_b: the rows for which only the second is.
     """
 
     depth: Depth
-    top: int
     rows: int
     only_a: int
     only_b: int
@@ -68,7 +66,7 @@ class Comparison:
     """How two subjects differ.
 
     Attributes:
-        differences: at every depth, among the first 1, 5 and 10; first that of what is right.
+        differences: in best codes, at every depth; first that of what is right.
         usd: what the answers of the paid subject cost, US dollars; None if neither is paid, or a
             price is unknown.
         paid: which of the two is paid.
@@ -108,17 +106,11 @@ def compare(
     ``usd`` is what the answers of the paid one cost.
     """
     differences = [
-        _difference(a, b, depth, top)
-        for depth in sorted(a.ranks, key=lambda depth: depth != a.measured)
-        for top in TOPS
+        _difference(a, b, depth) for depth in sorted(a.ranks, key=lambda depth: depth != a.measured)
     ]
     return Comparison(differences, usd, paid)
 
 
-def _difference(a: Scores, b: Scores, depth: Depth, top: int) -> Difference:
-    right = []
-    for scores in (a, b):
-        ranks = np.array(scores.ranks[depth], np.uint8)
-        right.append((ranks > 0) & (ranks <= top))
-    one, other = right
-    return Difference(depth, top, len(one), int((one & ~other).sum()), int((other & ~one).sum()))
+def _difference(a: Scores, b: Scores, depth: Depth) -> Difference:
+    one, other = (np.array(scores.ranks[depth], np.uint8) == 1 for scores in (a, b))
+    return Difference(depth, len(one), int((one & ~other).sum()), int((other & ~one).sum()))

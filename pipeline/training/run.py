@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from pipeline.answers import BANDS, SYSTEMS, System, band
-from pipeline.checks import check_flag, whole_number
+from pipeline.checks import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
@@ -28,7 +28,7 @@ from pipeline.progress import Display
 from pipeline.quoting import how_many
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_all, labels
-from pipeline.wording import beside, option
+from pipeline.wording import option
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,9 +391,7 @@ class TrainingSettings:
         object.__setattr__(self, "jobs", whole_number("jobs", self.jobs, 1))
         for name in ("only_history", "overwrite"):
             check_flag(name, getattr(self, name))
-        if not isinstance(self.code_column, str) or not self.code_column:
-            hint = f"code_column must name a column{beside('code_column', 'NAME')}."
-            raise SettingsError(f"code_column is {self.code_column!r}.", hint)
+        check_column("code_column", self.code_column)
 
 
 def check_output(output: Path, overwrite: bool) -> None:

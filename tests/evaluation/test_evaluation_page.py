@@ -79,20 +79,6 @@ def test_the_page_has_every_table_of_the_terminal(subjects: list[tuple[str, obje
             assert in_page in text or f"<b>{code}</b> {title}" in text or cell.startswith("p ")
 
 
-@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
-def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
-    subjects: list[tuple[str, object]],
-) -> None:
-    text = page(evaluation(*subjects))  # type: ignore[arg-type]
-    table = text.split("Sure, likely and doubtful codes</h2>")[1].split("</table>")[0]
-    cells = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]
-    rows = [[row[0], row[-1], row[-3].replace("\N{NO-BREAK SPACE}", " ")] for row in cells]
-    one = [["sure", "1", "1 of 1"], ["likely", "4", "2 of 4"], ["doubtful", "3", "1 of 3"]]
-    two = [["sure", "0", "-"], ["likely", "10", "4 of 10"], ["doubtful", "0", "-"]]
-    both = [row for pair in zip(one, two, strict=True) for row in pair]
-    assert rows == (one if len(subjects) == 1 else both)
-
-
 def test_the_table_of_differences_says_which_way_they_are() -> None:
     text = page(evaluation(ONE, TWO))
     assert text.count("B minus A, points") > 1, "in the head, and on a phone with each figure"

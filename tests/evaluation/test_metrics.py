@@ -98,14 +98,6 @@ def test_sources_are_listed_apart_those_with_most_rows_first() -> None:
     assert [a.unanswered.hits, b.unanswered.hits, c.unanswered.hits] == [0, 1, 1]
 
 
-def test_the_rarest_of_very_many_sources_are_counted_together() -> None:
-    names = [f"source {number:02}" for number in range(45)]
-    scores = scored([answer("45000000")] * 90, ["45000000"] * 90, names * 2)
-    sources = figures(scores, load("cpv")).sources
-    assert len(sources) == 41
-    assert (sources[-1].name, sources[-1].unanswered.rows) == (None, 10)
-
-
 def test_three_figures_come_first_for_systems_with_general_codes() -> None:
     assert FOUND.headline == Headline("division", Share(2, 8), Share(4, 10), Share(3, 8))
     labels, best = ["72000000", "72101500"], ["72101500", "72000000"]

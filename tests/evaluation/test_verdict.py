@@ -172,7 +172,7 @@ def test_the_json_has_all_figures() -> None:
     assert one["headline"]["specific"]["hits"] == 2
     assert one["worst_source"] is None
     first = found["comparison"]["differences"][0]
-    assert (first["depth"], first["top"]) == ("full code", 1)
+    assert first["depth"] == "full code"
     assert (first["a_alone"], first["b_alone"]) == (2, 1)
     assert found["comparison"]["better"] is None
     assert found["verdict"] == evaluation(ONE, TWO).verdict
@@ -187,7 +187,7 @@ def test_the_worst_source_is_named_if_it_has_enough_rows() -> None:
 
 
 def differing(only_a: int, only_b: int, rows: int = 200) -> Difference:
-    return Difference(EXACT, 1, rows, only_a, only_b)
+    return Difference(EXACT, rows, only_a, only_b)
 
 
 def comparison(only_a: int, only_b: int, *price: object) -> Comparison:
@@ -196,7 +196,7 @@ def comparison(only_a: int, only_b: int, *price: object) -> Comparison:
 
 def test_rows_are_compared_one_by_one() -> None:
     first = compare(subject("1100110"), subject("1010111")).first
-    assert (first.depth, first.top, first.rows) == (STATED, 1, 7)  # no label is deeper
+    assert (first.depth, first.rows) == (STATED, 7)  # no label is deeper
     assert (first.only_a, first.only_b) == (1, 2)
     assert first.value == pytest.approx(1 / 7)
 
