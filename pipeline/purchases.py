@@ -395,9 +395,6 @@ class Buyer(Protocol):
     def spent_on(self, identity: str) -> Decimal:
         """Return what an open job has cost and may have cost, US dollars."""
 
-    def close_finished(self, identity: str, paid: Mapping[str, Any]) -> bool:
-        """Close a job whose complete output says what it paid; return whether it was open."""
-
 
 @dataclass(frozen=True, slots=True)
 class NoPurchase:

@@ -207,8 +207,6 @@ def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary
 
 def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
     file, settings = before.file, before.request.settings
-    if before.close_finished(done):
-        log.info("%s: its job was still open in the ledger, and is closed now", file.path)
     failed = done["exit_state"] != "complete"
     more = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
     log.info("%s: done before, the same input and settings%s", file.path, Words(more))
@@ -269,12 +267,10 @@ class EarlierRuns:
     def cost_so_far(self) -> Decimal:
         """Return what the open job of the file has cost; it may have bought before it failed."""
         buyer = self.request.buyer
-        return ZERO if buyer is None else buyer.spent_on(self._identity)
-
-    def close_finished(self, done: Manifest) -> bool:
-        """Close the job of the file, which is done; return whether it was open."""
-        buyer = self.request.buyer
-        return buyer is not None and buyer.close_finished(self._identity, _recorded_payment(done))
+        if buyer is None:
+            return ZERO
+        request = self.request
+        return buyer.spent_on(identity_of_files(request.settings, self.file.path, self.file.output))
 
     def plan(self) -> Plan:
         """Plan the job of the file; a run skips it if it is done, whatever the ledger has."""
@@ -284,10 +280,6 @@ class EarlierRuns:
                 return Plan(*counts)
         with self.request.open(self.file.path, self.file.output) as job:
             return job.plan()
-
-    @property
-    def _identity(self) -> str:
-        return identity_of_files(self.request.settings, self.file.path, self.file.output)
 
     def _input(self, found: Manifest) -> tuple[str, Format] | None:
         """Return the SHA-256 and the format of an input; None if it is missing or surely another.

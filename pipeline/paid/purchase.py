@@ -7,7 +7,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -24,7 +24,7 @@ from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
-from pipeline.money import ZERO, plain, times, total
+from pipeline.money import ZERO, times, total
 from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
 from pipeline.paid.client.chat_responses import LETTERS
 from pipeline.paid.ledger.checks import check_usable
@@ -34,6 +34,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
+from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import excess
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import DECLINED, price_too_high
@@ -336,52 +337,9 @@ class PaidBuyer:
         Raises:
             LedgerError: the ledger cannot be used.
         """
-        with self._open_job(identity) as job:
-            if job is None:
-                return ZERO
-            money = job.money()
-            return total([money.confirmed, money.at_risk])
-
-    def close_finished(self, identity: str, paid: Mapping[str, Any]) -> bool:
-        """Close a job whose complete output was found; return whether it was open.
-
-        A run that is killed just after it put its output in place leaves its job open. A job that
-        has sent more than the output accounts for stays open: it belongs to a later run that
-        stopped, such as one with ``--retry-failed``. So does a job that another run works on.
-
-        Args:
-            identity: identifies the job.
-            paid: what the job paid, according to the output's manifest.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
-        """
-        with self._open_job(identity) as job, ExitStack() as locked:
-            if job is None or not _accounts_for(paid, job):
-                return False
-            lock = job_lock(self.service.ledger, self.service.endpoint, identity, wait=False)
-            try:
-                locked.enter_context(lock)
-            except LedgerError:  # another run works on it
-                return False
-            job.close()
-            return True
-
-    @contextmanager
-    def _open_job(self, identity: str) -> Iterator[Job | None]:
         if not self.service.ledger.exists():
-            yield None
-            return
+            return ZERO
         with closing(Ledger(self.service.ledger, self.service.endpoint)) as ledger:
-            yield ledger.find_job(identity)
-
-
-def _accounts_for(paid: Mapping[str, Any], job: Job) -> bool:
-    money = job.money()
-    sent = {
-        "attempts": money.attempts,
-        "confirmed_usd": plain(money.confirmed),
-        "unconfirmed": money.unconfirmed,
-        "unknown": money.unknown,
-    }
-    return all(paid.get(name) == figure for name, figure in sent.items())
+            job = ledger.find_job(identity)
+            money = job.money() if job else Tally()
+            return total([money.confirmed, money.at_risk])

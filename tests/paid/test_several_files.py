@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 from decimal import Decimal
 from itertools import count
@@ -14,9 +16,12 @@ import pytest
 
 import pipeline
 from pipeline.classification import batch, job
+from pipeline.cli import main
 from pipeline.errors import OutputError
 from pipeline.money import plain
+from pipeline.paid.ledger.job import Job
 from tests.cli.several_files import states
+from tests.forking import Process
 from tests.paid.command_line import CommandLine, folder_of
 from tests.paid.serving import Service
 
@@ -40,6 +45,9 @@ class Folder:
         words = self._line.out.splitlines()
         self._line("plan", "--json", *more)
         return words, self._line.summary
+
+    def start(self, call: str) -> Process:
+        return Process(self._line.arguments("run"), call=call)
 
     def ledger(self, statement: str) -> list[Any]:
         with sqlite3.connect(self._line.ledger) as connection:
@@ -75,22 +83,31 @@ def test_the_time_is_that_of_all_files(
     assert (code, states(figures)) == (0, ["skipped", "skipped", "done"])
 
 
-def test_a_job_that_a_kill_left_open_is_closed_when_its_output_is_recognised(
+def killed_before_its_job_is_closed() -> None:
+    """Run the command line, which is killed when the output of a file is in place."""
+    pytest.MonkeyPatch().setattr(Job, "close", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    main()
+
+
+def test_a_run_killed_before_it_closes_a_job_costs_nothing(
     folder: Folder, service: Service
 ) -> None:
-    assert folder.run()[0] == 0
-    assert folder.open_jobs == 0
-    folder.ledger("UPDATE jobs SET closed_at = NULL")
-    code, figures = folder.run()
-    assert (code, states(figures)) == (0, ["skipped"] * 3)
-    assert folder.open_jobs == 0
-    assert len(service.asked) == 3
-
-    folder.ledger("UPDATE jobs SET closed_at = NULL")
-    place = Path("out/a.csv.manifest.json")
-    place.write_text(place.read_text().replace('"attempts": 1', '"attempts": 2'))
-    assert states(folder.run()[1]) == ["skipped"] * 3
-    assert folder.open_jobs == 1, "the job has sent something else since"
+    """The next run finds the output and skips the file; the job is that of a later run."""
+    killed = folder.start(f"{__name__}:killed_before_its_job_is_closed")
+    assert killed.wait(30) == -signal.SIGKILL
+    assert (Path("out/a.csv").exists(), len(service.asked)) == (True, 1)
+    code, figures = folder.run("--max-cost", "0.00045")
+    assert (code, states(figures)) == (0, ["skipped", "done", "done"])
+    assert (len(service.asked), folder.open_jobs) == (3, 1)
+    with Path("data/a.csv").open("a") as table:
+        table.write("another text\n")
+    code, figures = folder.run("--max-cost", "0.0006")
+    assert (code, states(figures)) == (0, ["done", "skipped", "skipped"])
+    assert (len(service.asked), folder.open_jobs) == (4, 0)
+    costs = [cost for (cost,) in folder.ledger("SELECT cost_usd FROM attempts ORDER BY attempt_id")]
+    assert sum(map(Decimal, costs)) == service.charged
+    paid = Decimal(costs[0]) + Decimal(costs[3])
+    assert Decimal(figures["files"][0]["cost_usd"]) == paid, "both runs of one job"
 
 
 def test_what_a_failed_file_has_cost_counts_towards_the_limit(
