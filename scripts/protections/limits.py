@@ -85,14 +85,13 @@ PROTECTIONS = (
         "responses that cannot be read are not bought without end",
         'return self.end.state in ("answered", "refused")',
         'return self.end.state in ("answered", "refused", "unreadable")',
-        "tests/paid/test_pool.py::test_answers_that_nobody_can_read_are_not_bought_without_end",
+        "tests/paid/test_pool.py::test_a_run_parks_when_more_than_single_texts_fail",
     ),
     Protection(
         "a wrong base URL does not use up the texts of the table",
         "self.is_address_right or not judgement.is_of_the_address",
         "True",
-        "tests/paid/test_pool.py::"
-        "test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form",
+        "tests/paid/test_pool.py::test_a_run_parks_when_more_than_single_texts_fail",
     ),
     Protection(
         "amounts do not depend on the caller's decimal context",

@@ -88,6 +88,43 @@ def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: Job) ->
     assert job.money().confirmed == 3 * PRICE
 
 
+A_ROW = FAILURES_IN_A_ROW
+NOT_JSON = "the body is not JSON, or not all of it arrived"
+
+
+@pytest.mark.parametrize(
+    ("script", "calls", "asked", "said"),
+    [
+        # What is about single texts parks no run.
+        (["refused"] * 40, 60, 60, ""),
+        (["413"] * 60, 60, 60, ""),
+        (["detailed", *["422"] * 59], 60, 60, ""),
+        (["detailed", *["no such address"] * 59], 60, 60, ""),
+        (["not sent"] * TRIES, 2, TRIES + 1, ""),
+        ([*["limited"] * (MOST_REFUSALS - 1), "detailed"] * 2, 2, 2 * MOST_REFUSALS, ""),
+        (["detailed", "price 0.01"], 3, 3, ""),
+        # The base URL may be wrong, and the service another one, in its own form or not.
+        (["no such address"] * 99, 99, A_ROW, "--base-url"),
+        (["422"] * 99, 60, A_ROW, "--base-url"),
+        (["detailed", *["400"] * 99], 60, 1 + A_ROW, "20 attempts in a row failed"),
+        (["detailed", *["413", "gateway"] * 99], 99, 41, "20 attempts in a row failed: HTTP_502"),
+        (["limited"] * 99, 3, MOST_REFUSALS, f"refused one call {MOST_REFUSALS} times since 2"),
+        (["detailed", *["limited"] * 99], 3, 1 + MOST_REFUSALS, "--rate"),
+        # A refusal of one text shows that the service works.
+        (["detailed", *["unreadable"] * 19, "refused", *["unreadable"] * 99], 120, 41, NOT_JSON),
+    ],
+)
+def test_a_run_parks_when_more_than_single_texts_fail(
+    job: Job, script: list[str], calls: int, asked: int, said: str
+) -> None:
+    server = ModelServer(script)
+    pool = buy(server, job, numbered(calls))
+    assert len(server.asked) == asked
+    assert (pool.parked is None) == (not said)
+    assert pool.parked is None or said in f"{pool.parked.message} {pool.parked.hint}"
+    assert pool.parked is None or pool.parked.exit_code == (7 if "limited" in script else 6)
+
+
 def test_one_worker_asks_in_the_order_of_the_rows(job: Job) -> None:
     server = ModelServer(["503", "refused", "limited", "lost", "internal"])
     wanted = numbered(9)
@@ -102,16 +139,6 @@ def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
     buy(server, job, numbered(12), workers=4)
     assert under_way[:4] == [0, 1, 1, 1]  # the one that failed stays untold
     assert max(under_way) > 2
-
-
-def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> None:
-    server = ModelServer(["detailed", *["unreadable"] * 19, "refused", *["unreadable"] * 99])
-    pool = buy(server, job, list(orders(job, [str(n) for n in range(120)], 2)), workers=1)
-    assert some(pool.parked).exit_code == 6
-    assert some(pool.parked).message == (
-        "20 attempts in a row failed: the body is not JSON, or not all of it arrived."
-    )
-    assert len(server.asked) == 41, "a refusal of one text shows that the service works"
 
 
 def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
@@ -186,13 +213,6 @@ def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
     assert job.money().confirmed == server.charged
     assert len(server.asked) < 9
     assert len(server.told) == len(server.asked)
-
-
-def test_a_price_at_the_bound_is_right_and_the_bound_can_be_raised(job: Job) -> None:
-    server = ModelServer(["detailed", "price 0.01"])
-    assert buy(server, job, numbered(3)).parked is None
-    server.script = ["price 5"]
-    assert buy(server, job, numbered(4)[3:], max_price=Decimal(5)).parked is None
 
 
 def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
@@ -287,29 +307,6 @@ def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_le
     assert len(server.told) == understood + 1
 
 
-def test_a_service_that_is_reached_again_does_not_park(job: Job) -> None:
-    server = ModelServer(["not sent"] * TRIES + ["detailed"])
-    assert buy(server, job, numbered(2)).parked is None
-
-
-@pytest.mark.parametrize("understood", [0, 1])
-def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
-    server = ModelServer(["detailed"] * understood + ["limited"] * 99)
-    pool = buy(server, job, numbered(3), rate=Rate(100, 60))
-    assert some(pool.parked).exit_code == 7
-    assert f"refused one call {MOST_REFUSALS} times since 2" in some(pool.parked).message
-    assert "--rate" in some(pool.parked).hint
-    assert len(server.asked) == understood + MOST_REFUSALS
-    assert server.ended_after > (MOST_REFUSALS - 1) * 60
-
-
-def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
-    server = ModelServer([*["limited"] * (MOST_REFUSALS - 1), "detailed"] * 2)
-    pool = buy(server, job, numbered(2))
-    assert pool.parked is None
-    assert len(server.told) == 2
-
-
 def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,66 +329,22 @@ def test_a_service_that_charges_for_being_down_is_given_the_time_that_it_asks_fo
     assert (server.ended_after > 90) == (asked == 90)
 
 
-def test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form(
-    job: Job,
-) -> None:
-    server = ModelServer(["no such address"] * 99)
-    pool = buy(server, job, numbered(99), workers=4)
-    assert some(pool.parked).exit_code == 6
-    assert "--base-url" in some(pool.parked).hint
-    assert len(server.asked) == FAILURES_IN_A_ROW
-
-
-def test_texts_that_an_understood_service_does_not_find_do_not_park(job: Job) -> None:
-    server = ModelServer(["detailed", *["no such address"] * 99])
-    assert buy(server, job, numbered(60)).parked is None
-    assert len(server.asked) == 60
-
-
-def test_texts_that_the_service_does_not_find_do_not_park_a_resumed_run(job: Job) -> None:
-    buy(ModelServer([]), job, numbered(1))
-    server = ModelServer(["no such address"] * 99)
-    assert buy(server, job, numbered(60)[1:], workers=4).parked is None
-    assert len(server.asked) == 59
-
-
-@pytest.mark.parametrize(("retries_failed", "parks"), [(False, True), (True, False)])
+@pytest.mark.parametrize(
+    ("is_resumed", "retries_failed", "parks"),
+    [(True, False, False), (False, False, True), (False, True, False)],
+)
 def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_texts_that_failed(
-    job: Job, retries_failed: bool, parks: bool
+    job: Job, is_resumed: bool, retries_failed: bool, parks: bool
 ) -> None:
     buy(ModelServer([]), job, numbered(1))
-    job.close()
+    if not is_resumed:
+        job.close()
     server = ModelServer(["no such address"] * 99)
     with closing(Ledger(job.database.path, job.base_url)) as ledger:
         later = ledger.open_job("job", Counting(retry_failed=retries_failed))
-        pool = buy(server, later, numbered(60)[1:])
+        pool = buy(server, later, numbered(60)[1:], workers=4 if is_resumed else 1)
     assert len(server.asked) == (FAILURES_IN_A_ROW if parks else 59)
     assert (pool.parked is not None) == parks
-
-
-@pytest.mark.parametrize(
-    ("script", "asked"),
-    [
-        (["413"], 60),
-        (["detailed", "422"], 60),
-        (["422"], FAILURES_IN_A_ROW),  # the base URL of another service, perhaps
-        (["detailed", "400"], 1 + FAILURES_IN_A_ROW),
-    ],
-)
-def test_a_text_that_a_proxy_finds_too_long_ends_its_row_alone(
-    job: Job, script: list[str], asked: int
-) -> None:
-    server = ModelServer([*script, *script[-1:] * 99])
-    pool = buy(server, job, numbered(60))
-    assert len(server.asked) == asked
-    assert (pool.parked is None) == (asked == 60)
-
-
-def test_texts_that_are_too_long_do_not_hide_that_the_service_is_down(job: Job) -> None:
-    server = ModelServer(["detailed", *["413", "gateway"] * 99])
-    pool = buy(server, job, numbered(99))
-    assert some(pool.parked).exit_code == 6
-    assert f"{FAILURES_IN_A_ROW} attempts in a row failed: HTTP_502" in some(pool.parked).message
 
 
 def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:
@@ -399,9 +352,3 @@ def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:
     buy(ModelServer(["413 charged"]), job, [order])
     assert job.money().confirmed == Decimal("0.00005")
     assert job.errors("cpv", [order.call.digest]) == {order.call.digest: "HTTP_413"}
-
-
-def test_texts_that_a_service_refuses_do_not_park_before_its_first_answer(job: Job) -> None:
-    server = ModelServer(["refused"] * 40)
-    assert buy(server, job, numbered(60)).parked is None
-    assert len(server.asked) == 60
