@@ -180,19 +180,6 @@ def test_a_copy_of_a_deleted_ledger_does_not_write_over_another(tmp_path: Path) 
     assert not path.with_name("ledger.db.rescued-3").exists()
 
 
-def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "folder"
-    with closing(Ledger(folder / "ledger.db", "http://service.example")) as ledger:
-        shutil.rmtree(folder)
-        monkeypatch.setattr(
-            "pipeline.paid.ledger.database.machine_folder", lambda: tmp_path / "nowhere"
-        )
-        with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
-            ledger.database.check_place()
-
-
 BACKED_UP, LATER = ["first text"], ["second text", "third text"]
 
 Night = Callable[[list[str]], Buyer]

@@ -158,17 +158,6 @@ def test_a_run_whose_output_cannot_be_written_says_what_it_has_paid(
     check_money(user, service)
 
 
-def test_a_run_that_fails_before_it_buys_speaks_of_no_money(
-    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "out.csv").mkdir()
-    user = buyer(tmp_path, "http://127.0.0.1:9", service.account.key)
-    user.write(TEXTS)
-    with pytest.raises(OutputError):
-        user.run()
-    assert "paid" not in caplog.text
-
-
 def test_an_unknown_key_parks_and_is_tried_once_in_each_system(
     tmp_path: Path, service: Service, address: str
 ) -> None:

@@ -16,7 +16,6 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import Snapshot
-from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
 from pipeline.paid.verify import extent, problems
 from pipeline.service.accounts import Accounts
@@ -163,21 +162,3 @@ def test_a_failure_that_a_later_parser_understands_is_not_a_contradiction(path: 
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE bodies SET body = ? WHERE attempt_id = 3", (body,))
     assert found(path) == []
-
-
-def test_a_ledger_in_use_is_checked_as_it_stands(path: Path) -> None:
-    ledger = Ledger(path, "https://service.example")
-    job = ledger.open_job("tenders")
-    with job.database.transaction() as connection:
-        connection.execute(
-            "INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state) "
-            "VALUES (?, 'cpv', zeroblob(32), 'key', 1000.0, '0.0003', 'sent')",
-            (job.number,),
-        )
-    with job.database.transaction() as connection:
-        connection.execute("UPDATE attempts SET error = 'not committed' WHERE state = 'sent'")
-        assert found(path) == []
-        connection.execute("UPDATE attempts SET error = NULL WHERE state = 'sent'")
-    with Snapshot(path) as snapshot:
-        assert extent(snapshot)["under_way"] == 1
-    ledger.close()

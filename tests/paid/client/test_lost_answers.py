@@ -228,26 +228,6 @@ async def test_a_host_without_an_address_sent_nothing(monkeypatch: pytest.Monkey
     assert reply == NotSent("CONNECTION_ERROR", found)
 
 
-async def test_addresses_that_fail_for_different_reasons_are_all_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def two(*args: object, **kwargs: object) -> list[tuple[object, ...]]:
-        return [
-            (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)
-            for family, address in [
-                (socket.AF_INET, ("127.0.0.1", unused.getsockname()[1])),
-                (socket.AF_INET6, ("fe80::1", 9, 0, 0)),  # no interface: an invalid argument
-            ]
-        ]
-
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(socket, "getaddrinfo", two)
-        reply = await attempt(BaseUrl("http://service.example"))
-    assert isinstance(reply, NotSent)
-    assert reply.detail.startswith("OSError: Multiple exceptions: ")
-
-
 async def test_plain_http_where_tls_belongs_sent_nothing() -> None:
     async with serving(speaks_no_tls) as server:
         reply = await attempt(BaseUrl(server.base.replace("http:", "https:")))

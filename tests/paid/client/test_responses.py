@@ -35,10 +35,8 @@ from tests.paid.client.bodies import (
     DETAILED,
     JSON_VALUES,
     NO_LIST,
-    PATCHES,
     SEEDS,
     failure,
-    patched,
     priced,
     put,
     with_items,
@@ -315,17 +313,6 @@ def test_no_price_however_fine_or_large_makes_it_raise(
     detailed = DETAIL.format(*([one, other, extreme][place] for place in order))
     for form in (detailed, f'{detailed},"cost":{{"apiCost":{one}}}'):
         check_sound(read_response(200, {}, priced(f"{{{form}}}")))
-
-
-@given(
-    st.sampled_from([DETAILED, COMPACT, failure("VALIDATION_ERROR")]),
-    PATCHES,
-    st.sampled_from([200, 400, 500]),
-)
-def test_no_mutation_of_a_valid_body_makes_it_raise(
-    valid: bytes, patches: list[tuple[int, int, bytes]], status: int
-) -> None:
-    check_sound(read_response(status, {}, patched(valid, patches)))
 
 
 @pytest.mark.parametrize("depth", [10, 500, 900, 990, 1000, 5000])

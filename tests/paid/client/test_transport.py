@@ -16,7 +16,7 @@ from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Received, Reply
 from pipeline.paid.client.transport import proxy_of
 from pipeline.paid.client.urls import BaseUrl
-from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
+from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, says, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -45,27 +45,11 @@ async def test_a_proxy_on_the_way_to_http_is_named_in_any_of_the_usual_ways(
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "http://named.example:8000/api",
-        "https://[2001:db8::1]:8443/api",
-        "http://localhost:8000",
-        "http://127.0.0.1",
-        "http://[::1]:8000",
-    ],
-)
-def test_a_host_and_port_of_no_proxy_and_this_machine_need_no_proxy(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
-    monkeypatch.setenv("ALL_PROXY", "http://proxy.example:3128")
-    monkeypatch.setenv("NO_PROXY", "named.example:8000,[2001:db8::1]:8443")
-    assert proxy_of(httpx.URL(address)) is None
-    assert proxy_of(httpx.URL("http://named.example:8001/api")) is not None
-
-
-@pytest.mark.parametrize(
     ("pattern", "address", "direct"),
     [
+        ("named.example:8000", "http://named.example:8000/api", True),
+        ("named.example:8000", "http://named.example:8001/api", False),
+        ("[2001:db8::1]:8443", "https://[2001:db8::1]:8443/api", True),
         ("other, *.Example.com", "https://api.example.com", True),
         ("*.example.com", "https://example.org", False),
         ("*.example.com", "https://badexample.com", False),
@@ -74,9 +58,12 @@ def test_a_host_and_port_of_no_proxy_and_this_machine_need_no_proxy(
         ("10.0.0.1/8", "http://11.1.2.3", False),
         ("2001:db8::/32", "https://[2001:db8::1]", True),
         ("10.0.0.0/8,example.com/8", "https://api.example.com", False),
+        ("", "http://localhost:8000", True),
+        ("", "http://127.0.0.1", True),
+        ("", "http://[::1]:8000", True),
     ],
 )
-def test_patterns_and_networks_in_no_proxy_count(
+def test_hosts_patterns_and_networks_of_no_proxy_and_this_machine_need_no_proxy(
     monkeypatch: pytest.MonkeyPatch, pattern: str, address: str, direct: bool
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://proxy.example:3128")
@@ -132,14 +119,6 @@ OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
 
 
-def hangs_up(response: bytes) -> Script:
-    async def script(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.raw(response)
-
-    return script
-
-
 def holds(response: bytes) -> Script:
     async def script(exchange: Exchange) -> None:
         await exchange.read_request()
@@ -190,23 +169,10 @@ async def test_a_complete_response_is_read_and_its_connection_closed(
     ids=["1.1", "1.0"],
 )
 async def test_a_response_may_end_with_its_connection(response: bytes) -> None:
-    async with serving(hangs_up(response)) as server:
+    async with serving(says(response)) as server:
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
     assert reply.body == b"{}"
-
-
-@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
-async def test_the_first_address_of_a_host_that_answers_is_asked(
-    hosts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def addresses(_: str, port: int, **__: object) -> list[tuple[object, ...]]:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port)) for host in hosts]
-
-    async with serving(answers) as server:
-        monkeypatch.setattr(socket, "getaddrinfo", addresses)
-        reply = await attempt(server.base)
-    assert isinstance(reply, Received)
 
 
 async def test_every_request_has_a_connection_of_its_own() -> None:

@@ -11,15 +11,14 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.calls import Call, CallEnded, Cost, PastAttempt, RateRefusal, text_digest
-from pipeline.paid.ledger.job import COUNT_CALLS, CallCount, Counting, Job
+from pipeline.paid.ledger.calls import Call, CallEnded, Cost, RateRefusal, text_digest
+from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_there, marks_in
 from pipeline.paid.ledger.room import place_of_spare
-from pipeline.paid.ledger.schema import address_of, at_address
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -97,54 +96,6 @@ def test_a_demo_call_that_was_free_says_nothing_of_prices(
     assert ledger.prices() == (Decimal(0), Decimal("0.0004"))
 
 
-def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
-    ledger: Ledger, journal: Journal, job: Job, clock: Clock
-) -> None:
-    send(journal)
-    send(journal, Call("cpv", "bridge"))
-    buy(journal, FREE, Call("cpv", "tunnel"))
-    clock.now = 5_000.0
-    assert ledger.recover(FINGERPRINT) == 2
-    assert ledger.recover(FINGERPRINT) == 0
-    assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "INTERRUPTED"}
-    recovered = PastAttempt(5_000.0, "unconfirmed")
-    assert ledger.attempts_since(FINGERPRINT, 4_000.0) == [recovered, recovered]
-
-
-def test_the_limiter_counts_attempts_that_ended_late_or_not_yet(
-    ledger: Ledger, journal: Journal, job: Job, clock: Clock
-) -> None:
-    buy(journal)
-    clock.now = 1_060.0
-    send(journal)
-    buy(journal, LOST)
-    buy(Journal(job, "key-2"))
-    assert ledger.attempts_since(FINGERPRINT, 1_000.5) == [
-        PastAttempt(None, "sent"),
-        PastAttempt(1_060.0, "unconfirmed"),
-    ]
-    assert len(ledger.attempts_since(FINGERPRINT, 1_000.0)) == 3
-
-
-def test_what_a_refusal_taught_is_kept_with_the_refusal(
-    path: Path, ledger: Ledger, journal: Journal, clock: Clock
-) -> None:
-    assert ledger.last_refusal(FINGERPRINT) is None
-    attempt = send(journal)
-    finish(journal, attempt, FREE, RateRefusal(75, 60.0))
-    other = Ledger(path, BASE_URL)
-    assert other.last_refusal(FINGERPRINT) == RateRefusal(75, 60.0, 1_000.0)
-    clock.now = 2_000.0
-    finish(journal, send(journal), FREE, RateRefusal(56, 7.5))
-    buy(journal)
-    assert other.last_refusal(FINGERPRINT) == RateRefusal(56, 7.5, 2_000.0)
-    assert other.last_refusal("key-2") is None
-    other.close()
-    rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.last_refusal(FINGERPRINT) is None
-    rehearsal.close()
-
-
 def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
     job: Job, journal: Journal
 ) -> None:
@@ -162,29 +113,16 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
     assert job.calls() == {"cpv": CallCount(1, 1)}
 
 
-def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
-    for query in (job_module.FOUND.replace(":digests", "?"), COUNT_CALLS):
-        values = [0] * query.count("?")
-        plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
-        assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
-        assert any(
-            "SEARCH attempts USING INDEX attempts_of_call (digest=?" in step for step in plan
-        )
-
-
-def test_counting_the_calls_does_not_sort_them_in_memory(job: Job) -> None:
-    values = [0] * COUNT_CALLS.count("?")
-    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {COUNT_CALLS}", *values)]
-    assert [step for step in plan if "TEMP B-TREE" in step] == []
-    assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
-
-
-@pytest.mark.parametrize("name", ["FIRST_ROWS", "ERRORS", "UNCONFIRMED"])
-def test_what_is_asked_for_a_batch_does_not_read_the_whole_job(job: Job, name: str) -> None:
+@pytest.mark.parametrize("name", ["FOUND", "COUNT_CALLS", "FIRST_ROWS", "ERRORS", "UNCONFIRMED"])
+def test_what_is_asked_for_a_batch_does_not_read_the_whole_ledger(job: Job, name: str) -> None:
     query = getattr(job_module, name).replace(":digests", "?")
-    values = [*[1] * (query.count("?") - 2), "cpv", b""]
-    (step, *_) = job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)
-    assert "digest=?" in step[3]
+    values = [0] * query.count("?")
+    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
+    assert any("digest=?" in step for step in plan)
+    assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
+    if name == "COUNT_CALLS":
+        assert [step for step in plan if "TEMP B-TREE" in step] == []
+        assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
 
 
 def marked(**changes: Any) -> list[Marked]:
@@ -227,11 +165,6 @@ def test_a_ledger_with_an_impossible_path_is_no_unexpected_error(tmp_path: Path)
 ADDRESSES = ["https://models.example/v1", "http://[::1]:8080/v1", "https://a_b%.example"]
 PLAIN = ADDRESSES[0]
 SMALL, LARGE = f"{PLAIN}#small-1", f"{PLAIN}#org/large:8b"
-
-
-def test_the_address_of_an_endpoint_is_what_is_before_the_model() -> None:
-    assert [address_of(each) for each in (SMALL, LARGE, PLAIN)] == [PLAIN] * 3
-    assert at_address(SMALL) == at_address(PLAIN) == (len(PLAIN) + 1, f"{PLAIN}#")
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

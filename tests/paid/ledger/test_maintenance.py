@@ -87,16 +87,6 @@ def test_an_attempt_that_is_under_way_is_not_settled(
     assert job.money().confirmed == 0
 
 
-def test_what_another_job_buys_does_not_matter_to_a_lost_answer(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
-) -> None:
-    ledger.open_job("others")
-    attempt = buy(journal, LOST)
-    with another("job", path, BASE_URL, "others"), another("ledger", path, BASE_URL):
-        settle_billed(path, attempt)
-    assert job.money().confirmed == BILLED
-
-
 def test_the_money_of_a_job_does_not_change_under_its_run(
     path: Path, job: Job, journal: Journal
 ) -> None:
@@ -154,13 +144,6 @@ def test_the_limiter_still_knows_that_it_was_sent_and_lost(
     clock.now += 5
     settle(path, {attempt: verdict})
     assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "unconfirmed")]
-
-
-def test_an_amount_that_a_user_gave_is_not_a_price_of_the_service(
-    path: Path, ledger: Ledger, journal: Journal
-) -> None:
-    settle(path, {buy(journal, LOST): Decimal(5)})
-    assert ledger.prices() is None
 
 
 def test_only_unconfirmed_attempts_can_be_settled(path: Path, job: Job, journal: Journal) -> None:
