@@ -46,13 +46,13 @@ PROTECTIONS = (
         "no more than so much of a body is read",
         "while len(exchange.body) <= most and",
         "while",
-        "tests/paid/client/test_large_answers.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
+        "tests/paid/client/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(
         "a compressed body is unpacked only as far as it is read",
         "return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content, most)",
         "return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content)",
-        "tests/paid/client/test_large_answers.py::test_what_is_compressed_is_unpacked_in_little_memory",
+        "tests/paid/client/test_client.py::test_what_is_compressed_is_unpacked_in_little_memory",
     ),
     Protection(
         "nothing counts as sent over a tunnel in which TLS never began",

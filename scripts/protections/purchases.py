@@ -45,7 +45,7 @@ PROTECTIONS = (
         "a value that the output cannot hold is found before anything is bought",
         "        check(batch, rows)\n",
         "        pass\n",
-        "tests/paid/test_before_buying.py::"
+        "tests/paid/test_command_line.py::"
         "test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought",
     ),
     Protection(
@@ -76,7 +76,7 @@ PROTECTIONS = (
             return None
         try:
 """,
-        "tests/paid/test_write_ahead.py",
+        "tests/paid/test_pool.py::test_every_attempt_is_committed_and_synced_before_it_is_sent",
     ),
     Protection(
         "every commit is synced",
@@ -84,7 +84,7 @@ PROTECTIONS = (
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")""",
         '        connection.execute("PRAGMA synchronous = OFF")',
-        "tests/paid/test_write_ahead.py",
+        "tests/paid/test_pool.py::test_every_attempt_is_committed_and_synced_before_it_is_sent",
     ),
     Protection(
         "an attempt that a crash left open may have been billed",

@@ -31,12 +31,12 @@ from tests.paid.ledger.buying import (
     ROAD_DIGEST,
     SILENT,
     Clock,
+    another,
     buy,
     finish,
     note,
     send,
 )
-from tests.paid.ledger.holding import another
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(

@@ -8,8 +8,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
-from tests.paid.ledger.holding import another
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, another
 
 
 def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:

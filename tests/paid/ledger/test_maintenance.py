@@ -37,12 +37,12 @@ from tests.paid.ledger.buying import (
     SILENT,
     UNREADABLE,
     Clock,
+    another,
     buy,
     note,
     send,
     settle,
 )
-from tests.paid.ledger.holding import another
 
 BILLED = Decimal("0.0001")
 
