@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,15 +12,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import Call
-from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
-from pipeline.paid.purchase import PaidBuyer
-from pipeline.purchases import Estimate
-from pipeline.tables import open_reader
 from tests.forking import Process
-from tests.paid.ledger.buying import buy as answer
 from tests.paid.serving import Buyer, Service, Sluice, buyer, serving, started
 
 
@@ -106,36 +98,3 @@ def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service
         service.account.account_id
     }
     assert second.row_costs() == 0
-
-
-def test_one_that_waited_asks_about_what_is_left_by_then(
-    user: Buyer, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    asked: list[Estimate] = []
-    user = user.but(wait=True)
-    user.write(TEXTS)
-    reader = open_reader(user.source, user.settings.text_columns)
-
-    def confirm(estimate: Estimate) -> bool:
-        asked.append(estimate)
-        return False
-
-    def wait() -> None:
-        with PaidBuyer(user.service, confirm=confirm).open(user.settings, "waits") as purchase:
-            list(purchase.record(reader.batches()))
-            purchase.buy(reader.batches(), purchase.estimate())
-
-    Ledger(user.service.ledger, user.service.base_url).close()
-    with ledger_lock(user.service.ledger, user.service.base_url, wait=False):
-        thread = threading.Thread(target=wait)
-        thread.start()
-        while "Waiting for it." not in caplog.text:
-            assert thread.is_alive()
-            time.sleep(0.01)  # until it has counted what it needs, and waits
-        elsewhere = Ledger(user.service.ledger, user.service.base_url)
-        journal = Journal(elsewhere.open_job("first"), "key-1")
-        answer(journal, call=Call("cpv", TEXTS[0]))
-        elsewhere.close()
-    thread.join()
-    assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]

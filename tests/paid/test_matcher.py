@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from pipeline.answers import Answer, Failed, Match, Matched, Pending, System
+from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
 from pipeline.paid.ledger.calls import Call, CallEnded, text_digest
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.job import Job as JobClass
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.matcher import LedgerMatcher
@@ -75,19 +73,6 @@ def answers(job: Job) -> list[Answer | None]:
 
 def test_a_call_shows_its_cost_in_its_first_row(job: Job) -> None:
     assert answers(job) == EXPECTED
-
-
-def test_an_answer_is_read_once_for_all_rows_of_its_text(job: Job) -> None:
-    read: list[bytes] = []
-    found = JobClass.responses_and_costs
-
-    def counted(self: Job, system: System, digests: Sequence[bytes]) -> object:
-        read.extend(digests)
-        return found(self, system, digests)
-
-    with patch.object(JobClass, "responses_and_costs", counted):
-        answers(job)
-    assert len(read) == len(set(read)) == 5
 
 
 def test_dropped_answers_are_read_again_without_their_cost(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
 import sys
 import threading
@@ -95,11 +94,6 @@ def loop_of_a_purchase() -> str:
     parked = buy_in_thread(buying, Interruption())
     assert parked is not None
     return parked.message
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("uvloop"), reason="uvloop is not installed")
-def test_uvloop_is_used_where_it_is_installed() -> None:
-    assert loop_of_a_purchase() == "uvloop"
 
 
 def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:

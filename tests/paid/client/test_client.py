@@ -11,7 +11,7 @@ import socket
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 
 from pipeline.paid.client import client, transport
 from pipeline.paid.client.client import (
-    GRACE_S,
     SHORTEST_SECRET,
     Client,
     decompress,
     forms_of,
     redact,
-    time_limit,
 )
 from pipeline.paid.client.outcomes import MAX_BODY, Lost, Received, Reply, Unreadable
 from pipeline.paid.client.responses import read_response
@@ -178,22 +176,6 @@ def stop_process(seconds: float) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)
     loop.pass_over(seconds)
-
-
-async def took(seconds: float, limit: float) -> float:
-    """Return how long a block of some seconds took under a limit."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    with suppress(TimeoutError):
-        async with time_limit(limit):
-            await asyncio.sleep(seconds)
-    return loop.time() - began
-
-
-@pytest.mark.parametrize("limit", [0.2, 3.0, 60.0])
-def test_a_block_is_ended_soon_after_its_time_is_over(limit: float) -> None:
-    assert run(took(limit * 0.95, limit)) == pytest.approx(limit * 0.95, abs=0.01)
-    assert run(took(1000, limit)) == pytest.approx(limit + GRACE_S, abs=0.01)
 
 
 class Peer(StandIn):
