@@ -29,9 +29,6 @@ def open_ledger(path: Path) -> object:
     return Ledger(path, BASE_URL)
 
 
-BOTH = pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
-
-
 def refusal(path: Path, open_file: Callable[[Path], object] = open_ledger) -> LedgerError:
     with pytest.raises(LedgerError) as caught:
         open_file(path)
@@ -39,30 +36,32 @@ def refusal(path: Path, open_file: Callable[[Path], object] = open_ledger) -> Le
     return caught.value
 
 
-@BOTH
-def test_a_file_of_another_kind_is_refused_and_left_alone(
-    path: Path, open_file: Callable[[Path], object]
-) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"description\nroad\n" * 100)
-    error = refusal(path, open_file)
-    assert "is not a database" in error.message
-    assert error.hint == "Check the path, or name another ledger: --ledger PATH."
-    assert path.read_bytes() == b"description\nroad\n" * 100
-
-
-@BOTH
-def test_a_database_of_another_kind_is_refused_and_left_alone(
-    path: Path, open_file: Callable[[Path], object]
-) -> None:
-    path.parent.mkdir()
+def make_database(path: Path) -> None:
     with closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE people (name TEXT)")
-    other.close()
+
+
+@pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
+@pytest.mark.parametrize(
+    ("make", "said", "hint"),
+    [
+        (lambda path: path.write_text("road\n" * 999), "is not a database", "Check the path, or "),
+        (make_database, "is a database, but not a ledger.", "Name another file: --ledger PATH."),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_and_left_alone(
+    path: Path,
+    make: Callable[[Path], object],
+    said: str,
+    hint: str,
+    open_file: Callable[[Path], object],
+) -> None:
+    path.parent.mkdir()
+    make(path)
     before = path.read_bytes()
     error = refusal(path, open_file)
-    assert error.message == f"{path} is a database, but not a ledger."
-    assert error.hint == "Name another file: --ledger PATH."
+    assert said in error.message
+    assert error.hint.startswith(hint)
     assert path.read_bytes() == before
 
 

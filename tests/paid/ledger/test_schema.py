@@ -17,7 +17,7 @@ from pipeline.paid.ledger import schema
 from pipeline.paid.ledger.calls import Owned, PastAttempt
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note, settle
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, settle
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
 
@@ -100,20 +100,6 @@ def test_a_migration_that_breaks_off_leaves_the_ledger_as_it_was(
     monkeypatch.undo()
     Ledger(path, BASE_URL).close()
     assert tables(path)[-1] == (schema.VERSION,)
-
-
-def test_a_program_of_version_1_that_has_it_open_goes_on(
-    path: Path, old: sqlite3.Connection
-) -> None:
-    ledger = Ledger(path, BASE_URL)
-    old.execute(
-        "INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state) "
-        "VALUES (1, 'cpv', x'00', 'key', 904.0, '0.0003', 'sent')"
-    )
-    job = ledger.open_job("tenders")
-    assert job.money().attempts == 4
-    assert note(job, "road", "bridge") == 1
-    ledger.close()
 
 
 @pytest.mark.parametrize("open_file", [partial(Ledger, base_url=BASE_URL), Snapshot])
