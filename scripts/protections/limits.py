@@ -10,7 +10,8 @@ PROTECTIONS = (
         "what is under way is reserved",
         "needed = total([self._reserved, amount])",
         "needed = amount",
-        "tests/paid/test_limits.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+        "tests/paid/test_pool.py::"
+        "test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_way",
     ),
     Protection(
         "the limit of several files counts what earlier runs paid for later files",

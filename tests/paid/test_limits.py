@@ -31,14 +31,12 @@ from pipeline.paid.pool import Pool
 from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Period
-from tests.paid.client.virtual_time import START, run
+from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
 from tests.paid.serving import Service, buyer
 
 pytestmark = pytest.mark.anyio
-
-PRICES = st.decimals(min_value=0, max_value=Decimal("0.01"), places=6)
 
 
 def cents(text: str) -> Decimal:
@@ -76,55 +74,6 @@ async def test_an_overrun_lets_nobody_through_until_everything_has_ended() -> No
         assert held is not None
         budget.charge(held, ZERO)
     assert await fourth == reserved[0] * 2
-
-
-@example([Decimal("0.00015")] * 12, 6, Decimal("0.0003"))
-@given(
-    st.lists(st.none() | PRICES, max_size=60),
-    st.integers(1, 6),
-    st.decimals(min_value=0, max_value=Decimal("0.05"), places=4),
-)
-def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
-    prices: list[Decimal | None], workers: int, max_cost: Decimal
-) -> None:
-    paid: list[Decimal] = []
-    kept: list[Decimal] = []
-    excess = [ZERO]
-    in_flight: dict[int, Decimal] = {}
-    over: set[int] = set()
-
-    async def work(budget: Budget, left: list[tuple[int, Decimal | None]]) -> None:
-        while left:
-            number, price = left.pop()
-            reserved = await budget.reserve()
-            if reserved is None:
-                return
-            assert not over & in_flight.keys(), "admitted while an overrun's company is under way"
-            in_flight[number] = ZERO if price is None else max(ZERO, price - reserved)
-            await asyncio.sleep(number * 7 % 5 + 1)
-            if in_flight[number] and number not in over:  # the first of a company to be dearer
-                excess.append(sum(in_flight.values(), ZERO))
-                over.update(in_flight)
-            in_flight.pop(number)
-            if price is None:
-                kept.append(reserved)
-            else:
-                paid.append(price)
-            budget.charge(reserved, price)
-
-    async def main() -> None:
-        budget = Budget(ZERO, max_cost, None)
-        left = list(enumerate(prices))
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work(budget, left))
-        assert budget.confirmed == sum(paid, ZERO)
-        assert budget.at_risk == sum(kept, ZERO)
-        assert budget.spent == budget.confirmed + budget.at_risk
-        assert budget.overshoot == max(ZERO, budget.confirmed - max_cost)
-        assert budget.spent <= max_cost + max(excess)
-
-    run(main())
 
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC).timestamp()

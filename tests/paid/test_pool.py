@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.answers import System
@@ -230,6 +230,7 @@ def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
 
 
 @settings(max_examples=30)
+@example([Decimal("0.00015")] * 12, 6, Decimal("0.0005"))
 @given(
     prices=st.lists(st.decimals(min_value=0, max_value=Decimal("0.009"), places=6), max_size=40),
     workers=st.integers(1, 16),
