@@ -16,19 +16,8 @@ from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served
+from tests.money_trail import checks
 from tests.money_trail.books import Attempt, Output, Service
-from tests.money_trail.cells import cells_are_right
-from tests.money_trail.checks import (
-    agree,
-    billed_as_recorded,
-    columns_agree,
-    follow,
-    record_agrees,
-    statement_adds_up,
-    statement_is_the_ledgers,
-    the_limit_is_kept,
-    totals_agree,
-)
 
 USD = Decimal("0.000105")
 """The price of an answer."""
@@ -80,7 +69,7 @@ def complaints(
 ) -> list[str]:
     """Return what all checks but that of the output complain of."""
     charges = [charge(one.system, one.billed_usd) for one in requests if one.billed_usd is not None]
-    return record_agrees(Service([*requests], charges), [*attempts], kills, TIMEOUT, RATE)
+    return checks.record_agrees(Service([*requests], charges), [*attempts], kills, TIMEOUT, RATE)
 
 
 def charge(system: System, usd: Decimal) -> Entry:
@@ -139,7 +128,7 @@ def test_books_that_disagree_are_found(
     attempts: list[Attempt], requests: list[Served], said: str
 ) -> None:
     assert any(said in one for one in complaints(attempts, requests))
-    assert len(billed_as_recorded(Service(REQUESTS, [charge("cpv", USD)]))) == 1
+    assert len(checks.billed_as_recorded(Service(REQUESTS, [charge("cpv", USD)]))) == 1
 
 
 @pytest.mark.parametrize(
@@ -172,10 +161,13 @@ def test_a_crowded_window_is_found_at_the_door_and_at_the_limit(
 
 def test_what_is_handled_later_than_promised_does_not_count() -> None:
     stalled = but(REQUESTS, 2, worked_at=20.2, fault="stall")  # beside the third, at 20.1
-    in_time = follow(but(ATTEMPTS, 2, settled_at=10.3), stalled)
-    too_late = follow(but(ATTEMPTS, 2, settled_at=10.1), stalled)
+    in_time = checks.follow(but(ATTEMPTS, 2, settled_at=10.3), stalled)
+    too_late = checks.follow(but(ATTEMPTS, 2, settled_at=10.1), stalled)
     one = Rate(1, 10.0)
-    assert len(the_limit_is_kept(in_time, one)) == len(the_limit_is_kept(too_late, one)) + 1
+    assert (
+        len(checks.the_limit_is_kept(in_time, one))
+        == len(checks.the_limit_is_kept(too_late, one)) + 1
+    )
 
 
 SUMMARY = {
@@ -193,8 +185,8 @@ SUMMARY = {
 
 def test_rows_that_do_not_add_up_are_found() -> None:
     rows = [{"cost_usd": "0.000105"}, {"cost_usd": "0"}]
-    assert totals_agree(ATTEMPTS, Output(rows, SUMMARY)) == []
-    assert len(totals_agree(ATTEMPTS, Output([], SUMMARY))) == 1
+    assert checks.totals_agree(ATTEMPTS, Output(rows, SUMMARY)) == []
+    assert len(checks.totals_agree(ATTEMPTS, Output([], SUMMARY))) == 1
 
 
 @pytest.mark.parametrize(
@@ -210,15 +202,17 @@ def test_rows_that_do_not_add_up_are_found() -> None:
 )
 def test_a_figure_that_does_not_agree_is_found(figure: str, told: object) -> None:
     paid: dict[str, Any] = {**SUMMARY["paid"], figure: told}  # type: ignore[dict-item]
-    said = totals_agree(ATTEMPTS, Output([{"cost_usd": "0.000105"}], {**SUMMARY, "paid": paid}))
+    said = checks.totals_agree(
+        ATTEMPTS, Output([{"cost_usd": "0.000105"}], {**SUMMARY, "paid": paid})
+    )
     assert len(said) == 1
 
 
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(AssertionError, match="one\ntwo"):
-        agree(["one"], [], ["two"])
+        checks.agree(["one"], [], ["two"])
     with pytest.raises(AssertionError, match="and 5 more"):
-        agree(["again"] * 35)
+        checks.agree(["again"] * 35)
 
 
 ENTRIES = [
@@ -246,10 +240,12 @@ def columns(cpv: str = "0.00021", unattributed: str = "0", figure: str = "0.0002
 
 
 def test_a_statement_that_agrees_has_no_problems() -> None:
-    assert statement_adds_up(ENTRIES, LEFT) == []
-    assert statement_is_the_ledgers(ENTRIES, PAID) == []
-    assert columns_agree(PAID, columns()) == []
-    assert columns_agree(PAID, columns("0.000105", "0.000105", "0.000105")) == [], "without a row"
+    assert checks.statement_adds_up(ENTRIES, LEFT) == []
+    assert checks.statement_is_the_ledgers(ENTRIES, PAID) == []
+    assert checks.columns_agree(PAID, columns()) == []
+    assert checks.columns_agree(PAID, columns("0.000105", "0.000105", "0.000105")) == [], (
+        "without a row"
+    )
 
 
 @pytest.mark.parametrize(
@@ -266,7 +262,7 @@ def test_a_statement_that_agrees_has_no_problems() -> None:
 def test_a_statement_that_does_not_add_up_is_found(
     entries: list[Entry], left: Decimal, said: str
 ) -> None:
-    (complaint,) = statement_adds_up(entries, left)
+    (complaint,) = checks.statement_adds_up(entries, left)
     assert said in complaint
 
 
@@ -280,20 +276,20 @@ def test_a_statement_that_does_not_add_up_is_found(
 )
 def test_what_the_ledger_has_and_was_not_charged_is_found(entries: list[Entry]) -> None:
     assert "1 cpv calls for 0.000105 USD are in the ledger" in "".join(
-        statement_is_the_ledgers(entries, PAID)
+        checks.statement_is_the_ledgers(entries, PAID)
     )
 
 
 def test_a_charge_is_in_the_ledger_or_its_answer_was_lost_but_not_two_or_too_much() -> None:
-    (complaint,) = statement_is_the_ledgers(ENTRIES, PAID[1:])
+    (complaint,) = checks.statement_is_the_ledgers(ENTRIES, PAID[1:])
     assert complaint == (
         "cpv charges of ['0.000105'] USD are not in the ledger, where 0 answers were lost"
     )
     lost = [*PAID[1:], attempt(4, 3.0, "unconfirmed", error="TIMEOUT")]
-    assert statement_is_the_ledgers(ENTRIES, lost) == []
-    assert len(statement_is_the_ledgers([*ENTRIES, ENTRIES[-1]], lost)) == 1
+    assert checks.statement_is_the_ledgers(ENTRIES, lost) == []
+    assert len(checks.statement_is_the_ledgers([*ENTRIES, ENTRIES[-1]], lost)) == 1
     dear = but_entry(3, amount_usd=Decimal("-0.00031"))
-    assert len(statement_is_the_ledgers(dear, lost)) == 1
+    assert len(checks.statement_is_the_ledgers(dear, lost)) == 1
 
 
 @pytest.mark.parametrize(
@@ -306,7 +302,7 @@ def test_a_charge_is_in_the_ledger_or_its_answer_was_lost_but_not_two_or_too_muc
     ],
 )
 def test_columns_that_do_not_say_what_was_paid_are_found(wrong: Output, complaints: int) -> None:
-    assert len(columns_agree(PAID, wrong)) == complaints
+    assert len(checks.columns_agree(PAID, wrong)) == complaints
 
 
 TEXTS = [f"text {row}" for row in range(FAILURES_IN_A_ROW + 1)]
@@ -334,7 +330,7 @@ def about_cells(attempts: Sequence[Attempt], status: str, cost: str = "0") -> li
         row = {f"{system}_{name}": cell for system in SYSTEMS for name, cell in cells.items()}
         rows.append({"description": text, **row})
     rows[-1] |= {"psc_status": status, "psc_cost_usd": cost}
-    found = cells_are_right(Output(rows, {}), attempts, SECOND_JOB)
+    found = checks.cells_are_right(Output(rows, {}), attempts, SECOND_JOB)
     return [complaint for complaint in found if " psc: " in complaint]
 
 

@@ -19,9 +19,9 @@ from tests.money_trail.books import (
     read_output,
     read_service,
 )
-from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
+    cells_are_right,
     record_agrees,
     totals_agree,
 )
