@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.money import total
 from pipeline.service.accounts import Accounts, Entry
 from pipeline.service.chaos.record import Record, Served
 
@@ -79,11 +78,6 @@ class Output:
 
     rows: list[dict[str, str]]
     summary: Mapping[str, Any]
-
-    @property
-    def rows_usd(self) -> Decimal:
-        """What the rows cost together, as far as known."""
-        return total(Decimal(row["cost_usd"] or 0) for row in self.rows)
 
 
 def read_attempts(ledger: Path) -> list[Attempt]:

@@ -247,11 +247,12 @@ def money_agrees(trail: Trail, service: Service) -> list[str]:
 def totals_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
     """The job's attempts, the rows of its output and its manifest say the same."""
     paid = output.summary["paid"]
+    unattributed = {"cost_usd": paid["unattributed_usd"]}
     in_doubt = [one for one in attempts if one.unconfirmed or one.unknown]
     confirmed = total(one.cost_usd for one in attempts if one.cost_usd is not None)
-    unattributed = Decimal(paid["unattributed_usd"])
+    in_rows = [Decimal(row["cost_usd"] or 0) for row in [*output.rows, unattributed]]
     figures = {
-        "rows + unattributed, USD": (total([output.rows_usd, unattributed]), confirmed),
+        "rows + unattributed, USD": (total(in_rows), confirmed),
         "total, USD": (Decimal(output.summary["cost_usd"]), confirmed),
         "confirmed, USD": (Decimal(paid["confirmed_usd"]), confirmed),
         "at risk, USD": (Decimal(paid["at_risk_usd"]), total(one.reserved_usd for one in in_doubt)),

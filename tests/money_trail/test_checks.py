@@ -32,10 +32,6 @@ def attempt(number: int, sent_at: float, state: str = "answered", **but: Any) ->
     return replace(usual, **({} if state == "answered" else {"cost_usd": None}) | but)
 
 
-RATE = Rate(2, 10.0)
-TIMEOUT = 2.0
-
-
 def request(number: int, arrived_at: float, **but: Any) -> Served:
     """Return the request that the attempt of this number was."""
     at = arrived_at
@@ -69,7 +65,9 @@ def complaints(
 ) -> list[str]:
     """Return what all checks but that of the output complain of."""
     charges = [charge(one.system, one.billed_usd) for one in requests if one.billed_usd is not None]
-    return checks.record_agrees(Service([*requests], charges), [*attempts], kills, TIMEOUT, RATE)
+    return checks.record_agrees(
+        Service([*requests], charges), [*attempts], kills, 2.0, Rate(2, 10.0)
+    )
 
 
 def charge(system: System, usd: Decimal) -> Entry:
