@@ -252,7 +252,7 @@ PROTECTIONS = (
         "what is kept beside a ledger answers no other attempt",
         " AND sent_at = :sent_at\n",
         "\n",
-        "tests/paid/test_ledger_trouble.py"
+        "tests/paid/ledger/test_journal.py"
         "::test_a_line_that_is_torn_or_of_another_ledger_is_passed_over",
     ),
     Protection(

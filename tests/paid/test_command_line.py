@@ -172,17 +172,6 @@ def test_another_service_does_the_files_again(line: CommandLine, service: Servic
         assert line.summary["done"] == 1
 
 
-def test_ocds_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
-    line.table, line.output = line.table.with_suffix(".json"), line.output.with_suffix(".json")
-    releases = [{"ocid": str(n), "tag": [], "tender": {"title": "one text"}} for n in range(2)]
-    line.table.write_text(json.dumps({"publisher": {}, "releases": releases}, indent=1))
-    assert line("run", "--json") == 0
-    first, second = json.loads(line.output.read_text())["releases"]
-    assert first["tender"]["classification"]["scheme"] == "CPV"
-    assert first["tender_pipeline"]["cost_usd"] == line.summary["cost_usd"] != "0"
-    assert second["tender_pipeline"]["cost_usd"] == "0"
-
-
 def of_a_newer_version(ledger: Path) -> None:
     database = Database(ledger)
     with database.transaction() as connection:

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import random
 import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
-from decimal import Decimal
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
 from pipeline.purchases import Paid
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.serving import Buyer, Meanwhile, Service, buyer, serving, some
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
@@ -156,101 +142,3 @@ def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
     assert some(summary.paid).unconfirmed == 0
     assert summary.cost_usd == service.charged
     assert set(Counter(service.asked).values()) == {1}
-
-
-def fill_up(job: Job) -> None:
-    with job.database.transaction() as connection:
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages + 3}")
-
-
-def answer(cost: Decimal | None = PRICE) -> CallEnded:
-    """Return an answer that is too large for a disk that is nearly full."""
-    return CallEnded("answered", 200, random.Random(1).randbytes(100_000), cost)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture
-def job(ledger: Ledger) -> Job:
-    return ledger.open_job("tenders")
-
-
-def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
-    """Let three answers fail, and an attempt that is not sent yet; return the error."""
-    answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
-
-    async def main() -> None:
-        async with Journal(job, FINGERPRINT, spare) as journal:
-            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
-            fill_up(job)
-            ended = map(journal.record_end, attempts, answers)
-            ends = [asyncio.create_task(end) for end in ended]
-            with pytest.raises(LedgerError, match="full"):
-                await journal.record_attempt(ROAD, RESERVED)
-            await asyncio.gather(*ends)
-
-    with pytest.raises(LedgerError) as caught:
-        asyncio.run(main())
-    return caught.value
-
-
-def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
-    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
-        error = fail_to_write(job, spare)
-    place = Path(str(spare.name))
-    assert f" Kept in {place}: 3 answers." in error.message
-    assert "The next run takes over what is kept there." in error.hint
-    lines = filter(None, place.read_text().splitlines())
-    assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
-    with closing(Ledger(job.database.path, BASE_URL)) as opened:
-        assert opened.recover(FINGERPRINT) == 0
-    money = job.money()
-    assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
-    assert not place.exists()
-    assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
-
-
-def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
-    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
-        fail_to_write(job, spare)
-    place = Path(str(spare.name))
-    first, second, third = filter(None, place.read_bytes().split(b"\n"))
-    other = json.loads(second) | {"sent_at": 1.0}
-    place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
-    with closing(Ledger(job.database.path, BASE_URL)) as opened:
-        assert opened.recover(FINGERPRINT) == 2
-    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
-
-
-def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
-    error = fail_to_write(job, spare=None)
-    assert " Lost: 3 answers." in error.message
-    assert "--on-unconfirmed hold" in error.hint
-
-
-def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
-    async def main() -> None:
-        async with Journal(job, FINGERPRINT) as journal:
-            attempt = await journal.record_attempt(ROAD, RESERVED)
-            fill_up(job)
-            end = asyncio.create_task(journal.record_end(attempt, answer()))
-            await asyncio.sleep(0)
-            end.cancel()
-            await end
-
-    with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
-        asyncio.run(main())
-
-
-def test_nothing_is_left_of_a_spare_file_without_answers(tmp_path: Path, ledger: Ledger) -> None:
-    before = {*tmp_path.iterdir()}
-    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
-        assert {*tmp_path.iterdir()} - before == {Path(str(spare.name))}
-        assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
-    assert {*tmp_path.iterdir()} == before

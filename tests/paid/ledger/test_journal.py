@@ -1,17 +1,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import random
+from contextlib import closing
+from decimal import Decimal
+from io import FileIO
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import Call, CallOpen
+from pipeline.paid.ledger.calls import Call, CallEnded, CallOpen
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
 from tests.paid.ledger.buying import (
     ANSWERED,
+    BASE_URL,
     FINGERPRINT,
     PRICE,
     RESERVED,
@@ -111,3 +121,89 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
 def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
     buy(journal, CallOpen("free", "ODD\ud800"))
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "ODD\\ud800"}
+
+
+def fill_up(job: Job) -> None:
+    with job.database.transaction() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+
+
+def answer(cost: Decimal | None = PRICE) -> CallEnded:
+    """Return an answer that is too large for a disk that is nearly full."""
+    return CallEnded("answered", 200, random.Random(1).randbytes(100_000), cost)
+
+
+def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
+    """Let three answers fail, and an attempt that is not sent yet; return the error."""
+    answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
+
+    async def main() -> None:
+        async with Journal(job, FINGERPRINT, spare) as journal:
+            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
+            fill_up(job)
+            ended = map(journal.record_end, attempts, answers)
+            ends = [asyncio.create_task(end) for end in ended]
+            with pytest.raises(LedgerError, match="full"):
+                await journal.record_attempt(ROAD, RESERVED)
+            await asyncio.gather(*ends)
+
+    with pytest.raises(LedgerError) as caught:
+        asyncio.run(main())
+    return caught.value
+
+
+def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        error = fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    assert f" Kept in {place}: 3 answers." in error.message
+    assert "The next run takes over what is kept there." in error.hint
+    lines = filter(None, place.read_text().splitlines())
+    assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 0
+    money = job.money()
+    assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
+    assert not place.exists()
+    assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
+
+
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    first, second, third = filter(None, place.read_bytes().split(b"\n"))
+    other = json.loads(second) | {"sent_at": 1.0}
+    place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 2
+    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
+
+
+def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
+    error = fail_to_write(job, spare=None)
+    assert " Lost: 3 answers." in error.message
+    assert "--on-unconfirmed hold" in error.hint
+
+
+def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
+    async def main() -> None:
+        async with Journal(job, FINGERPRINT) as journal:
+            attempt = await journal.record_attempt(ROAD, RESERVED)
+            fill_up(job)
+            end = asyncio.create_task(journal.record_end(attempt, answer()))
+            await asyncio.sleep(0)
+            end.cancel()
+            await end
+
+    with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
+        asyncio.run(main())
+
+
+def test_nothing_is_left_of_a_spare_file_without_answers(path: Path, ledger: Ledger) -> None:
+    before = {*path.parent.iterdir()}
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        assert {*path.parent.iterdir()} - before == {Path(str(spare.name))}
+        assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
+    assert {*path.parent.iterdir()} == before
