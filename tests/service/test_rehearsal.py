@@ -23,9 +23,9 @@ from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import MAX_CHARACTERS, METADATA, Metadata
 from tests.cli.conftest import Capture, Command, command
 from tests.money_trail.books import Output, read_attempts, read_output
-from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
+    cells_are_right,
     columns_agree,
     nothing_is_bought_twice,
     nothing_stays_under_way,
