@@ -84,7 +84,7 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 def page(found: Findings) -> str:
     """Return the page as text."""
     named = list(zip("ab", found.subjects, strict=False))
-    figures, shown = found.subjects[0].figures, sections(found)
+    figures, shown = found.subjects[0].figures, [*sections(found)]
     return (
         _templates()
         .get_template("page.html.j2")

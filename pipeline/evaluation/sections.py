@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.charts import WANTED, most_taken
@@ -50,7 +50,8 @@ NONE = Share(0, 0)
 
 Line = TypeVar("Line")
 
-_Named = Sequence[tuple[str, Figures]]
+_Named = Sequence[tuple[Sequence[str], Figures]]
+"""Figures, each with the letter of its subject if there are two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +87,16 @@ class Section:
         )
         return ". ".join(lines)
 
-    def without_key(self) -> Section:
-        """Return the table of a single subject, which needs no letter."""
-        if KEY not in self.columns:
-            return self
-        place = self.columns.index(KEY)
-        columns = [*self.columns[:place], *self.columns[place + 1 :]]
-        rows = [[*row[:place], *row[place + 1 :]] for row in self.rows]
-        return replace(self, columns=columns, rows=rows)
 
-
-def sections(found: Findings) -> list[Section]:
-    """Return the tables of one subject or of two, in the order in which to read them."""
-    all_of_them = list(_sections(found))
-    return all_of_them if found.comparison else [each.without_key() for each in all_of_them]
-
-
-def _sections(found: Findings) -> Iterator[Section]:
-    named = [(letter, each.figures) for letter, each in zip(LETTERS, found.subjects, strict=False)]
+def sections(found: Findings) -> Iterator[Section]:
+    """Yield the tables of one subject or of two, in the order in which to read them."""
+    two = found.comparison is not None
+    letters = [[letter] if two else [] for letter in LETTERS]
+    named = [(key, each.figures) for key, each in zip(letters, found.subjects, strict=False)]
+    keys = [KEY] if two else []
     figures = named[0][1]
     word = right_word(figures)
-    if found.comparison is not None:
+    if two:
         head = [*LETTERS, "B minus A, points", "95 % interval", "McNemar"]
         columns = [("right code first", ""), *((name, "n") for name in head)]
         yield Section("difference", "Side by side", columns, [*_differences(found)])
@@ -115,44 +105,44 @@ def _sections(found: Findings) -> Iterator[Section]:
         yield Section("review", "What people did with the codes", [("codes", ""), *COUNTED], lines)
     shares = {name: name for _, each in named for name in headline_shares(each)}
     cells = _rows(named, shares, lambda one, name: _cells(headline_shares(one).get(name, NONE)))
-    yield Section("headline", "In short", [("", ""), KEY, *COUNTED], cells)
+    yield Section("headline", "In short", [("", ""), *keys, *COUNTED], cells)
     depths = {depth.name: depth for _, one in named for depth in shown_depths(one)}
     title = "How often the right code is found, by level"
     head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
-    columns = [("right code", ""), KEY, *((name, "n") for name in head)]
+    columns = [("right code", ""), *keys, *((name, "n") for name in head)]
     cells = _rows(named, depths, lambda one, depth: _level(one.depths[depth]))
     yield Section("levels", title, columns, cells)
-    columns = [("confidence", ""), KEY, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
+    columns = [("confidence", ""), *keys, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
     cells = [
-        [each.name, key, *_bin(each)] for key, one in named for each in one.bins if each.right.rows
+        [each.name, *key, *_bin(each)] for key, one in named for each in one.bins if each.right.rows
     ]
     yield Section("confidence", "Is the confidence right?", columns, cells, for_page=True)
     of_band = word if figures.verdicts else "right as far as stated"
-    columns = [("codes", ""), KEY, (of_band, "n"), *COUNTED[1:]]
+    columns = [("codes", ""), *keys, (of_band, "n"), *COUNTED[1:]]
     cells = _rows(
         named, {each: each for each in figures.bands}, lambda one, of: _cells(one.bands[of])
     )
     title = "Sure, likely and doubtful codes"
     yield Section("bands", title, columns, cells, [*_calibration(named)])
     numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
-    columns = [(f"if so many must be {word}", ""), KEY, *numbers]
+    columns = [(f"if so many must be {word}", ""), *keys, *numbers]
     cells = _rows(named, {f"{100 * wanted:.0f} %": wanted for wanted in WANTED}, _through)
     if any(one.surest for _, one in named):
         yield Section("coverage", "How many rows can go through without a look?", columns, cells)
     for level in figures.confused:
-        columns = [KEY, ("right", "code"), ("answered first", "code"), ("rows", "n")]
-        cells = [[key, *_pair(pair)] for key, one in named for pair in one.confused[level][:PAIRS]]
+        columns = [*keys, ("right", "code"), ("answered first", "code"), ("rows", "n")]
+        cells = [[*key, *_pair(pair)] for key, one in named for pair in one.confused[level][:PAIRS]]
         title = f"Most frequent confusions: {level}"
         if cells:
             yield Section(f"confused-{level.split()[0]}", title, columns, cells)
-    yield from _sources(named, broad(found.settings.system).name)
+    yield from _sources(named, keys, broad(found.settings.system).name)
 
 
 def _rows(
     named: _Named, lines: Mapping[str, Line], cells: Callable[[Figures, Line], list[str]]
 ) -> list[list[str]]:
     """Return a row for each line and each subject, with the cells that they have there."""
-    return [[name, key, *cells(one, line)] for name, line in lines.items() for key, one in named]
+    return [[name, *key, *cells(one, line)] for name, line in lines.items() for key, one in named]
 
 
 def _cells(share: Share) -> list[str]:
@@ -197,7 +187,7 @@ def _calibration(named: _Named) -> Iterator[str]:
     for key, figures in named:
         if figures.rows < FEW:
             continue
-        off = f"Confidence{f' of {key}' * (len(named) > 1)} is off by"
+        off = f"Confidence{''.join(f' of {letter}' for letter in key)} is off by"
         yield f"{off} {figures.calibration_error:.3f} (expected calibration error)."
         if (worst := figures.worst_source) is not None:
             source = f"{readable(worst.name)} ({rows(worst.rows)})"
@@ -205,18 +195,18 @@ def _calibration(named: _Named) -> Iterator[str]:
             yield f"{off} {worst.calibration_error:.3f} for {source}, {more}."
 
 
-def _sources(named: _Named, level: str) -> Iterator[Section]:
+def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iterator[Section]:
     """Yield the figures by source, if there are any; all subjects saw the same sources."""
     sources = named[0][1].sources
     cells = [
-        [readable(each.name) or "not named", key, *_group(one.sources[at])]
+        [readable(each.name) or "not named", *key, *_group(one.sources[at])]
         for at, each in enumerate(sources[:GROUPS])
         for key, one in named
     ]
     more = len(sources) - GROUPS
     notes = [f"And {more:,} more (--json has all)."] if more > 0 else []
     numbers = ["among 5", "among 10", level, "no answer", "confidence", "off by"]
-    columns = [("source", ""), KEY, ("rows", "n"), ("first", "share")]
+    columns = [("source", ""), *keys, ("rows", "n"), ("first", "share")]
     columns += [(name, "n") for name in numbers]
     if cells:
         yield Section("source", "By source", columns, cells, notes)
