@@ -82,13 +82,8 @@ def test_all_columns_get_the_compression_that_most_have(tmp_path: Path) -> None:
 
 def test_a_table_that_was_no_parquet_file_is_compressed_with_zstd(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b"a\n1\n")
-    rewrite(
-        open_reader(tmp_path / "in.csv", ()),
-        tmp_path / "out.parquet",
-        new_cells(1),
-        "parquet",
-        FIELDS,
-    )
+    reader = open_reader(tmp_path / "in.csv", ())
+    rewrite(reader, tmp_path / "out.parquet", new_cells(1), "parquet", FIELDS)
     assert codecs(tmp_path / "out.parquet") == [["ZSTD"] * 4]
 
 

@@ -436,6 +436,7 @@ def test_a_sheet_that_is_not_there_is_an_error(
 def test_the_error_about_a_missing_column_is_about_the_sheet_with_the_table(tmp_path: Path) -> None:
     with Workbook(tmp_path / "t.xlsx") as book:
         book.add_worksheet("Info").write_column(0, 0, ["Tenders of 2025", "made on 1 March"])
+        book.add_worksheet("Secret").hide()
         book.add_worksheet("Przetargi").write_row(3, 0, ["Nr", "Tytuł", "Opis"])
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.xlsx", ["Tytul"])
@@ -444,11 +445,5 @@ def test_the_error_about_a_missing_column_is_about_the_sheet_with_the_table(tmp_
     )
     assert caught.value.hint == (
         "Did you mean 'Tytuł'? Use --text-column 'Tytuł'. "
-        "Or name another sheet, --sheet NAME: 'Info'."
+        "Or name another sheet, --sheet NAME: 'Info', 'Secret'."
     )
-
-
-def test_hidden_sheets_are_named_in_the_error_too(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no column 'hidden'") as caught:
-        open_reader(sheets(tmp_path / "t.xlsx"), ["hidden"], excel=ExcelOptions(header_row=2))
-    assert caught.value.hint.endswith("sheet, --sheet NAME: 'Secret', 'Cover', 'Two'.")
