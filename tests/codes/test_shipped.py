@@ -87,10 +87,6 @@ def test_cpv_titles_are_in_the_order_of_the_codes_english_first() -> None:
     assert titles["uk"][codes.index("03111000")] == "Насіння"
 
 
-def test_a_table_is_read_once() -> None:
-    assert shipped("naics") is shipped("naics")
-
-
 @pytest.mark.parametrize("system", ["psc", "unspsc", "naics"])
 def test_the_crosswalk_names_codes_that_may_be_given_for_all_of_cpv_but_divisions(
     system: System,
