@@ -7,7 +7,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -83,20 +83,15 @@ def only_writer(place: Path) -> Iterator[Path]:
         OutputError: another run is writing the same output.
     """
     temporary = _temporary(place)
-    opened: list[int] = []
+    descriptor = _lock(temporary, place)
     try:
-        _lock(temporary, place, opened)
         if place.exists():
-            os.fchmod(opened[-1], stat.S_IMODE(place.stat().st_mode))
+            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
         yield temporary
     finally:
-        if not opened:  # an interrupt may come between opening the file and recording that
-            with suppress(OSError):
-                opened.append(os.open(temporary, FLAGS))
-        for descriptor in opened:
-            if _try_lock(descriptor) and _is_open_as(descriptor, temporary):
-                temporary.unlink()
-            os.close(descriptor)
+        if _is_open_as(descriptor, temporary):
+            temporary.unlink()
+        os.close(descriptor)
 
 
 @contextmanager
@@ -113,18 +108,21 @@ def new_file(place: Path) -> Iterator[Path]:
         sync(place.parent)
 
 
-def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
+def _lock(temporary: Path, place: Path) -> int:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:
-        opened.append(_create(temporary))
-        if not _try_lock(opened[-1]):
+        descriptor = _create(temporary)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
             raise OutputError(
                 f"Another run is writing {place}.",
                 f"Wait until it is done, or write elsewhere: {OUTPUT}.",
-            )
-        if _is_open_as(opened[-1], temporary):
-            return
-        os.close(opened.pop())
+            ) from error
+        if _is_open_as(descriptor, temporary):
+            return descriptor
+        os.close(descriptor)
 
 
 def _create(temporary: Path, flags: int = 0) -> int:
@@ -132,15 +130,6 @@ def _create(temporary: Path, flags: int = 0) -> int:
     if temporary.is_symlink():
         temporary.unlink()
     return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Lock an open file if no other process has locked it; return whether it is locked."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_open_as(descriptor: int, path: Path) -> bool:
