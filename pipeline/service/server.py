@@ -108,20 +108,13 @@ def _was_not_cut_off(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-def make_room(connections: int) -> None:
-    """Raise the process's limit of open files for so many connections.
-
-    Raises:
-        SettingsError: the system does not allow it.
-    """
+def make_room() -> None:
+    """Raise the process's limit of open files for its connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = connections + OWN_FILES
-    if hard != resource.RLIM_INFINITY and hard < needed:
-        raise SettingsError(
-            f"A process may open {hard:,} files here, too few for {connections:,} connections.",
-            "Set a smaller --max-connections, or raise the limit with ulimit -n or LimitNOFILE=.",
-        )
-    if soft != resource.RLIM_INFINITY and soft < needed:
+    needed = MOST_CONNECTIONS + OWN_FILES
+    if hard != resource.RLIM_INFINITY:
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:  # 256 on macOS
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 

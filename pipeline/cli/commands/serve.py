@@ -52,11 +52,6 @@ class _Options:
         type=str,
         metavar="ADDRESS|NETWORK",
     )
-    max_connections: int = option(
-        "Maximum concurrent connections; extra ones get 503.",
-        default=500,
-        type=click.IntRange(min=1),
-    )
 
 
 # The prefix keeps TENDER_PIPELINE_RATE, the rate of a run, apart from the limit of the service.
@@ -108,7 +103,7 @@ def _serve(
     from pipeline.service.server import Server, address, listening, make_room, networks
 
     matchers = engine_matchers()
-    make_room(options.max_connections)
+    make_room()
     key_rate, demo_rate = parse_rate(options.rate), parse_rate(options.demo_rate)
     app = create_app(
         accounts, matchers, metadata=options.metadata, key_rate=key_rate, demo_rate=demo_rate
@@ -116,7 +111,6 @@ def _serve(
     server = Server(
         around(app),
         trusted_proxies=networks(options.trusted_proxy),
-        most_connections=options.max_connections,
         **more,
     )
     with listening(options.host, options.port) as listener:

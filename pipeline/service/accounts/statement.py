@@ -124,16 +124,13 @@ class Statement:
             _write(connection, [(account, now, "top-up", plain(usd), after, None, None, note)])
             return balance
 
-    def entries(
-        self, account: int, most: int = 50, before: int | None = None, kind: Kind | None = None
-    ) -> list[Entry]:
+    def entries(self, account: int, most: int = 50, before: int | None = None) -> list[Entry]:
         """Return the last entries of an account, numbered below `before`, the newest first."""
         rows = self._database.read(
             "SELECT * FROM entries WHERE account_id = ? AND entry_id < ? "
-            "AND kind = ifnull(?, kind) ORDER BY entry_id DESC LIMIT ?",
+            "ORDER BY entry_id DESC LIMIT ?",
             account,
             1 << 62 if before is None else before,
-            kind,
             most,
         )
         return [_entry(*row) for row in rows]

@@ -48,8 +48,6 @@ def download_statement(site: Site, visitor: Visitor) -> Response:
 
 DAYS = 30
 
-RECENT = 20
-
 REVOKED = "Key revoked. Calls with it are refused from now on."
 
 
@@ -65,13 +63,11 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
         account=account,
         keys=[key for key in keys if key.revoked_at is None],
         revoked=[key for key in keys if key.revoked_at is not None],
-        names={key.key_id: key.name for key in keys},
         days=DAYS,
         usage=_by_day(usage),
         systems=SYSTEMS,
         made={one: sum(use.calls for use in usage if use.system == one) for one in SYSTEMS},
         spent=total(use.usd for use in usage),
-        calls=site.accounts.statement.entries(account.account_id, RECENT, kind="charge"),
         done=REVOKED if visitor.request.query_params.get("done") == "revoked" else None,
     )
 

@@ -30,7 +30,8 @@ def test_from_signing_up_to_logging_out(site: Site, page: Page) -> None:
     assert key not in page.content()
     (charge,) = site.accounts.statement.charges()
     assert usd(page, "Balance") == 5 - charge.price_usd
-    calls = page.get_by_role("region", name="Recent calls")
+    page.get_by_role("link", name="Full statement").click()
+    calls = page.get_by_role("region", name="Entries")
     expect(calls.get_by_role("row").filter(has_text="nightly run")).to_have_count(1)
 
     page.get_by_role("link", name="Try it").click()

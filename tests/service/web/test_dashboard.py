@@ -82,32 +82,18 @@ def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
-async def test_the_last_twenty_calls_are_shown_and_only_calls(
-    member: Browser, accounts: Accounts, clock: VirtualClock
-) -> None:
-    for number in range(15):
-        clock.now += 1
-        charge(accounts, "psc", "0.0001")
-        charge(accounts, "naics", plain(Decimal(705 + number).scaleb(-7)))
-        accounts.statement.top_up(1, Decimal(1))
-    for _ in range(50):
-        accounts.statement.top_up(1, Decimal(1))
-    await member.go("/dashboard")
-    head, *rows = table(member, "Last calls")
-    assert head == ["Time (UTC)", "Entry", "Key", "Amount, USD", "Balance, USD"]
-    assert len(rows) == 20
-    assert rows[0][:4] == ["2026-11-20 22:00:15", "NAICS", "from this site", "\u22120.0000719"]
-    assert {row[1] for row in rows} == {"NAICS", "PSC"}
-
-
 async def test_calls_with_a_key_have_its_name_even_after_it_was_revoked(
     member: Browser, app: Starlette, accounts: Accounts
 ) -> None:
     key = await member.make_key()
     await Caller(app, key).match()
     accounts.keys.revoke(1, 1)
-    await member.go("/dashboard")
-    assert table(member, "Last calls")[1][2] == "nightly run"
+    charge(accounts, "psc", "0.0000719")
+    await member.go("/statement")
+    head, page, call, _ = table(member, "Entries")
+    assert head == ["Time (UTC)", "Entry", "Key", "Amount, USD", "Balance, USD"]
+    assert page[:4] == ["2026-11-20 22:00:00", "PSC", "from this site", "\u22120.0000719"]
+    assert call[1:3] == ["CPV", "nightly run"]
 
 
 async def test_the_statement_can_be_downloaded(member: Browser, accounts: Accounts) -> None:
