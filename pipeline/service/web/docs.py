@@ -8,19 +8,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from pipeline.service import pricing
 from pipeline.service.accounts import STARTING_BALANCE
-from pipeline.service.http.messages import MAX_BODY, MAX_CHARACTERS, failure
-from pipeline.service.pricing import (
-    HIGHEST,
-    LOWEST,
-    MARKUP_PERCENTAGE,
-    MAX_MATCHES,
-    MOST_FOR_TITLES,
-    PER_CALL,
-    PER_MATCH,
-    PER_TITLE_CHARACTERS,
-    price,
-)
+from pipeline.service.http import messages
 from pipeline.service.spec import (
     DESCRIPTION,
     FAILURES,
@@ -39,11 +29,6 @@ curl {base_url}/api/cpv/match \\
   -H 'Content-Type: application/json' \\
   -H "X-API-Key: $TENDER_PIPELINE_API_KEY" \\
   -d '{{"description": "{description}"}}'"""
-
-FORMULA = f"""\
-base price = {PER_CALL} + {PER_MATCH} per match + 1 per {PER_TITLE_CHARACTERS} characters of titles
-markup     = {MARKUP_PERCENTAGE} % of the base price
-price      = base price + markup"""
 
 
 def show_home(site: Site, visitor: Visitor) -> Response:
@@ -67,22 +52,16 @@ def _values(terms: Terms) -> dict[str, Any]:
         path: field for form in terms.forms for path, field in fields_of(answer_schema("cpv", form))
     }
     return {
+        "terms": terms,
+        "pricing": pricing,
+        "messages": messages,
         "systems": SYSTEM_NAMES,
-        "max_characters": MAX_CHARACTERS,
-        "max_body": MAX_BODY,
-        "max_matches": MAX_MATCHES,
         "responses": [(form, _indent(response("cpv", form))) for form in terms.forms],
         "fields": fields,
         "failures": FAILURES,
-        "failure": _indent(failure(FAILURES[0].status, FAILURES[0].when)),
-        "key_rate": terms.key_rate,
-        "demo_rate": terms.demo_rate,
+        "failure": _indent(messages.failure(FAILURES[0].status, FAILURES[0].when)),
         "starting_balance": STARTING_BALANCE,
-        "lowest": LOWEST.final,
-        "highest": HIGHEST.final,
-        "formula": FORMULA,
-        "most_for_titles": MOST_FOR_TITLES,
-        "example": price(MATCHES["cpv"]),
+        "example": pricing.price(MATCHES["cpv"]),
     }
 
 

@@ -54,15 +54,6 @@ async def test_it_has_every_endpoint_error_and_limit(accounts: Accounts) -> None
     assert "50 % of the base price" in said
 
 
-async def test_the_limits_are_those_of_this_deployment(accounts: Accounts) -> None:
-    said = plain(await text_of(accounts))
-    assert "With a key 100 requests a minute" in said
-    assert "Without a key 10 requests an hour" in said
-    said = plain(await text_of(accounts, key_rate=Rate(7, 90), demo_rate=None))
-    assert "With a key 7 requests in 90 s" in said
-    assert "Without a key any number of requests" in said
-
-
 @pytest.mark.parametrize("metadata", METADATA)
 async def test_the_forms_are_those_of_this_deployment(
     accounts: Accounts, metadata: Metadata
