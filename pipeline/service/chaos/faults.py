@@ -10,7 +10,7 @@ from random import Random
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
@@ -73,18 +73,18 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     """
 
     kind: str
-    probability: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
-    requests: tuple[Positive, ...] | UnsetType = UNSET
+    probability: Annotated[float, Meta(ge=0, le=1)] | None = None
+    requests: tuple[Positive, ...] | None = None
     systems: tuple[System, ...] = SYSTEMS
     after: Seconds = 0.0
     until: Annotated[float, Meta(gt=0)] = inf
     burst: Positive = 1
-    seconds: Seconds | UnsetType = UNSET
-    jitter: Seconds | UnsetType = UNSET
-    retry_after: Literal["seconds", "date", "none"] | UnsetType = UNSET
-    status: Annotated[int, Meta(ge=500, le=599)] | UnsetType = UNSET
-    envelope: bool | UnsetType = UNSET
-    form: Literal[Form, "any"] | UnsetType = UNSET
+    seconds: Seconds | None = None
+    jitter: Seconds | None = None
+    retry_after: Literal["seconds", "date", "none"] | None = None
+    status: Annotated[int, Meta(ge=500, le=599)] | None = None
+    envelope: bool | None = None
+    form: Literal[Form, "any"] | None = None
 
     def __post_init__(self) -> None:
         """Check what the types cannot."""
@@ -96,7 +96,7 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
                 raise ValueError(f"The kind {self.kind} has no setting {name}")
         if "seconds" in own and own["seconds"] is None and not self.seconds:
             raise ValueError(f"The kind {self.kind} needs seconds, above 0")
-        if UNSET not in (self.probability, self.requests):
+        if None not in (self.probability, self.requests):
             raise ValueError("Give a probability or requests, not both")
         if self.until <= self.after:
             raise ValueError("until must be later than after")
@@ -112,7 +112,7 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     def setting(self, name: str) -> Any:
         """Return a setting of the kind, or its default."""
         value = getattr(self, name.replace("-", "_"))
-        return KINDS[self.kind][name] if value is UNSET else value
+        return KINDS[self.kind][name] if value is None else value
 
     def __str__(self) -> str:
         settings = ", ".join(
@@ -226,9 +226,9 @@ class _Die:
         return True
 
     def _is_chosen(self) -> bool:
-        if not isinstance(self.fault.requests, UnsetType):
+        if self.fault.requests is not None:
             return self._seen in self.fault.requests
-        if isinstance(self.fault.probability, UnsetType):
+        if self.fault.probability is None:
             return True
         chance = Random(f"{self._seed}/{self._seen}")  # noqa: S311 - to be repeatable
         return chance.random() < self.fault.probability
