@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from starlette.applications import Starlette
@@ -112,8 +113,8 @@ Action: TypeAlias = Callable[[Site, Visitor, Form], Response | Awaitable[Respons
 """An action that is not a coroutine runs in a thread, as a page does."""
 
 ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
-    ("/", False, docs.show_home, None),
-    ("/docs", False, docs.show_docs, None),
+    ("/", False, partial(docs.show, "landing.html"), None),
+    ("/docs", False, partial(docs.show, "docs.html"), None),
     ("/login", False, authentication.show_log_in, authentication.log_in),
     ("/signup", False, authentication.show_sign_up, authentication.sign_up),
     ("/try", False, trial.show, trial.ask),

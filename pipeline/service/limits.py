@@ -7,7 +7,6 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from threading import Lock
 
 from pipeline.rate import Rate
 
@@ -21,13 +20,12 @@ NETWORK_BITS = 64
 class SlidingWindow:
     """Takes at most as many requests of a caller as a rate allows, in any window of its length.
 
-    Without a rate, there is no limit.
+    Without a rate, there is no limit. It is used from one event loop.
     """
 
     def __init__(self, rate: Rate | None) -> None:
         self._rate = rate
         self._taken: OrderedDict[Hashable, deque[float]] = OrderedDict()  # by the last request
-        self._lock = Lock()
 
     def wait(self, caller: Hashable, requests: int = 1) -> float:
         """Take requests and return 0, or return the seconds until they would be taken.
@@ -37,23 +35,21 @@ class SlidingWindow:
         """
         if self._rate is None:
             return 0.0
-        with self._lock:
-            now = time.monotonic()
-            self._forget(now - self._rate.window)
-            taken = self._taken.setdefault(caller, deque())
-            while taken and taken[0] < now - self._rate.window:
-                taken.popleft()
-            if over := max(0, len(taken) + requests - self._rate.slots):
-                return max(SOON, taken[over - 1] + self._rate.window - now)
-            taken.extend([now] * requests)
-            self._taken.move_to_end(caller)
-            return 0.0
+        now = time.monotonic()
+        self._forget(now - self._rate.window)
+        taken = self._taken.setdefault(caller, deque())
+        while taken and taken[0] < now - self._rate.window:
+            taken.popleft()
+        if over := max(0, len(taken) + requests - self._rate.slots):
+            return max(SOON, taken[over - 1] + self._rate.window - now)
+        taken.extend([now] * requests)
+        self._taken.move_to_end(caller)
+        return 0.0
 
     def give_back(self, caller: Hashable) -> None:
         """Uncount the last request that was taken of a caller."""
-        with self._lock:
-            if taken := self._taken.get(caller):
-                taken.pop()
+        if taken := self._taken.get(caller):
+            taken.pop()
 
     def _forget(self, before: float) -> None:
         """Drop the callers whose last request was before a time."""

@@ -31,19 +31,10 @@ curl {base_url}/api/cpv/match \\
   -d '{{"description": "{description}"}}'"""
 
 
-def show_home(site: Site, visitor: Visitor) -> Response:
-    """Show the home page."""
-    return render(visitor, "landing.html", **_call(visitor), **_values(site.terms))
-
-
-def show_docs(site: Site, visitor: Visitor) -> Response:
-    """Show the documentation of the API, with the settings of this deployment."""
-    return render(visitor, "docs.html", **_call(visitor), **_values(site.terms))
-
-
-def _call(visitor: Visitor) -> dict[str, Any]:
+def show(template: str, site: Site, visitor: Visitor) -> Response:
+    """Show a page with the settings of this deployment."""
     curl = CURL.format(base_url=visitor.base_url, description=DESCRIPTION)
-    return {"description": DESCRIPTION, "curl": curl}
+    return render(visitor, template, description=DESCRIPTION, curl=curl, **_values(site.terms))
 
 
 @cache
