@@ -71,8 +71,11 @@ def files_and_folder(
     """Return the folder of the outputs, and the tables that paths name; see `find_files`.
 
     Raises:
-        InputError, SettingsError: as by `find_files`; also if the output is not a folder.
+        InputError, SettingsError: as by `find_files`; also if there is no path, or if the output is
+            not a folder.
     """
+    if not paths:
+        raise InputError("No path is given.", "Give files, folders or patterns such as data/*.csv.")
     folder = output or default_folder(paths, storage)
     # A folder that is there may have the name of a table.
     named = isinstance(output, Path) and has_table_suffix(output) and not output.is_dir()

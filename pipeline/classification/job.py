@@ -251,5 +251,5 @@ def _plan(
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
     if source.left_out:
-        log.info("%s: left out: %s", source.path, source.left_out)
+        log.info("%s: left out: %s", source.name, source.left_out)
     return replace(found, purchase=purchase.estimate())

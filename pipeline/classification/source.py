@@ -153,6 +153,11 @@ class Source:
     version: str | None = None
     polars: Literal["eager", "lazy"] | None = None
 
+    @property
+    def name(self) -> str:
+        """What people call the table: its path, or that it came through standard input."""
+        return "standard input" if str(self.path or "-") == "-" else str(self.path)
+
     def batches(self, limit: int | None) -> Iterator[Batch]:
         """Read the table from its start, up to a limit of rows."""
         if limit is None:

@@ -212,8 +212,7 @@ def run_and_log(
     Raises:
         PipelineError: see `pipeline.classification.job.run`.
     """
-    settings, path = job.request.settings, str(job.source.path or "-")
-    name = "standard input" if path == "-" else path
+    settings, path, name = job.request.settings, str(job.source.path or "-"), job.source.name
     systems = ", ".join(settings.systems)
     answerer = _who_answers(service_of(job.request))
     started = {"event": "started", "input": path, "systems": systems}

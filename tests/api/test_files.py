@@ -53,3 +53,6 @@ def test_wrong_arguments_are_refused_before_any_work(folder: Path) -> None:
     assert caught.value.hint == 'Name a folder: output="DIR".'
     with pytest.raises(pipeline.InputError, match="has no table"):
         pipeline.classify_files("data/*.parquet", **ENGINE)
+    for none in (list[str](), ()):
+        with pytest.raises(pipeline.InputError, match="No path is given"):
+            pipeline.classify_files(none, **ENGINE)

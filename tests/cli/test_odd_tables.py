@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -287,7 +289,10 @@ def test_the_header_of_a_sheet_is_found_by_such_names_below_titles(tmp_path: Pat
 
 
 def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
-    command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    command: Command,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with Workbook(tmp_path / "t.xlsx") as book:
         book.add_worksheet("Tenders").write_column(0, 0, ["description", "Road works"])
@@ -298,3 +303,8 @@ def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
             caplog.clear()
             assert command(verb, "t.xlsx", "--output", name) == 0
             assert (f"t.xlsx: left out: {beside}" in caplog.messages) == is_said
+    for output in ("-", "o.csv"):
+        caplog.clear()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("t.xlsx").read_bytes())))
+        assert command("run", "-", "--output", output, "--output-format", "csv") == 0
+        assert f"standard input: left out: {beside}" in caplog.messages
