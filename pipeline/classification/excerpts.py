@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
-from math import log
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -32,12 +30,6 @@ LENGTH = 200
 READ = 20_000
 """Characters of a text in which its excerpt is looked for."""
 
-KEPT = 100_000
-"""Different sentences that are counted; the rarest are forgotten if there are more."""
-
-UNSPOKEN = 0.2
-"""The weight of a sentence without a word that spoke for the code; the strongest word has 1."""
-
 STOP = re.compile(r"[.!?;\n](?:(?<=\n)|(?<=[^\W\d]{2}.)\s)")
 LONGEST_PIECE = 160
 PIECE = re.compile(rf"\S.{{0,{LONGEST_PIECE - 1}}}(?!\S)|\S{{{LONGEST_PIECE}}}", re.DOTALL)
@@ -45,68 +37,27 @@ PIECE = re.compile(rf"\S.{{0,{LONGEST_PIECE - 1}}}(?!\S)|\S{{{LONGEST_PIECE}}}",
 
 WORD = re.compile(r"[^\W\d_]+")
 DOTS = "\N{HORIZONTAL ELLIPSIS}"
-DIGITS = re.compile(r"\d+")
 
 MOST_COLUMNS = 20
 LONGEST_VALUE = 200
 
 
-class Excerpts:
-    """Makes excerpts of the texts of one table.
+def excerpt(text: str, words: Sequence[str] = (), most: int = LENGTH) -> str:
+    """Return a text from the sentence that spoke for its code, on one line; a short text whole.
 
-    Boilerplate says little about a row, so a sentence weighs the less the more rows have it.
+    Args:
+        text: the text.
+        words: the words that spoke for the code, the strongest first; see `spoken_words`.
+        most: the most characters of the excerpt.
     """
-
-    def __init__(self) -> None:
-        self._texts = 0
-        self._rows: Counter[int] = Counter()
-
-    def count(self, texts: Iterable[str]) -> None:
-        """Count in how many rows each sentence is; in bounded memory."""
-        for text in texts:
-            if len(text) > LENGTH:
-                self._texts += 1
-                self._rows.update({_key(piece) for _, piece in _pieces(text)})
-        if len(self._rows) > KEPT:
-            self._rows = Counter(dict(self._rows.most_common(KEPT // 2)))
-
-    def of(self, text: str, words: Sequence[str] = (), most: int = LENGTH) -> str:
-        """Return the part of a text that spoke for its code, on one line; a short text whole.
-
-        Args:
-            text: the text.
-            words: the words that spoke for the code, the strongest first; see `spoken_words`.
-            most: the most characters of the excerpt.
-        """
-        if len(text) <= most:
-            return readable(text, most)
-        start, end = self._best(text, [word.casefold() for word in words], most)
-        before, after = (DOTS + " " if start else ""), ("" if end == len(text) else " " + DOTS)
-        shown = readable(text[start:end], most - len(before + after))
-        return before + shown + ("" if shown.endswith(DOTS) else after)
-
-    def _best(self, text: str, words: Sequence[str], most: int) -> tuple[int, int]:
-        """Return where the best sentence begins, and where boilerplate follows it or the end."""
-        pieces = [*_pieces(text)]
-        if not pieces:
-            return 0, len(text)
-        rarity = [self._rarity(piece) for _, piece in pieces]
-        worths = [
-            _spoken(piece, words) * own for (_, piece), own in zip(pieces, rarity, strict=True)
-        ]
-        best = worths.index(max(worths))
-        dull = [2 * own < rarity[best] for own in rarity]
-        last = next((at for at in range(best, len(pieces)) if dull[at]), len(pieces))
-        end = pieces[last][0] if last < len(pieces) else len(text)
-        while best and end - pieces[best - 1][0] <= most and not dull[best - 1]:
-            best -= 1  # there is room for what comes before it
-        return pieces[best][0], end
-
-    def _rarity(self, piece: str) -> float:
-        """Return the inverse document frequency of a sentence: 0 if all texts have it."""
-        if self._texts < 2:
-            return 1.0
-        return max(0.0, log(self._texts / max(1, self._rows[_key(piece)])))
+    if len(text) <= most:
+        return readable(text, most)
+    starts, pieces = zip(*_pieces(text) or [(0, text)], strict=True)
+    wanted = [word.casefold() for word in words]
+    worths = [_worth(piece, wanted) for piece in pieces]
+    best = worths.index(max(worths))
+    before = f"{DOTS} " if best else ""
+    return before + readable(text[starts[best] :], most - len(before))
 
 
 def spoken_words(
@@ -177,23 +128,20 @@ def other_columns(columns: pa.RecordBatch | pa.Table, settings: Settings) -> lis
     ]
 
 
-def _spoken(piece: str, words: Sequence[str]) -> float:
+def _worth(piece: str, words: Sequence[str]) -> float:
+    """Return how much a sentence says of the code: the strongest word counts 1, the next 1/2."""
     found = {word.casefold() for word in WORD.findall(piece)}
-    return UNSPOKEN + sum(1 / rank for rank, word in enumerate(words, 1) if word in found)
+    return sum(1 / rank for rank, word in enumerate(words, 1) if word in found)
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a text, and where each begins."""
+def _pieces(text: str) -> list[tuple[int, str]]:
+    """Return the sentences of a text, and where each begins."""
     text, start = text[:READ], 0
+    found: list[tuple[int, str]] = []
     for end in (*(match.end() for match in STOP.finditer(text)), len(text)):
-        if end - start <= LONGEST_PIECE:
-            if piece := text[start:end].strip():
-                yield start, piece
-        else:
-            yield from ((each.start(), each[0]) for each in PIECE.finditer(text, start, end))
+        if end - start > LONGEST_PIECE:
+            found += [(each.start(), each[0]) for each in PIECE.finditer(text, start, end)]
+        elif piece := text[start:end].strip():
+            found.append((start, piece))
         start = end
-
-
-def _key(piece: str) -> int:
-    """Identify a sentence, whatever its numbers are, such as those of a form."""
-    return hash(DIGITS.sub("", piece.casefold().strip()))
+    return found

@@ -200,7 +200,7 @@ class Result:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        from pipeline.classification.views import COUNTED, SHOWN, result_html
+        from pipeline.classification.views import SHOWN, result_html
 
         settings = self._settings
         if isinstance(self._stored, InFile):  # reading it may take long
@@ -210,7 +210,7 @@ class Result:
         else:
             first = self._frame.head(SHOWN)
             labels, columns = list(first.index), frame_sample(first)
-        texts = self._texts(slice(0, COUNTED))
+        texts = self._texts(slice(0, SHOWN))
         others = other_columns(columns, settings)
         return result_html(self.summary, settings, self._new(), texts, labels, others)
 

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from pipeline.answers import Band, System, band
 from pipeline.charts import environment
-from pipeline.classification.excerpts import Excerpts, models_there, spoken_words
+from pipeline.classification.excerpts import excerpt, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
 from pipeline.quoting import readable
@@ -23,9 +23,6 @@ SHOWN = 10
 
 LONGEST = 120
 """Characters of a text, or of its excerpt, that are shown at once."""
-
-COUNTED = 1_000
-"""Rows whose sentences are counted, to tell boilerplate from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def result_html(
         summary: the figures of the job.
         settings: its settings.
         table: the new columns.
-        texts: the first `COUNTED` texts, or all.
+        texts: the texts of the rows that are shown.
         labels: the labels of the rows.
         others: what the rows that are shown have in other columns.
     """
@@ -93,8 +90,7 @@ def _rows(
     others: Sequence[Mapping[str, str]],
 ) -> Iterator[_Row]:
     first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
-    excerpts, models = Excerpts(), models_there(settings.models, settings.systems)
-    excerpts.count(texts)
+    models = models_there(settings.models, settings.systems)
     for index, (row, text, columns) in enumerate(zip(first, texts, others, strict=False)):
         cells = [
             _Cell(system, *(row[f"{settings.column_prefix}{system}_{part}"] for part in PARTS))
@@ -103,7 +99,7 @@ def _rows(
         matches = [(each.system, each.code, each.title or "") for each in cells if each.code]
         words = spoken_words(text, matches, by_engine, models)
         label = index if labels is None else labels[index]
-        yield _Row(label, text, excerpts.of(text, words, LONGEST), cells, columns)
+        yield _Row(label, text, excerpt(text, words, LONGEST), cells, columns)
 
 
 PARTS = ("code", "title", "confidence", "status")

@@ -29,7 +29,7 @@ from pipeline.answers import (
 )
 from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
 from pipeline.classification.columns import review_under, status
-from pipeline.classification.excerpts import NO_MODELS, READ, Excerpts, other_columns, spoken_words
+from pipeline.classification.excerpts import NO_MODELS, READ, excerpt, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.codes import titles
@@ -108,7 +108,6 @@ class Collected:
     Attributes:
         models: the learned models that replace the package's.
         above: the rows above the first row of data, as a spreadsheet counts.
-        excerpts: makes excerpts of the table's texts.
         numbers: the numbers of the rows that were added last, as a spreadsheet counts.
     """
 
@@ -119,7 +118,6 @@ class Collected:
         above: int = 0,
     ) -> None:
         self.settings, self.models, self.above = settings, models, above
-        self.excerpts = Excerpts()
         self.rows = 0
         self.numbers: Sequence[int] = (above,)
         self.systems = {system: SystemFigures() for system in settings.systems}
@@ -133,7 +131,6 @@ class Collected:
 
     def add(self, batch: Batch, answers: BatchAnswers) -> None:
         """Count a batch of rows."""
-        self.excerpts.count(batch.texts)
         self.rows += len(batch.texts)
         self.numbers = row_numbers(batch, self.numbers[-1]) or self.numbers
         columns = cache(lambda: other_columns(batch.to_arrow(), self.settings))
@@ -315,7 +312,7 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
         found = [(of, best.code, best.title) for of, best in judged if best is not None]
         rows.append((row.row, row.text, found))
     return {
-        number: collected.excerpts.of(text, spoken_words(text, codes, by_engine, collected.models))
+        number: excerpt(text, spoken_words(text, codes, by_engine, collected.models))
         for number, text, codes in rows
     }
 

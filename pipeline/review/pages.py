@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
-from pipeline.classification.excerpts import named_words, spoken_words
+from pipeline.classification.excerpts import excerpt, named_words, spoken_words
 from pipeline.codes import CodeTable, find_code, load, titles
 from pipeline.codes.table import full_code, stem
 from pipeline.engine import Ranker, ranker, searched
@@ -170,7 +170,9 @@ class Pages:
             queue = self._review.queue
             texts, rows = queue.acceptable_counts(filters)
             found = islice(queue.acceptable(filters), EXAMPLES)
-            examples = [(each, queue.excerpts.of(each.text, self._spoken(each))) for each in found]
+            examples = [
+                (each, excerpt(each.text, self._spoken(each, self._why(each)))) for each in found
+            ]
         return self._render(
             "accept.html",
             filters=filters,
@@ -213,10 +215,10 @@ class Pages:
                 candidates.sort(key=lambda each: each.code)
             else:
                 best = item.code
-        why = [] if blind else self._candidates.words(item)
+        why = self._why(item)
         text, is_long = item.text, len(item.text) > SHOWN
         if is_long:
-            text = self._review.queue.excerpts.of(text, self._spoken(item, why), SHOWN)
+            text = excerpt(text, self._spoken(item, why), SHOWN)
         return {
             "item": item,
             "words": words,
@@ -231,8 +233,12 @@ class Pages:
             "conflict": self._review.conflict(item),
         }
 
-    def _spoken(self, item: Item, words: Sequence[str] = ()) -> Sequence[str]:
-        """Return the words that an excerpt is made by; none of them may give a blind one away."""
+    def _why(self, item: Item) -> Sequence[str]:
+        """Return the words that speak for a best match; a blind reviewer gets none."""
+        return [] if self._review.blind else self._candidates.words(item)
+
+    def _spoken(self, item: Item, words: Sequence[str]) -> Sequence[str]:
+        """Return the words that an excerpt is made by: those given, or else those of the title."""
         blind = self._review.blind
         return words or ([] if blind else spoken_words(item.text, [(item.system, "", item.title)]))
 

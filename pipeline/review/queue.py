@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 
 from pipeline.answers import BANDS, SYSTEMS, Band, System, band
 from pipeline.classification.enriched import EnrichedTable, RowCells
-from pipeline.classification.excerpts import Excerpts
 from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
@@ -192,9 +191,6 @@ class Queue:
 
     Its methods are not safe to call from several threads at once.
 
-    Attributes:
-        excerpts: makes excerpts of the table's texts.
-
     Raises:
         InputError: the table is damaged.
     """
@@ -204,10 +200,8 @@ class Queue:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._database.executescript(SCHEMA)
         self._database.execute("BEGIN")
-        self.excerpts = Excerpts()
         for row, text, systems, columns in table.rows():
             if text:
-                self.excerpts.count([text])
                 self._add(row, text, systems, columns)
         self._database.execute("COMMIT")
         self._database.execute(INDEX)

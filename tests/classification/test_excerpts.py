@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pipeline
-from pipeline.classification import excerpts
-from pipeline.classification.excerpts import LENGTH, Excerpts, other_columns, spoken_words
+from pipeline.classification.excerpts import LENGTH, excerpt, other_columns, spoken_words
 from pipeline.settings import Settings
 
 BEFORE = (
@@ -29,66 +27,30 @@ TEXTS = [BEFORE.format(number) + bought + AFTER for number, bought in enumerate(
 DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
-def of_table() -> Excerpts:
-    counted = Excerpts()
-    counted.count(TEXTS)
-    return counted
-
-
-def test_the_part_that_other_rows_lack_is_shown() -> None:
-    assert [of_table().of(text) for text in TEXTS] == [f"{DOTS} {each} {DOTS}" for each in BOUGHT]
-
-
 def test_the_part_that_spoke_for_the_code_is_shown() -> None:
     text = "Chairs and tables. " + "We buy for schools. " * 20 + "Also one oak desk, by May."
-    words = ["desk", "oak"]
-    assert Excerpts().of(text, words).endswith("Also one oak desk, by May.")
-    assert Excerpts().of(text, ["CHAIRS"]).startswith("Chairs and tables. We buy")
-
-
-def test_a_sentence_of_every_row_counts_little_though_it_has_a_word_for_the_code() -> None:
-    assert BOUGHT[1] in of_table().of(TEXTS[1], ["Road", "works"])
-
-
-def test_what_some_rows_have_is_not_boilerplate() -> None:
-    """Each row has a person of its own, and every fifth the same purchase."""
-    bought = ["Road salt.", "Oak desks.", "Lifts.", "Spruces.", "Menus for schools."]
-    rows = [
-        BEFORE.format(row) + f"{bought[row % 5]} Ask {chr(200 + row) * 9} about it." + AFTER
-        for row in range(100)
-    ]
-    counted = Excerpts()
-    counted.count(rows)
-    assert "Road salt." in counted.of(rows[35], ["Road", "salt"], 60)
+    assert excerpt(text, ["desk", "oak"]).endswith("Also one oak desk, by May.")
+    assert excerpt(text, ["CHAIRS"]).startswith("Chairs and tables. We buy")
+    assert excerpt(TEXTS[2], ["spruces", "storm"]).startswith(f"{DOTS} {BOUGHT[2]}")
 
 
 def test_a_short_text_is_shown_whole_and_one_without_sentences_from_its_best_part() -> None:
-    assert Excerpts().of("Road  salt\n", ["salt"]) == "Road salt"
+    assert excerpt("Road  salt\n", ["salt"]) == "Road salt"
     listed = "item " * 300 + "spruces felled " + "item " * 300
-    assert "spruces felled" in Excerpts().of(listed, ["spruces"])
-    assert Excerpts().of("x" * 1_000).startswith("xxx")
-    assert Excerpts().of(" " * 1_000) == ""
+    assert "spruces felled" in excerpt(listed, ["spruces"])
+    assert excerpt("x" * 1_000).startswith("xxx")
+    assert excerpt(" " * 1_000) == ""
 
 
 @given(st.text(min_size=LENGTH), st.lists(st.text(max_size=5)), st.integers(20, 400))
 def test_an_excerpt_is_one_line_of_the_text_and_not_too_long(
     text: str, words: list[str], most: int
 ) -> None:
-    found = Excerpts().of(text, words, most)
+    found = excerpt(text, words, most)
     assert len(found) <= most
     assert found.isprintable()
     whole = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     assert found.removeprefix(DOTS).strip().removesuffix(DOTS).strip() in whole
-
-
-def test_memory_does_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excerpts, "KEPT", 100)
-    counted = Excerpts()
-    for number in range(200):
-        name = "".join(chr(97 + int(digit)) for digit in str(number))
-        counted.count([f"The part {name} is new and {name}. " * 2 + TEXTS[0]])
-        assert len(counted._rows) <= 100 + 10
-    assert BOUGHT[1] in counted.of(TEXTS[1], ["Road"])  # what is in every row was not forgotten
 
 
 def test_the_engine_names_the_words_and_else_the_title_has_them() -> None:

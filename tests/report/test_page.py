@@ -229,7 +229,10 @@ def test_texts_that_begin_alike_can_be_told_apart_and_their_columns_unfold() -> 
     columns = {"description": texts, "buyer": ["A & Co", "B", None]}
     compared = Compared(rows=[Changed(2, texts[1], {"cpv": (None, "39121000")})])
     text = reported(
-        {each: matched(0.1) for each in texts},
+        {
+            each: matched(0.1, code)
+            for each, code in zip(texts, ("34927100", "39121100", "42416100"), strict=True)
+        },
         columns=columns,
         compared=compared,
         before={"finished": ""},

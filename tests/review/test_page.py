@@ -292,7 +292,8 @@ async def test_texts_that_begin_alike_show_what_spoke_for_the_code(
     sitting = sit(enriched(tmp_path, ALIKE, min_confidence=1.0))
     await sitting.start()
     shown = sitting.page.by_id("text").text
-    assert shown.startswith("… Supply of winter road salt. … Show the whole text, 5")
+    assert shown.startswith("… Supply of winter road salt. Payment is due")
+    assert "Show the whole text, 5" in shown
     dimmed = " ".join(each.text for each in sitting.page.by_id("text").each("span"))
     assert "Payment is due" in dimmed and "salt" not in dimmed
     assert [each.text for each in sitting.page.each("dl")] == ["id 0"]
