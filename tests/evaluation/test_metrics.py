@@ -10,7 +10,6 @@ from pipeline.evaluation.measuring import figures, headline
 from pipeline.evaluation.metrics import (
     EXACT,
     STATED,
-    Depth,
     Headline,
     Share,
     broad,
@@ -121,10 +120,6 @@ def test_calibration_is_measured_by_source_and_the_worst_needs_enough_rows() -> 
     assert found.worst_source == large
 
 
-def test_without_a_column_there_are_no_sources() -> None:
-    assert figures(scored(ANSWERS, TRUTHS), load("cpv")).sources == ()
-
-
 def test_a_confidence_that_is_not_a_fraction_is_clipped_and_counted() -> None:
     answers = [answer("45000000", confidence=87.0), answer("45000000", confidence=-1.0)]
     found = figures(scored(answers, ["45000000"] * 2), load("cpv"))
@@ -150,17 +145,13 @@ def test_answers_may_have_check_digits() -> None:
         (0, 10, 0.0, 0.2775),
         (10, 10, 0.7225, 1.0),
         (1, 1, 0.2065, 1.0),
+        (0, 0, 0.0, 1.0),  # nothing is known
     ],
 )
 def test_the_interval_is_wilsons(hits: int, rows: int, low: float, high: float) -> None:
     share = Share(hits, rows)
     assert share.interval == pytest.approx((low, high), abs=5e-5)
     assert share.interval[0] <= share.value <= share.interval[1]
-
-
-def test_nothing_is_known_about_no_rows() -> None:
-    assert Share(0, 0).value == 0
-    assert Share(0, 0).interval == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -190,13 +181,6 @@ def test_the_full_code_is_met_by_itself_alone() -> None:
     assert EXACT.rank("cpv", "45000000", ["45233140", "45000000", "45000000"]) == 2
     assert EXACT.rank("cpv", "45000000", ["45233140"]) == 0
     assert EXACT.rank("cpv", "45000000", []) == 0
-
-
-def test_manufacturing_is_one_sector() -> None:
-    sector = Depth("sector", 2)
-    assert sector.rank("naics", "311111", ["221112", "339999"]) == 2
-    assert sector.rank("naics", "441110", ["459999"]) == 1
-    assert sector.rank("naics", "311111", ["441110"]) == 0
 
 
 @pytest.mark.parametrize(
