@@ -42,15 +42,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
         path = DEFAULT_FILE
         context.meta[FOUND] = path
     context.meta[SETTINGS_FILE] = path
-    try:
-        settings = read_toml(path, parse_float=str)  # exact: some are amounts of money
-    except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be read: {error.strerror or error}.",
-            "Name another file: --config PATH.",
-        ) from error
-    except ValueError as error:
-        raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
+    settings = _read(path)
     options = {
         name.removeprefix("--"): p
         for p in context.command.params
@@ -63,6 +55,16 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
         if value != "":  # unset, as in the environment
             defaults[str(option.name)] = _value(value, option, f"{path}: {name}")
     context.default_map = defaults
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        return read_toml(path, parse_float=str)  # exact: some are amounts of money
+    except OSError as error:
+        reason, hint = error.strerror or error, "Name another file: --config PATH."
+        raise SettingsError(f"{path} cannot be read: {reason}.", hint) from error
+    except ValueError as error:
+        raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
 
 
 def _find_option(
@@ -199,13 +201,7 @@ def ledger_file(path: Path | None) -> Path:
 def _in_settings_file() -> Path | None:
     if not DEFAULT_FILE.is_file():
         return None
-    try:
-        named = read_toml(DEFAULT_FILE, parse_float=str).get("ledger", "")
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."
-        ) from error
-    text = _text(named, f"{DEFAULT_FILE}: ledger")
+    text = _text(_read(DEFAULT_FILE).get("ledger", ""), f"{DEFAULT_FILE}: ledger")
     return Path(text) if text else None
 
 

@@ -55,7 +55,7 @@ def test_a_misspelt_command_suggests_the_likeliest_one(command: Command, capsys:
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2, "/root/x cannot be"),
+        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2, "'/root/x' cannot be"),
         (PermissionError(errno.EACCES, "Permission denied"), 1, "An unexpected error"),
         (OSError(errno.EIO, "Input/output error"), 1, "[Errno 5] Input/output error"),
         (KeyError("x"), 1, "KeyError: 'x'"),
@@ -89,9 +89,7 @@ def test_a_text_in_place_of_a_table_is_not_an_unexpected_error(
     command: Command, capsys: Capture, arguments: list[str]
 ) -> None:
     assert command(*arguments, "snow clearing " * 30) == 2
-    said = capsys.readouterr().err
-    assert "is too long for the path of a file." in said
-    assert "tender-pipeline codes search WORDS" in said
+    assert "... cannot be used: File name too long." in capsys.readouterr().err
 
 
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(

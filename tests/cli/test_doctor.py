@@ -126,9 +126,9 @@ def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: 
         (503, "error", "an error of its own"),
         (501, "ok", "as expected: GET buys nothing"),
         (401, "ok", "as expected: the request has no key"),
-        (403, "warning", "a firewall or a proxy"),
-        (407, "error", "the proxy"),
-        (429, "warning", "too many requests"),
+        (403, "warning", "A firewall, a proxy"),
+        (407, "error", "or a proxy"),
+        (429, "warning", "a rate limit"),
     ],
 )
 def test_what_a_service_answers_with_is_judged(
@@ -271,10 +271,8 @@ def test_the_files_of_a_run_are_checked(tmp_path: Path) -> None:
     wrong = files_of(
         output=tmp_path / "theirs.csv",
         report=tmp_path / "page.html",
-        decisions=(str(tmp_path / "none.jsonl"),),
     )
     assert {name: verdict for name, (verdict, _) in wrong.items()} == {
-        "decisions": "error",
         "output": "error",
         "report": "error",
     }

@@ -15,12 +15,11 @@ from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from pipeline.answers import System
-from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import FileSink
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import check_files_apart, run
@@ -106,9 +105,7 @@ def check_ledger(path: Path, workers: int | None) -> Finding:
 
 
 def check_files(options: RunOptions) -> Iterator[Finding]:
-    """Check the decisions, and where each file goes that the options name."""
-    if options.decisions:
-        yield _run_check("decisions", _decisions, options.decisions)
+    """Check where each file goes that the options name."""
     output = options.output
     if isinstance(output, Path) and not options.to_standard_output:
         yield _run_check("output", _output, output, options)
@@ -202,12 +199,6 @@ def _ledger(path: Path, workers: int | None) -> Finding:
     return Finding("ledger", "ok", found) if folder.verdict == "ok" else folder
 
 
-def _decisions(files: Sequence[str]) -> Finding:
-    said: list[str] = []
-    decisions_in(files, said.append)
-    return Finding("decisions", "warning" if said else "ok", ", ".join(files), "\n".join(said))
-
-
 def _output(output: Path, options: RunOptions) -> Finding:
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
         return _folder("output", output)
@@ -230,30 +221,25 @@ PATIENCE_S = 10.0
 MOST_READ = 1 << 20
 """Bytes of a response."""
 
-AS_EXPECTED = {
-    401: ", as expected: the request has no key",
-    404: "; only the first call shows whether the address is right",
-    405: ", as expected: GET buys nothing",
-    501: ", as expected: GET buys nothing",
-}
+REFUSED = "A firewall, a proxy or a rate limit refuses; only the first call shows whether it does."
+REDIRECTED = "Use the address that it redirects to as --base-url."
+FAILING = "The service or a proxy has an error of its own. Try again later, or ask its operator."
 
-Judgement: TypeAlias = tuple[Verdict, str]
 
-REDIRECTED: Judgement = "error", "Use the address that it redirects to as --base-url."
-
-JUDGED: dict[int, Judgement] = {
-    **dict.fromkeys((301, 302, 307, 308), REDIRECTED),
-    403: ("warning", "Perhaps a firewall or a proxy refuses; only the first call shows it."),
-    407: ("error", "Give the proxy a user and a password: http://USER:PASSWORD@HOST."),
-    429: ("warning", "It refuses too many requests: run later, or with a lower --rate."),
-}
-"""What the status of an answer that nobody pays for says of a run, and what to do."""
-
-FINE: Judgement = "ok", ""
-FAILING: Judgement = (
-    "error",
-    "The service has an error of its own. Try again later, or ask its operator.",
-)
+def _judge(status: int) -> tuple[Verdict, str, str]:
+    """Return what the status of an answer that nobody pays for says of a run, and what to do."""
+    match status:
+        case 401:
+            return "ok", ", as expected: the request has no key", ""
+        case 405 | 501:
+            return "ok", ", as expected: GET buys nothing", ""
+        case 403 | 429:
+            return "warning", "", REFUSED
+        case 301 | 302 | 307 | 308:
+            return "error", "", REDIRECTED
+        case _ if status == 407 or status >= 500:
+            return "error", "", FAILING
+    return "ok", "; only the first call shows whether the address is right", ""
 
 
 def _check_service(service: PaidService) -> Iterator[Finding]:
@@ -287,11 +273,9 @@ def _connection(service: PaidService) -> Iterator[Finding]:
         found = f"{service.base_url} does not answer ({cause(error)[0]})"
         yield Finding("service", "error", found, hint)
         return
-    status = answer.status or 0
-    about = f"HTTP {status}{AS_EXPECTED.get(status, '')}"
+    verdict, means, remedy = _judge(answer.status or 0)
+    about = f"HTTP {answer.status}{means}"
     found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
-    usual = FAILING if status >= 500 and status not in AS_EXPECTED else FINE
-    verdict, remedy = JUDGED.get(status, usual)
     yield Finding("service", verdict, found, remedy)
     yield from _clock(answer)
 
@@ -382,9 +366,9 @@ doctor = OptionGroups(
     callback=_doctor,
     help="""Check what a run with these options needs on this machine, and say what to do.
 
-    It checks the installation, the folders, the models, the ledger, the decisions, where the
-    output, the report and the metrics go and, with --base-url, the key, the connection and the
-    clock. It sends the service one GET request without the key, which buys nothing. The
-    exit code is 2 if a run would fail. plan checks the table.
+    It checks the installation, the folders, the models, the ledger, where the output, the report
+    and the metrics go, the options together with the decisions and, with --base-url, the key, the
+    connection and the clock. It sends the service one GET request without the key, which buys
+    nothing. The exit code is 2 if a run would fail. plan checks the table.
     """,
 )

@@ -237,18 +237,11 @@ def explain_end(error: BaseException) -> PipelineError:
             code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
         case SystemExit(code=int(code)):
             found = PipelineError(end_message(code, error), AGAIN)
-        case PermissionError(filename=str(path)):  # this user may not look at it
+        case OSError(errno=errno.EACCES | errno.EPERM | errno.ENAMETOOLONG, filename=str(path)):
             code = PipelineError.exit_code
             found = PipelineError(
-                f"{path} cannot be used: {error.strerror}.",
-                "Check the permissions of the path and of the folders above it.",
-            )
-        case OSError(errno=errno.ENAMETOOLONG, filename=str(path)):  # such as a text
-            code = PipelineError.exit_code
-            found = PipelineError(
-                f"{quoted(path)} is too long for the path of a file.",
-                "Give the path of a table. To find codes for a few words: tender-pipeline codes "
-                "search WORDS.",
+                f"{quoted(path)} cannot be used: {error.strerror}.",
+                "Give the path of a file, and check the permissions of the folders above it.",
             )
         case _:
             code, what = UNEXPECTED, f"{type(error).__name__}: {error}".rstrip(": ")
