@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import infer_dtype
 
 from pipeline.classification.pandas_frames import frame_reader, frame_sample
 from pipeline.classification.request import Request
@@ -28,12 +27,10 @@ def open_labelled(
     needed: Sequence[tuple[str, str]],
     csv: Any,
     excel: Any,
-    optional: str | None = None,
 ) -> Iterator[Reader]:
     """Open a labelled table; an error about missing columns names all of them.
 
-    ``needed`` has the argument and the name of each column beside the text, and ``optional`` is one
-    more column of a frame that is read if it holds text.
+    ``needed`` has the argument and the name of each column beside the text.
 
     Raises:
         SettingsError: the data is not a table, or an argument is invalid.
@@ -50,14 +47,7 @@ def open_labelled(
         names = [str(label) for label in data.columns]
         texts = [("text_columns", name) for name in holders(names, asked.text_columns)]
         find_all(names, [*texts, *needed], "The frame")
-        more = [optional] if optional is not None and _holds_text(data, optional) else []
-        reader = frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
+        reader = frame_reader(data, asked.text_columns, [name for _, name in needed])
         sample = partial(frame_sample, data)
         warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
         yield reader
-
-
-def _holds_text(frame: pd.DataFrame, name: str) -> bool:
-    """Return whether a frame has one column of this name, with texts."""
-    named = frame.loc[:, [str(label) == name for label in frame.columns]]
-    return named.shape[1] == 1 and infer_dtype(named.iloc[:, 0], skipna=True) == "string"

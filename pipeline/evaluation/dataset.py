@@ -14,11 +14,7 @@ from pipeline.codes import load, normalized
 from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_all, labels
-from pipeline.tables.arrow import is_text
 from pipeline.wording import option
-
-SOURCE = "source"
-"""The column that names the source of a row, if the settings name no other."""
 
 UNNAMED = "a table in memory"
 """The name of a table that is in no file."""
@@ -121,8 +117,6 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
     codes = load(settings.system)
     this = "The table" if name == UNNAMED else name
     settings = _as_named(reader.schema.names, settings, this)
-    if settings.source_column is None and _has_sources(reader.schema):
-        settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
     for batch in _usable(reader, settings, left_out):
         left_out.unknown.update(code for code in batch.codes if code and code not in codes)
@@ -149,11 +143,6 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
     places = find_all(names, [*wanted.items()], name)
     own = dict(zip(wanted, [names[place] for place in places], strict=True))
     return replace(settings, **own)  # type: ignore[arg-type]
-
-
-def _has_sources(schema: pa.Schema) -> bool:
-    is_one = len(schema.get_all_field_indices(SOURCE)) == 1
-    return is_one and is_text(schema.field(SOURCE).type)
 
 
 def _usable(

@@ -17,7 +17,7 @@ from pipeline.classification.source import Data
 from pipeline.codes import CodeTable, load
 from pipeline.decisions import label_table
 from pipeline.errors import SettingsError
-from pipeline.evaluation.dataset import SOURCE, UNNAMED, Labelled, labelled
+from pipeline.evaluation.dataset import UNNAMED, Labelled, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated, Review
 from pipeline.evaluation.measuring import figures
@@ -203,8 +203,7 @@ def evaluate(
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         code_column: the column that holds the right code.
-        source_column: a column that names the source, or the language, for figures and the
-            calibration by source; by default ``source``, if there is one.
+        source_column: a column that names the source, or the language, for figures by each.
         subject: what is evaluated: ``engine``, the folder of a model, or a `PaidService`, whose
             answers are bought, kept and never bought twice.
         compare: a second subject for the same rows; one of the two may be paid.
@@ -252,8 +251,7 @@ def evaluate(
         return PaidBuyer(service, shown).open(asked, identity)
 
     asked, needed = settings.asked, [*settings.label_columns.items()]
-    source = SOURCE if settings.source_column is None else None
-    with open_labelled(data, asked, needed, csv, excel, source) as reader:
+    with open_labelled(data, asked, needed, csv, excel) as reader:
         rows = labelled(reader, settings, name)
         found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):

@@ -116,11 +116,8 @@ def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
         pipeline.evaluate(path, system="cpv", code_column="b", source_column="c")
 
 
-def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:
-    data = frame().assign(source=["a", "b"] * 4 + ["a"])
-    (one,) = pipeline.evaluate(data, system="cpv").subjects
-    assert [each.name for each in one.figures.sources] == ["a", "b"]
-    (one,) = pipeline.evaluate(data.assign(source=1), system="cpv").subjects
+def test_a_column_of_sources_may_have_any_name() -> None:
+    (one,) = pipeline.evaluate(frame(), system="cpv").subjects
     assert one.figures.sources == ()
-    (one,) = pipeline.evaluate(data, system="cpv", source_column="lang").subjects
+    (one,) = pipeline.evaluate(frame(), system="cpv", source_column="lang").subjects
     assert [each.name for each in one.figures.sources] == ["en", "de", ""]

@@ -56,8 +56,7 @@ class _Options(PaidOptions, LabelledOptions):
     labelled: Path | None = argument(required=False, type=LocalPath(path_type=Path))
     system: System = option("Whose codes they are (required).")
     source_column: str | None = option(
-        "A column with the source, or the language, for figures and the calibration by source.  "
-        "[default: source, if there is one]"
+        "A column with the source, or the language, for figures by each."
     )
     model_folder: Path | None = option(
         "Evaluate a learned model (see train).  [default: the embedded engine]", flag="--model"
