@@ -147,35 +147,17 @@ class Service:
         return sum((charge.price_usd for charge in self.accounts.statement.charges()), Decimal(0))
 
 
-class Gate:
-    """Lets so many requests through; keeps the next ones until it is opened."""
-
-    def __init__(self, app: Any, free: int) -> None:
-        self._app = app
-        self._left = free
-        self.reached = threading.Event()
-        self.open = False
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self.open and self._left == 0:
-            # Billed, but the answer never comes: the buyer is killed meanwhile.
-            async def silence(message: Any) -> None:
-                self.reached.set()
-
-            await self._app(scope, receive, silence)
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            return
-        self._left -= not self.open
-        await self._app(scope, receive, send)
-
-
 class Sluice:
-    """Lets so many requests through; answers the next ones once it is opened."""
+    """Lets so many requests through; the next ones wait until it is opened.
 
-    def __init__(self, app: Any, free: int) -> None:
+    Those that wait at one that ``loses`` them are billed, and never answered: the buyer is killed
+    meanwhile.
+    """
+
+    def __init__(self, app: Any, free: int, loses: bool = False) -> None:
         self._app = app
         self._left = free
+        self._loses = loses
         self._opened = threading.Event()
         self.reached = threading.Event()
 
@@ -184,10 +166,19 @@ class Sluice:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self._left -= 1
-        if self._left < 0:
+        if self._left >= 0 or self._opened.is_set():
+            await self._app(scope, receive, send)
+        elif self._loses:
+            await self._app(scope, receive, self._silence)
+            while (await receive())["type"] != "http.disconnect":
+                pass
+        else:
             self.reached.set()
             await asyncio.to_thread(self._opened.wait, 30)
-        await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+
+    async def _silence(self, _: Any) -> None:
+        self.reached.set()
 
 
 @dataclass(frozen=True)

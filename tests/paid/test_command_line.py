@@ -24,7 +24,7 @@ from pipeline.tables import read_table
 from tests.fakes import read_terminal
 from tests.forking import ran
 from tests.paid.command_line import CommandLine, folder_of, success
-from tests.paid.serving import Gate, Meanwhile, Service
+from tests.paid.serving import Meanwhile, Service, Sluice
 
 
 def test_what_has_been_bought_is_sent_with_partial(line: CommandLine, service: Service) -> None:
@@ -87,7 +87,7 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
 def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Service) -> None:
     line.write(*(f"text {number}" for number in range(FAILURES_IN_A_ROW + 1)))
     how = ["--on-unconfirmed", "hold", "--workers", "20", "--json"]
-    with line.at(Gate(service.app(), 1)):
+    with line.at(Sluice(service.app(), 1, loses=True)):
         assert line("run", *how, timeout="2s") == 6
     assert "no complete answer in 2 s" in line.summary["parked"]["message"]
     assert line.summary["paid"]["unconfirmed"] == FAILURES_IN_A_ROW

@@ -16,7 +16,7 @@ import pytest
 from pipeline.classification.file_sink import FileSink
 from tests.forking import Process
 from tests.paid.command_line import CommandLine
-from tests.paid.serving import Gate, Service, Sluice
+from tests.paid.serving import Service, Sluice
 
 TEXTS = [f"text number {number}" for number in range(12)]
 BOTH = ("--systems", "cpv,psc")
@@ -147,7 +147,7 @@ def stop(process: Process, number: signal.Signals) -> None:
 def test_a_second_signal_stops_at_once_and_writes_no_table(
     line: CommandLine, service: Service, number: signal.Signals, code: int
 ) -> None:
-    gate = Gate(service.app(), 5)
+    gate = Sluice(service.app(), 5, loses=True)
     with line.at(gate):
         process = started(line)
         assert gate.reached.wait(30)

@@ -27,9 +27,9 @@ from pipeline.rate import DEMO
 from pipeline.service.http.messages import METADATA
 from tests.paid.serving import (
     Buyer,
-    Gate,
     Meanwhile,
     Service,
+    Sluice,
     buyer,
     check_money,
     nobody_there,
@@ -225,7 +225,7 @@ def test_when_the_time_is_up_a_wait_for_a_slot_ends(user: Buyer, service: Servic
 def test_a_killed_run_pays_again_for_no_answer_that_it_received(
     tmp_path: Path, service: Service
 ) -> None:
-    gate = Gate(service.app(), 7)
+    gate = Sluice(service.app(), 7, loses=True)
     with serving(gate) as address:
         user = buyer(tmp_path, address, service.account.key, workers=3)
         user.write([f"text {number}" for number in range(10)])
@@ -233,7 +233,7 @@ def test_a_killed_run_pays_again_for_no_answer_that_it_received(
         assert gate.reached.wait(20)
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-        gate.open = True
+        gate.open()
         assert not user.output.exists()
         summary = user.run()
     assert summary.parked is None

@@ -16,7 +16,7 @@ from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.forking import until
 from tests.paid.ledger.buying import BASE_URL
-from tests.paid.serving import Gate, Service, buyer, serving, started
+from tests.paid.serving import Service, Sluice, buyer, serving, started
 
 TESTS = Path(__file__).parents[2]
 VERSION_1 = (TESTS / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
@@ -47,7 +47,7 @@ def test_no_command_makes_a_ledger_or_takes_another_file_for_one(
 def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
     command: Command, tmp_path: Path, service: Service, capsys: Capture
 ) -> None:
-    gate = Gate(service.app(), 7)
+    gate = Sluice(service.app(), 7, loses=True)
     with serving(gate) as address:
         user = buyer(tmp_path, address, service.account.key, workers=3)
         user.write([f"text {number}" for number in range(10)])
@@ -82,7 +82,7 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         capsys.readouterr()
         assert command("attempts", "--state", "billed", "--json") == 0
         assert [one["attempt"] for one in figures(capsys)["attempts"]] == under_way
-        gate.open = True
+        gate.open()
         summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
