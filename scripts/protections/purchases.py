@@ -133,8 +133,7 @@ PROTECTIONS = (
         "the lock of a job stands beside the ledger",
         'return file.with_name(f"{file.name}.locks")',
         "from pipeline.files.paths import state_folder; return state_folder() / 'locks'",
-        "tests/paid/test_locks.py"
-        "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
+        "tests/paid/test_locks.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "nothing is sent for a ledger that was moved or deleted",

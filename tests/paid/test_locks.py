@@ -21,6 +21,8 @@ from tests.paid.serving import Buyer, Service, Sluice, buyer, serving, started
 def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
     """Return a lock that another run would hold."""
     service = user.service
+    if lock == "job":
+        return user.open()
     if lock == "ledger":
         Ledger(service.ledger, service.base_url).close()  # the lock is beside it
         return ledger_lock(service.ledger, service.base_url, wait=False)
@@ -32,25 +34,17 @@ def held(user: Buyer, lock: str) -> AbstractContextManager[object]:
     [
         ("key", "Another run is buying with this key"),
         ("ledger", "uses the ledger .* a run with another key"),
+        ("job", "Another run works on this job"),
     ],
 )
 def test_while_another_run_holds_a_lock_nothing_is_sent(
-    user: Buyer, service: Service, lock: str, message: str
+    user: Buyer, service: Service, lock: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two folders for state are no way around it."""
     user.write(["one text", "another text"])
-    with held(user, lock), pytest.raises(LedgerError, match=message):
-        user.run()
-    assert service.asked == []
-    assert user.run().parked is None
-
-
-def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
-    user: Buyer, tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    user.write(["one text", "another text"])
-    with user.open():
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
-        with pytest.raises(LedgerError, match="Another run works on this job"):
+    with held(user, lock):
+        monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
+        with pytest.raises(LedgerError, match=message):
             user.run()
     assert service.asked == []
     assert user.run().parked is None

@@ -22,6 +22,7 @@ from pipeline.purchases import Parked
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.model_server import ModelServer, buy, numbered
+from tests.paid.serving import some
 
 
 @pytest.mark.parametrize("started", [False, True], ids=["before it starts", "after that"])
@@ -87,18 +88,12 @@ def test_no_number_of_signals_leaves_a_purchase_that_still_uses_the_ledger(
     assert (ended, signals) == (["written"], [])
 
 
-def loop_of_a_purchase() -> str:
-    async def buying(stop_request: StopRequest) -> Parked | None:
+def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def buying(_: StopRequest) -> Parked | None:
         return Parked(0, type(asyncio.get_running_loop()).__module__, "")
 
-    parked = buy_in_thread(buying, Interruption())
-    assert parked is not None
-    return parked.message
-
-
-def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    assert loop_of_a_purchase().startswith("asyncio.")
+    assert some(buy_in_thread(buying, Interruption())).message.startswith("asyncio.")
 
 
 @dataclass
