@@ -27,7 +27,7 @@ from pipeline.paid.client.transport import (
     HttpTransport,
     ProxyError,
 )
-from pipeline.paid.client.urls import BaseUrl, valid_key
+from pipeline.paid.client.urls import BaseUrl
 
 GRACE_S: Final = 0.2
 """Seconds after the time limit in which a block may still read what has arrived."""
@@ -149,14 +149,12 @@ class Client:
 
     Args:
         base_url: the address of the deployment, or of the language model's server.
-        api_key: the API key; None sends requests without one.
+        api_key: the API key, as `valid_key` returns it; None sends requests without one.
         language_model: the language model; None: the server speaks the interface.
         timeout: how many seconds an attempt may take, from its start to the last byte.
-        transport: replaces the network in tests.
 
     Raises:
-        SettingsError: a header cannot carry the key, or the environment names a proxy that cannot
-            be used.
+        SettingsError: the environment names a proxy that cannot be used.
     """
 
     def __init__(
@@ -166,14 +164,13 @@ class Client:
         *,
         language_model: LanguageModel | None = None,
         timeout: float = 60.0,
-        transport: HttpTransport | None = None,
     ) -> None:
         self._base_url = base_url
         self._protocol = Chat(language_model) if language_model else Interface()
         self._headers = _headers(base_url, api_key, self._protocol).raw
         self._key_forms = forms_of(api_key)
         self._timeout = timeout
-        self._transport = transport or HttpTransport(httpx.URL(base_url))
+        self._transport = HttpTransport(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
 
@@ -266,5 +263,5 @@ def _headers(base_url: BaseUrl, api_key: str | None, protocol: Interface) -> htt
         "User-Agent": "tender-pipeline",
     }
     name, before = protocol.key_header
-    key = {} if api_key is None else {name: before + valid_key(api_key)}
+    key = {} if api_key is None else {name: before + api_key}
     return httpx.Headers(headers | key)

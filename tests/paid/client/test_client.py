@@ -28,6 +28,7 @@ from pipeline.paid.client.client import (
 )
 from pipeline.paid.client.outcomes import MAX_BODY, Lost, Received, Reply, Unreadable
 from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.transport import HttpTransport
 from pipeline.paid.client.urls import canonical
 from tests.paid.client.scripted_server import (
     KEY,
@@ -39,7 +40,6 @@ from tests.paid.client.scripted_server import (
     drops_after_reading,
     serving,
 )
-from tests.paid.client.stand_ins import StandIn
 from tests.paid.client.virtual_time import VirtualTimeLoop, pass_time, run
 
 pytestmark = pytest.mark.anyio
@@ -175,33 +175,23 @@ def stop_process(seconds: float) -> None:
     loop.pass_over(seconds)
 
 
-class Peer(StandIn):
-    """A transport whose response is whatever the other end of a socket pair writes."""
+@pytest.mark.parametrize("stopped", [0.9, 6.0, 86_400.0])
+def test_an_answer_that_came_while_the_process_was_stopped_is_read(
+    stopped: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = socket.socketpair()
+    mine.setblocking(False)
 
-    def __init__(self, mine: socket.socket) -> None:
-        self._mine = mine
-
-    async def send(self, exchange: transport.Exchange, most: int) -> None:
+    async def send(_: HttpTransport, exchange: transport.Exchange, most: int) -> None:
         exchange.begin()
         loop = asyncio.get_running_loop()
-        exchange.status = int(await loop.sock_recv(self._mine, 3))
-        while chunk := await loop.sock_recv(self._mine, 4):
+        exchange.status = int(await loop.sock_recv(mine, 3))
+        while chunk := await loop.sock_recv(mine, 4):
             exchange.body += chunk
 
-
-@contextmanager
-def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
-    mine, other = socket.socketpair()
-    with mine, other:
-        mine.setblocking(False)
-        yield mine, other
-
-
-@pytest.mark.parametrize("stopped", [0.9, 6.0, 86_400.0])
-def test_an_answer_that_came_while_the_process_was_stopped_is_read(stopped: float) -> None:
-    async def main(mine: socket.socket, other: socket.socket) -> Reply:
+    async def main() -> Reply:
         base = canonical("http://127.0.0.1:1")
-        async with Client(base, "key", timeout=3.0, transport=Peer(mine)) as client:
+        async with Client(base, "key", timeout=3.0) as client:
             attempt = asyncio.create_task(client.send("cpv", "text"))
             await asyncio.sleep(2.5)
             other.sendall(b"200" + b"the answer in several pieces")
@@ -209,8 +199,9 @@ def test_an_answer_that_came_while_the_process_was_stopped_is_read(stopped: floa
             stop_process(stopped)
             return await attempt
 
-    with connected() as (mine, other):
-        assert run(main(mine, other)) == Received(200, {}, b"the answer in several pieces")
+    monkeypatch.setattr(HttpTransport, "send", send)
+    with mine, other:
+        assert run(main()) == Received(200, {}, b"the answer in several pieces")
 
 
 @contextmanager

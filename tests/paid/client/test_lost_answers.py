@@ -10,15 +10,14 @@ import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
 import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.paid.client import transport
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
+from pipeline.paid.client.transport import HttpTransport
 from pipeline.paid.client.urls import BaseUrl
 from pipeline.paid.policy import judge
 from tests.paid.client.scripted_server import (
@@ -36,7 +35,6 @@ from tests.paid.client.scripted_server import (
     speaks_no_tls,
     waits,
 )
-from tests.paid.client.stand_ins import StandIn
 from tests.paid.client.virtual_time import pass_time
 
 pytestmark = pytest.mark.anyio
@@ -259,12 +257,14 @@ async def test_a_certificate_that_is_wrong_gets_nothing(
     assert server.requests == []
 
 
-async def test_an_error_of_the_event_loop_while_connecting_sent_nothing() -> None:
-    class Unusable(StandIn):
-        async def send(self, exchange: transport.Exchange, most: int) -> None:
-            raise RuntimeError("File descriptor 13 is used by transport")
+async def test_an_error_of_the_event_loop_while_connecting_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def send(*_: object) -> None:
+        raise RuntimeError("File descriptor 13 is used by transport")
 
-    reply = await attempt(BaseUrl("http://host"), transport=Unusable(lambda _: httpx.Response(200)))
+    monkeypatch.setattr(HttpTransport, "send", send)
+    reply = await attempt(BaseUrl("http://host"))
     assert reply == NotSent("CONNECTION_ERROR", "RuntimeError")
 
 

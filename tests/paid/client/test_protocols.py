@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
-import httpx
 import pytest
 
 from pipeline.answers import SYSTEMS, Matched
@@ -17,7 +15,7 @@ from pipeline.engine import Engine
 from pipeline.paid.client.chat_responses import LETTERS, MAGIC, read_record
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.language_model import LanguageModel
-from pipeline.paid.client.outcomes import Passing, Received, Stray
+from pipeline.paid.client.outcomes import Answered, Passing, Received, Stray
 from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.protocols import (
     LONGEST,
@@ -31,10 +29,8 @@ from pipeline.paid.client.protocols import (
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.urls import canonical
 from tests.paid.client.bodies import CANDIDATES, PRICES, completion, error
-from tests.paid.client.stand_ins import StandIn
+from tests.paid.client.scripted_server import KEY, Exchange, serving
 
-ADDRESS = canonical("https://models.example/api/v1/chat/completions/", chat=True)
-KEY = "sk-0123456789abcdef"
 QUESTION = Question("cpv", "Wartung der Aufzüge", CANDIDATES)
 REFUSED_TEMPERATURE = error("Unsupported", param="temperature", code="unsupported_value")
 USE_THE_OTHER = (
@@ -81,45 +77,29 @@ def test_fields_of_the_user_come_first() -> None:
     assert "max_tokens" not in sent(Chat(model(max_completion_tokens=2000)))
 
 
-def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer() -> None:
-    requests: list[httpx.Request] = []
+@pytest.mark.anyio
+async def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer() -> None:
+    async def answers(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(json.dumps(completion(f"echo {KEY}")).encode())
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        requests.append(request)
-        return httpx.Response(200, json=completion(f"echo {KEY}"), headers={"date": "today"})
-
-    async def ask() -> Received:
-        transport = StandIn(answer)
-        async with Client(ADDRESS, KEY, language_model=model(), transport=transport) as client:
+    async with serving(answers) as server:
+        address = canonical(f"{server.base}/api/v1/chat/completions/", chat=True)
+        async with Client(address, KEY, language_model=model()) as client:
             reply = await client.send("cpv", QUESTION.text, CANDIDATES)
-        assert isinstance(reply, Received)
-        return reply
-
-    reply = asyncio.run(ask())
-    (request,) = requests
-    assert str(request.url) == "https://models.example/api/v1/chat/completions"
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert "x-api-key" not in request.headers
+            unasked = await client.send("cpv", "???")
+    ((line, headers, _),) = server.requests
+    assert line == b"POST /api/v1/chat/completions HTTP/1.1"
+    assert headers[b"authorization"] == f"Bearer {KEY}".encode()
+    assert b"x-api-key" not in headers
+    assert isinstance(reply, Received)
     record = read_record(reply.body)
     assert record is not None
     assert record[0].candidates == CANDIDATES and record[0].token_prices == PRICES
     assert KEY.encode() not in reply.body and b"*" * len(KEY) in record[1]
     assert QUESTION.text.encode() not in reply.body
-
-
-def test_without_candidates_nothing_is_sent() -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
-        raise AssertionError(request)
-
-    async def ask() -> Any:
-        transport = StandIn(answer)
-        async with Client(ADDRESS, None, language_model=model(), transport=transport) as client:
-            return await client.send("cpv", "???")
-
-    reply = asyncio.run(ask())
-    assert reply.status == 204
-    outcome = read_response(reply.status, reply.headers, reply.body)
-    assert (outcome.matches, outcome.cost_usd) == ((), Decimal(0))  # type: ignore[union-attr]
+    assert isinstance(unasked, Received) and unasked.status == 204, "without candidates"
+    assert read_response(204, {}, unasked.body) == Answered((), Decimal(0))
 
 
 def test_temperature_is_left_out_once_it_is_refused(caplog: pytest.LogCaptureFixture) -> None:
