@@ -25,7 +25,7 @@ from pipeline.charts import (
 )
 from pipeline.checks import fraction
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.metrics import SOURCE_ROWS, STATED, TOPS, Share, shown_depths
+from pipeline.evaluation.metrics import STATED, TOPS, Share, shown_depths
 from pipeline.evaluation.phrases import left_out_lines, part, percent, right_word, rows, within
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.files.atomic import MarkedFile
@@ -100,7 +100,6 @@ def page(found: Findings) -> str:
             word=right_word(figures),
             level=figures.broad.name,
             full_code=figures.measured != STATED,
-            source_rows=SOURCE_ROWS,
             notes=list(_notes(found)),
         )
     )

@@ -276,7 +276,6 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
         ],
         "curve": [{**_encoded(each), "rows": each.right.rows} for each in figures.curve],
         "sources": [*map(_source, figures.sources)],
-        "worst_source": figures.worst_source and _source(figures.worst_source),
     }
 
 

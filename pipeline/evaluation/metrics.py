@@ -159,9 +159,6 @@ TOPS = (1, 5, 10)
 FEW = 20
 """Of fewer rows, reports state counts and not shares, and draw no conclusions from them."""
 
-SOURCE_ROWS = 200
-"""The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
-
 Z = 1.959963984540054
 """Standard deviations within which 95 % of a normal distribution lie."""
 
@@ -348,12 +345,6 @@ class Figures:
         enough = len(self.curve) and self.curve[-1].right.rows >= FEW
         points = [each for each in self.curve if enough and each.right.rows >= FEWEST]
         return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
-
-    @property
-    def worst_source(self) -> GroupFigures | None:
-        """The source with the largest calibration error, of those with `SOURCE_ROWS` or more."""
-        large = [each for each in self.sources if each.rows >= SOURCE_ROWS and each.name]
-        return max(large, key=lambda each: each.calibration_error, default=None)
 
 
 def shown_depths(figures: Figures) -> list[Depth]:

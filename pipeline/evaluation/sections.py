@@ -10,7 +10,6 @@ from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import (
     FEW,
-    SOURCE_ROWS,
     TOPS,
     Bin,
     Figures,
@@ -27,7 +26,6 @@ from pipeline.evaluation.phrases import (
     percent,
     points,
     right_word,
-    rows,
     within,
 )
 from pipeline.quoting import readable
@@ -185,14 +183,10 @@ def _pair(pair: Pair) -> list[str]:
 
 def _calibration(named: _Named) -> Iterator[str]:
     for key, figures in named:
-        if figures.rows < FEW:
-            continue
-        off = f"Confidence{''.join(f' of {letter}' for letter in key)} is off by"
-        yield f"{off} {figures.calibration_error:.3f} (expected calibration error)."
-        if (worst := figures.worst_source) is not None:
-            source = f"{readable(worst.name)} ({rows(worst.rows)})"
-            more = f"the worst source with {SOURCE_ROWS} rows or more"
-            yield f"{off} {worst.calibration_error:.3f} for {source}, {more}."
+        if figures.rows >= FEW:
+            of = "".join(f" of {letter}" for letter in key)
+            error = f"{figures.calibration_error:.3f} (expected calibration error)"
+            yield f"Confidence{of} is off by {error}."
 
 
 def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iterator[Section]:

@@ -170,20 +170,11 @@ def test_the_json_has_all_figures() -> None:
     assert len(one["reliability"]) == 10
     assert len(one["curve"]) == 100
     assert one["headline"]["specific"]["hits"] == 2
-    assert one["worst_source"] is None
     first = found["comparison"]["differences"][0]
     assert first["depth"] == "full code"
     assert (first["a_alone"], first["b_alone"]) == (2, 1)
     assert found["comparison"]["better"] is None
     assert found["verdict"] == evaluation(ONE, TWO).verdict
-
-
-def test_the_worst_source_is_named_if_it_has_enough_rows() -> None:
-    right, wrong = answer("45000000", confidence=0.9), answer("39000000", confidence=0.9)
-    answers = [right] * 250 + [wrong] * 200 + [wrong]
-    scores = scored(answers, ["45000000"] * 451, sources=["x"] * 250 + ["y"] * 200 + ["z"])
-    said = str(evaluation(("engine", scores)))
-    assert "off by 0.900 for y (200 rows), the worst source with 200 rows or more" in said
 
 
 def differing(only_a: int, only_b: int, rows: int = 200) -> Difference:
