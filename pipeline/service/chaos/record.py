@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import plain, total
+from pipeline.quoting import aligned
 from pipeline.service.accounts.database import connect
 
 FILE = "record.db"
@@ -50,12 +52,6 @@ class Served:
     stated_usd: Decimal | None
 
 
-COLUMNS = (
-    "request_id, arrived_at, system, text_sha256, worked_at, billed_usd, answered_at, fault, "
-    "status, stated_usd"
-)
-
-
 class Record:
     """The record in the service's folder. It survives a crash of the process, not of the machine.
 
@@ -93,8 +89,7 @@ class Record:
     def requests(self, after: int = 0) -> list[Served]:
         """Return the requests after a number, in order."""
         rows = self._connection.execute(
-            f"SELECT {COLUMNS} FROM requests WHERE request_id > ? ORDER BY request_id",  # noqa: S608
-            (after,),
+            "SELECT * FROM requests WHERE request_id > ? ORDER BY request_id", (after,)
         )
         return [_read_row(*row) for row in rows]
 
@@ -115,15 +110,12 @@ def _read_row(
 
 def outcomes(requests: Iterable[Served]) -> str:
     """Count requests by their faults, for people."""
-    by_fault: defaultdict[str, list[Served]] = defaultdict(list)
+    by_fault: defaultdict[str, list[Decimal | None]] = defaultdict(list)
     for request in requests:
-        by_fault[request.fault or "no fault"].append(request)
-    everything = [request for some in by_fault.values() for request in some]
-    lines = [f"{'':<24}{'requests':>10}{'billed':>10}{'USD':>14}"]
-    lines += [_line(fault, by_fault[fault]) for fault in sorted(by_fault)]
-    return "\n".join([*lines, _line("all", everything)])
-
-
-def _line(name: str, requests: list[Served]) -> str:
-    billed = [request.billed_usd for request in requests if request.billed_usd is not None]
-    return f"{name:<24}{len(requests):>10,}{len(billed):>10,}{plain(total(billed)):>14}"
+        by_fault[request.fault or "no fault"].append(request.billed_usd)
+    by_name = dict(sorted(by_fault.items())) | {"all": [*chain.from_iterable(by_fault.values())]}
+    rows = []
+    for name, usd in by_name.items():
+        billed = [one for one in usd if one is not None]
+        rows.append([name, f"{len(usd):,}", f"{len(billed):,}", plain(total(billed))])
+    return "\n".join(aligned(["", "requests", "billed", "USD"], rows, 3))
