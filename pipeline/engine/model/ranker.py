@@ -178,7 +178,7 @@ def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
 
 
 TOGETHER = 50
-"""How many extra codes to take from the model where several of them are merged into one."""
+"""How many extra codes to take from a model in which several are merged into one."""
 
 REPEATED = "the same text in the history"
 
@@ -220,6 +220,7 @@ class LearnedRanker:
         codes: list[str] = model.codes.tolist()
         usual = table.assignable_codes
         self._given = np.array([code if code in usual else _above(table, code) for code in codes])
+        self._extra = 0 if self._given.tolist() == codes else TOGETHER
         self._unseen = UnseenCodes(table, {*codes, *self._given.tolist()}, model.unseen)
         self._alone = model.only_history or not self._unseen
 
@@ -261,7 +262,7 @@ class LearnedRanker:
         return {code: np.array(own) for code, own in places.items()}
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        places, confidence = self._model.predict(texts, top + TOGETHER)
+        places, confidence = self._model.predict(texts, top + self._extra)
         rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
         return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
 
