@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.answers import SYSTEMS, Match, Matched, System
+from pipeline.answers import Match, Matched
 from pipeline.money import total
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
@@ -41,24 +41,6 @@ async def test_a_call_gets_an_envelope_with_matches_and_their_price(accounts: Ac
     }
     assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
     assert accounts.balance(account.account_id) == 5 - ROAD_PRICE
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-async def test_every_system_has_its_endpoint_and_its_lower_case_code_type(
-    accounts: Accounts, system: System
-) -> None:
-    app = create_app(accounts, engine_matchers())
-    caller = Caller(app, accounts.open().key)
-    body = exact(await caller.match("Supply of office chairs and desks", system))
-    assert len(body["data"]) == 10
-    assert {item["codeType"] for item in body["data"]} == {system}
-    assert all(isinstance(item["code"], str) and item["title"] for item in body["data"])
-    confidences = [item["confidence"] for item in body["data"]]
-    assert confidences == sorted(confidences, reverse=True)
-    assert all(0 <= confidence <= 1 for confidence in confidences)
-    costs = body["metadata"]["costBreakdown"]
-    assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
-    assert Decimal("0.00007") <= costs["finalCost"] <= Decimal("0.00015")
 
 
 async def test_equal_confidences_keep_the_order_of_the_engine(

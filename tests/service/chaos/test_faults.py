@@ -24,7 +24,7 @@ def struck(script: Script, requests: int, system: System = "cpv") -> list[str]:
 
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "faults.toml"
-    path.write_text(text, "utf-8")
+    path.write_text(text, "utf-8", "surrogateescape")
     return path
 
 
@@ -32,6 +32,7 @@ def written(tmp_path: Path, text: str) -> Path:
     ("text", "said"),
     [
         ("x =", "not TOML: Invalid value"),
+        ("\udcff", "not TOML: "),
         ('seed = "a"', "seed: Expected `int`, got `str`"),
         ("[[fault]]", "fault 1: Object missing required field `kind`"),
         ('[[fault]]\nkind = "stahl"', "fault 1: Its kind must be one of latency, drop-before,"),
@@ -56,15 +57,8 @@ def test_a_bad_file_is_refused_with_the_place_of_what_is_wrong(
     assert "rehearse-faults" in refusal.value.hint
 
 
-@pytest.mark.parametrize(
-    ("content", "said"), [(None, "No such file"), (b"\xff", "The faults file .* is not TOML")]
-)
-def test_a_file_that_is_missing_or_not_text_is_refused(
-    tmp_path: Path, content: bytes | None, said: str
-) -> None:
-    if content is not None:
-        (tmp_path / "faults.toml").write_bytes(content)
-    with pytest.raises(SettingsError, match=said):
+def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
         read_script(tmp_path / "faults.toml")
 
 
