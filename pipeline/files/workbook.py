@@ -177,9 +177,12 @@ class Workbook:
             UNREADABLE: the sheet is damaged, or reaches too far.
         """
         scan = _SheetXml()
-        for _ in self._parse(sheet, scan):
-            scan.rows.clear()
-        scan.check_extent()
+        try:
+            for _ in self._parse(sheet, scan):
+                scan.rows.clear()
+            scan.check_extent()
+        except ValueError as error:
+            raise ValueError(f"sheet {sheet.name[:40]!r}: {error}") from error
         return Grid(scan.uncomputed, self._cells.get_sheet_by_name(sheet.name), scan.errors)
 
     @cached_property
