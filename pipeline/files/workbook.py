@@ -41,8 +41,8 @@ MOST_CELLS = 2**26
 CHUNK = 2**16
 
 NO_WORKBOOK = (
-    "it is not a complete .xlsx workbook; check that the file is complete, save it as .xlsx "
-    "without a password, or as .csv"
+    "it is not a complete .xlsx workbook; check that the file is complete, rename it if it is a "
+    ".csv file, or save it as .xlsx without a password"
 )
 
 ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
