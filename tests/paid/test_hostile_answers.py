@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -86,9 +86,8 @@ UNUSABLE = {"no number", "negative", "infinite"}
 UNKNOWN = UNUSABLE | {"truncated", "page", "huge", "null bytes"}
 
 
-def said(asked: list[str]) -> Callable[..., Any]:
+def said(asked: list[str], script: Mapping[str, Response]) -> Callable[..., Any]:
     """Return an application that answers as scripted and notes what it was asked."""
-    script = {text: response for text, response, _ in ANSWERS}
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         body, more = b"", True
@@ -131,33 +130,24 @@ def completed(user: Buyer) -> Summary:
 
 def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:
     asked: list[str] = []
-    with serving(said(asked)) as address:
+    with serving(said(asked, {text: response for text, response, _ in ANSWERS})) as address:
         user = the_buyer(tmp_path, address)
-        summary = completed(user)
+        paid, rows, costs = some(completed(user).paid), user.rows(), user.row_costs()
+        expected = [text for text, *_ in ANSWERS if text != "proxy"]
+        once = [text for text in asked if text != "proxy"]
+        assert sorted(once) == sorted([*expected, "broken"])
+        asked.clear()
+        user.run()
+        assert asked == ["proxy"], "a page of a proxy says nothing of the text"
     confirmed = sum(Decimal(cost or 0) for *_, (_, _, _, cost) in ANSWERS)
-    assert some(summary.paid).confirmed_usd == user.row_costs() == confirmed
-    assert some(summary.paid).unknown == len(UNKNOWN)
-    assert some(summary.paid).unconfirmed == 2  # "broken", and broken again
-    once = [text for text in asked if text != "proxy"]  # which every run asks for again
-    expected = [text for text, *_ in ANSWERS if text != "proxy"]
-    assert sorted(once) == sorted([*expected, "broken"])
-    for row, (text, _, (status, code, confidence, cost)) in zip(user.rows(), ANSWERS, strict=True):
+    assert paid.confirmed_usd == costs == confirmed
+    assert (paid.unknown, paid.unconfirmed) == (len(UNKNOWN), 2)  # "broken", and broken again
+    for row, (text, _, (status, code, confidence, cost)) in zip(rows, ANSWERS, strict=True):
         assert row["description"] == text
         names = ("status", "code", "confidence", "cost_usd")
         assert [row[f"cpv_{name}"] for name in names] == [status, code, confidence, cost], text
-    titles = [row["cpv_title"] for row in user.rows() if row["description"] == "formula"]
+    titles = [row["cpv_title"] for row in rows if row["description"] == "formula"]
     assert titles == [f"'{FORMULA}"]
-
-
-def test_the_same_command_asks_only_for_what_may_end_otherwise(tmp_path: Path) -> None:
-    """A page of a proxy says nothing of the text; what was lost twice is held."""
-    asked: list[str] = []
-    with serving(said(asked)) as address:
-        user = the_buyer(tmp_path, address)
-        completed(user)
-        asked.clear()
-        user.run()
-    assert asked == ["proxy"]
 
 
 @pytest.mark.parametrize(
@@ -169,15 +159,8 @@ def test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most(
     billed = failure(error).body[:-1] + b', "metadata": {"cost": {"apiCost": 0.0002}}}'
     asked: list[str] = []
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        text = json.loads((await receive())["body"])["description"]
-        asked.append(text)
-        code, body = (status, billed) if text == "down" else (200, GOOD.body)
-        headers = [(b"content-length", str(len(body)).encode()), (b"retry-after", b"0")]
-        await send({"type": "http.response.start", "status": code, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    with serving(app) as address:
+    down = Response(billed, status, ((b"retry-after", b"0"),))
+    with serving(said(asked, {"good": GOOD, "down": down})) as address:
         user = replace(buyer(tmp_path, address, KEY), settings=Settings(systems=("cpv",)))
         user.write(["good", "down"])
         summary = user.run()
