@@ -132,15 +132,6 @@ def test_anything_but_one_candidate_is_unreadable_and_paid(content: Any, reason:
     assert outcome.cost_usd == COST
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"choices": []}, {"choices": [7]}, {"choices": [{}]}, {"choices": {"0": {}}}],
-)
-def test_a_success_without_a_message_is_unreadable(body: dict[str, Any]) -> None:
-    assert read(body | {"usage": USAGE}) == Unreadable("the response has no message", COST)
-    assert read(body) == Unreadable("the response has no message", None)
-
-
 def test_an_answer_that_was_cut_off_says_what_to_do() -> None:
     for content in ("", '{"choice', "<think>Let us see", "So"):
         cut = completion(content, finish_reason="length")
@@ -203,14 +194,11 @@ def test_a_wrong_number_of_tokens_is_a_price_that_cannot_be_used(name: str, valu
     assert isinstance(outcome, WrongPrice)
     assert outcome.reason.startswith(f"{name} is ")
     assert isinstance(outcome.ended, Answered) and outcome.ended.cost_usd is None
+    text = json.dumps(completion()).replace('"usage":', '"usage": {}, "usage":')
+    assert isinstance(read(text.encode()), WrongPrice), "stated twice"
     at_home = replace(ASKED, token_prices=FREE)
     free = read_response(200, {}, record(completion(usage={name: value}), at_home))
     assert isinstance(free, Answered) and free.cost_usd == 0
-
-
-def test_tokens_that_are_stated_twice_have_no_price() -> None:
-    text = json.dumps(completion()).replace('"usage":', '"usage": {}, "usage":')
-    assert isinstance(read(text.encode()), WrongPrice)
 
 
 def test_what_is_free_costs_0_even_without_a_count_of_tokens() -> None:
@@ -229,11 +217,6 @@ def test_a_text_that_is_refused_is_refused_for_good_and_free(status: int, code: 
     assert read(error("No", code=code), status) == Refused(code.upper(), "No", None)
     end = judge(Received(status, {}, record(error("No", code=code)))).end
     assert (end.state, end.cost_usd) == ("refused", ZERO)
-
-
-def test_a_text_that_a_router_flags_says_nothing_of_the_key() -> None:
-    flagged = error("Flagged", code=403, metadata={"reasons": ["violence"]})
-    assert read(flagged, 403) == Refused("MODERATED", "Flagged", None)
 
 
 CHANGED = Passing("REQUEST_CHANGED", None, "HTTP 400, Unsupported parameter")
@@ -277,6 +260,11 @@ WHERE = "(does the address end in /v1, and is the name of the model right?)"
         (204, b"", Stray(204, "HTTP 204, not a response of the service")),
         (200, b"<html>", Unreadable("the body is not JSON, or not all of it arrived", None)),
         (200, b"[]", Unreadable("the body is not a JSON object", None)),
+        *((200, body, Unreadable("the response has no message", None))
+          for body in ({}, {"choices": []}, {"choices": [7]}, {"choices": {"0": {}}})),
+        (200, {"choices": [{}], "usage": USAGE}, Unreadable("the response has no message", COST)),
+        (403, error("Flagged", code=403, metadata={"reasons": ["violence"]}),
+         Refused("MODERATED", "Flagged", None)),
         (200, b" " * (MAX_BODY + 1), Unreadable("the body is larger than 1,048,576 bytes", None)),
     ],
 )  # fmt: skip
@@ -304,17 +292,14 @@ def test_a_text_without_candidates_costs_nothing() -> None:
     assert isinstance(read_response(204, {}, record(b"")), Stray)
 
 
-def test_a_record_is_read_as_it_was_written() -> None:
+@given(st.binary(max_size=200))
+def test_a_record_is_read_as_it_was_written_and_a_damaged_one_raises_nothing(after: bytes) -> None:
+    assert not isinstance(read_response(200, {}, MAGIC + after), Answered)
     for raw in (b"", b"\n\n", b"chat/1 {}\n", bytes(range(256)), b"x" * MAX_BODY):
         found = read_record(record(raw))
         assert found is not None
         assert found == (ASKED, raw)
         assert found[0].candidates == CANDIDATES
-
-
-@given(st.binary(max_size=200))
-def test_a_damaged_record_is_unreadable_and_raises_nothing(after: bytes) -> None:
-    assert not isinstance(read_response(200, {}, MAGIC + after), Answered)
 
 
 PIECES = st.sampled_from(
