@@ -39,20 +39,15 @@ def test_answers_are_bought_once_and_their_price_is_known_ever_after(
     assert subject["cost"]["answers"] == 10  # of 11 rows: one text occurs twice
     assert Decimal(subject["cost"]["answers_usd"]) == service.charged
     assert Decimal(subject["cost"]["paid"]["confirmed_usd"]) == service.charged
+    assert "10 distinct calls, 0 owned, 10 to buy: " in line.err
+    assert f"ledger {line.ledger}" in line.err
+    assert evaluate("--base-url", address) == 0
+    assert "10 answers worth " in line.out
     assert evaluate("--base-url", address, "--json") == 0
     (again,) = line.summary["subjects"]
     assert len(service.asked) == 10
     assert again["cost"]["paid"]["attempts"] == 0
     assert Decimal(again["cost"]["answers_usd"]) == service.charged
-
-
-def test_the_plan_is_shown_before_anything_is_bought(
-    line: CommandLine, evaluate: Evaluate, address: str
-) -> None:
-    assert evaluate("--base-url", address) == 0
-    assert "10 distinct calls, 0 owned, 10 to buy: " in line.err
-    assert f"ledger {line.ledger}" in line.err
-    assert "10 answers worth " in line.out
 
 
 def test_at_the_cost_limit_it_parks_and_the_same_command_goes_on(

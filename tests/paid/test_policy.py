@@ -93,21 +93,18 @@ def test_each_way_to_end_has_its_consequence(
     assert judgement.cost_usd == cost
 
 
-def test_a_refusal_for_the_limit_passes_on_how_long_to_wait() -> None:
-    assert judge(got(429, retry_after="7")).wait == 7
-    assert judge(got(429)).wait is None
-
-
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "then", "wait"),
     [
-        got(503, retry_after="7"),
-        got(503, error("DATABASE"), retry_after="7"),
-        got(500, error("INTERNAL_ERROR"), retry_after="7"),
+        (got(429, retry_after="7"), "limited", 7),
+        (got(429), "limited", None),
+        (got(503, retry_after="7"), "again", 7),
+        (got(503, error("DATABASE"), retry_after="7"), "again", 7),
+        (got(500, error("INTERNAL_ERROR"), retry_after="7"), "again", 7),
     ],
 )
-def test_a_service_that_is_down_may_say_how_long_to_wait(reply: Reply) -> None:
-    assert (judge(reply).next, judge(reply).wait) == ("again", 7)
+def test_a_service_may_say_how_long_to_wait(reply: Reply, then: str, wait: float | None) -> None:
+    assert (judge(reply).next, judge(reply).wait) == (then, wait)
 
 
 def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
