@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -75,14 +75,14 @@ class LeftOut:
 class Labelled:
     """The rows that are evaluated; they can be read any number of times.
 
-    ``chosen`` has the places of a sample among the usable rows, in order; None for all of them.
+    ``chosen`` has the places of a sample among the usable rows; None for all of them.
     """
 
     settings: EvaluationSettings
     reader: Reader
     name: str
     left_out: LeftOut
-    chosen: Sequence[int] | None
+    chosen: Set[int] | None
 
     @property
     def rows(self) -> int:
@@ -94,17 +94,11 @@ class Labelled:
         if self.chosen is None:
             yield from _usable(self.reader, self.settings, LeftOut())
             return
-        left = iter(self.chosen)
-        wanted, first = next(left, None), 0
+        first = 0
         for batch in _usable(self.reader, self.settings, LeftOut()):
-            places = []
-            while wanted is not None and wanted < first + len(batch.texts):
-                places.append(wanted - first)
-                wanted = next(left, None)
+            places = [at for at in range(len(batch.texts)) if first + at in self.chosen]
             if places:
                 yield batch.at(places)
-            if wanted is None:
-                return
             first += len(batch.texts)
 
 
@@ -152,16 +146,16 @@ def _usable(
     names = reader.schema.names
     for batch in reader.batches():
         original = batch.to_arrow()
-        by_argument = {
-            argument: labels(original, names.index(column), argument)
+        stated, *sources = (
+            labels(original, names.index(column), argument)
             for argument, column in settings.label_columns.items()
-        }
+        )
         codes = [
-            _code(text, stated, settings, left_out)
-            for text, stated in zip(batch.texts, by_argument["code_column"], strict=True)
+            _code(text, label, settings, left_out)
+            for text, label in zip(batch.texts, stated, strict=True)
         ]
-        sources = by_argument.get("source_column", [""] * len(codes))
-        columns = [pa.array(values, pa.string()) for values in (codes, sources)]
+        both = codes, *(sources or [[""] * len(codes)])
+        columns = [pa.array(values, pa.string()) for values in both]
         rows = pa.RecordBatch.from_arrays(columns, FIELDS)
         if kept := [place for place, code in enumerate(codes) if code is not None]:
             yield LabelledBatch(batch.texts, rows).at(kept)
@@ -184,7 +178,7 @@ def _code(text: str, stated: str, settings: EvaluationSettings, left_out: LeftOu
     return code
 
 
-def _sample(rows: int, settings: EvaluationSettings) -> list[int] | None:
+def _sample(rows: int, settings: EvaluationSettings) -> Set[int] | None:
     """Draw rows, each with the same probability.
 
     A larger sample of the same table contains all rows of a smaller one, so that answers bought
@@ -197,4 +191,4 @@ def _sample(rows: int, settings: EvaluationSettings) -> list[int] | None:
     def lot(place: int) -> bytes:
         return blake2b(place.to_bytes(8, "big"), digest_size=16, key=seed[:64]).digest()
 
-    return sorted(heapq.nsmallest(settings.sample, range(rows), key=lot))
+    return {*heapq.nsmallest(settings.sample, range(rows), key=lot)}
