@@ -102,12 +102,10 @@ def _top(ranks: _Ranks) -> dict[int, Share]:
 
 
 def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dict[Band, Share]:
-    found: dict[Band, list[bool]] = {each: [] for each in BANDS}
-    rights = (ranks[ACCEPTED if scores.verdicts else STATED] == 1).tolist()
-    for name, right, counts in zip(scores.bands, rights, judged.tolist(), strict=True):
-        if name and counts:
-            found[name].append(right)
-    return {each: Share(sum(rights), len(rights)) for each, rights in found.items()}
+    right = (ranks[ACCEPTED if scores.verdicts else STATED] == 1)[judged]
+    bands = np.array(scores.bands)[judged]
+    here = {each: bands == each for each in BANDS}
+    return {each: Share(int(right[rows].sum()), int(rows.sum())) for each, rows in here.items()}
 
 
 def _bins(confidence: _Floats, right: _Bools) -> list[Bin]:
