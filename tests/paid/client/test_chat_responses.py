@@ -219,6 +219,7 @@ def test_a_text_that_is_refused_is_refused_for_good_and_free(status: int, code: 
     assert (end.state, end.cost_usd) == ("refused", ZERO)
 
 
+WITHOUT_MESSAGE: list[object] = [{}, {"choices": []}, {"choices": [7]}, {"choices": {"0": {}}}]
 CHANGED = Passing("REQUEST_CHANGED", None, "HTTP 400, Unsupported parameter")
 HINT = "(are the name of the model and the request fields right?)"
 WHERE = "(does the address end in /v1, and is the name of the model right?)"
@@ -261,7 +262,7 @@ WHERE = "(does the address end in /v1, and is the name of the model right?)"
         (200, b"<html>", Unreadable("the body is not JSON, or not all of it arrived", None)),
         (200, b"[]", Unreadable("the body is not a JSON object", None)),
         *((200, body, Unreadable("the response has no message", None))
-          for body in ({}, {"choices": []}, {"choices": [7]}, {"choices": {"0": {}}})),
+          for body in WITHOUT_MESSAGE),
         (200, {"choices": [{}], "usage": USAGE}, Unreadable("the response has no message", COST)),
         (403, error("Flagged", code=403, metadata={"reasons": ["violence"]}),
          Refused("MODERATED", "Flagged", None)),
