@@ -85,19 +85,6 @@ def test_a_display_of_the_package_keeps_its_notes_and_its_unit() -> None:
         assert progress.display_for(display) is display
 
 
-def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.bar(30) as advance:
-        advance(10)
-        advance(20)
-    assert "30/30" in capsys.readouterr().err
-
-
-def test_silence_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.silent(3) as advance:
-        advance(3)
-    assert capsys.readouterr() == ("", "")
-
-
 @pytest.fixture
 def cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run in the cell of a notebook."""

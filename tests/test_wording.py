@@ -140,19 +140,14 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
     ("call", "argument", "hint"),
     [
         ("classify", "encoding", "Write csv=pipeline.CsvOptions(encoding=...)."),
-        ("train", "sheet", "Write excel=pipeline.ExcelOptions(sheet=...)."),
         ("plan", "base_url", "Write service=pipeline.PaidService(base_url=...)."),
         ("evaluate", "api_key", "Write subject=pipeline.PaidService(api_key=...)."),
         ("classify", "min_confidense", "Did you mean min_confidence?"),
         ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
-        ("code_table", "systems", "Did you mean system?"),
         ("CsvOptions", "no_header", "Did you mean header or header_row?"),
-        ("ExcelOptions", "sheets", "Did you mean sheet?"),
         ("PaidService", "max_prices", "Did you mean max_price or max_cost or token_prices?"),
-        ("PaidService", "zzz", "help(pipeline.PaidService) lists its arguments."),
         ("Classifier", "model", "Did you mean models?"),
         ("spark.classify", "rate", "Write service=pipeline.PaidService(rate=...)."),
-        ("spark.classify", "zzz", "help(pipeline.spark.classify) lists its arguments."),
     ],
 )
 def test_the_error_about_a_missing_argument_says_what_to_write(

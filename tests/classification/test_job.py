@@ -143,13 +143,6 @@ def test_a_table_in_memory_stays_in_memory() -> None:
     assert summary.output is None
 
 
-def test_an_empty_table_gives_an_empty_output(tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    summary = run(write_csv(tmp_path / "in.csv", []), output)
-    assert summary.rows == 0
-    assert len(output.read_text().splitlines()) == 1
-
-
 def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     settings = Settings(systems=("cpv",), top=2, roll_up=0.95)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from pipeline.classification.manifest import manifest, was_done
 from pipeline.classification.plan import Plan
@@ -16,7 +15,6 @@ from pipeline.money import ZERO
 from pipeline.purchases import Parked
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Settings
 from pipeline.tables import ArrowReader
-from pipeline.versions import VERSIONS
 
 READER = ArrowReader(pa.table({}), ())
 
@@ -42,11 +40,6 @@ def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
     formats = {"input_format": "csv", "output_format": "parquet"}
     assert said == {**formats, "overwrite": True, "report": None}
     assert Settings(**record["settings"]) == Settings()
-
-
-def test_versions_are_those_that_were_read_at_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(VERSIONS, "pyarrow", "9.9")
-    assert recorded()["versions"]["pyarrow"] == "9.9"
 
 
 def test_the_same_job_was_done_only_if_its_output_is_complete() -> None:

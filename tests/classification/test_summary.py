@@ -146,14 +146,6 @@ def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     assert "over the cost limit" not in str(within)
 
 
-def test_a_single_attempt_is_counted_in_the_singular() -> None:
-    paid = Paid(1, Decimal(0), Decimal(0), 1, 0, Decimal("0.00015"))
-    assert str(paid).splitlines() == [
-        "paid by this job: 0 USD, 1 attempt",
-        "1 attempt unconfirmed, 0 without a price: at most 0.00015 USD more",
-    ]
-
-
 PARKED = Parked(5, "The cost limit is reached.", "Raise --max-cost and run the same command.")
 PAID = Paid(7, Decimal("0.0007"), Decimal(0), 0, 0, Decimal(0))
 

@@ -13,12 +13,6 @@ import pipeline
 from pipeline.errors import InputError, SettingsError
 
 
-@pytest.mark.parametrize("data", [["a", 1], [b"a"], 3])
-def test_other_data_is_refused_with_what_it_may_be(data: Any) -> None:
-    with pytest.raises(SettingsError, match="a list of texts"):
-        pipeline.classify(data)
-
-
 def test_missing_values_in_a_list_are_empty_and_other_values_are_named() -> None:
     gaps = ["Road works \ud800", "Office chairs", None, float("nan"), pd.NA]
     for texts in (gaps, tuple(gaps), np.array(gaps, object), pd.Index(gaps, dtype=object)):

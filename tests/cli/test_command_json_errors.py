@@ -60,12 +60,7 @@ def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
         (["evaluate", "no.csv", "--system", "cpv"], 2, "no.csv does not exist."),
         (["train", "no.csv", "--system", "cpv", "--output", "m"], 2, "no.csv does not exist."),
         (["ledger", "show", "--ledger", "no.db"], 8, "There is no ledger no.db."),
-        (["ledger", "attempts", "--ledger", "no.db"], 8, "There is no ledger no.db."),
-        (["ledger", "jobs", "--ledger", "no.db"], 8, "There is no ledger no.db."),
-        (["ledger", "verify", "--ledger", "no.db"], 8, "There is no ledger no.db."),
         (["accounts", "list", "--data", "no"], 2, "There are no accounts in no."),
-        (["accounts", "show", "1", "--data", "no"], 2, "There are no accounts in no."),
-        (["accounts", "verify", "--data", "no"], 2, "There are no accounts in no."),
     ],
 )
 def test_an_error_of_any_command_is_an_object_if_asked(

@@ -22,14 +22,7 @@ def completed(*words: str) -> list[tuple[str, str]]:
         (["led"], ["ledger"]),
         (["ledger", "j"], ["jobs"]),
         (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
-        (["run", "--on-unconfirmed", ""], ["retry", "hold"]),
-        (["no-command", "n"], []),
     ],
 )
 def test_commands_options_and_values_are_completed(words: list[str], expected: list[str]) -> None:
     assert completed(*words) == [("plain", word) for word in expected]
-
-
-def test_files_and_folders_are_completed_by_the_shell() -> None:
-    assert completed("run", "ten") == [("file", "ten")]
-    assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]

@@ -146,15 +146,3 @@ def test_a_name_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / 'a"b\\c.prom'
     MetricsFile.at(path, False).measure(lambda _: 0)
     assert r'{name="a\"b\\c"} 0' in path.read_text()
-
-
-def test_nobody_reads_half_a_file(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The collector's user must be able to read it, too."""
-    run()
-    first = FILE.read_text()
-    opened = FILE.open()
-    run()
-    assert opened.read() == first  # a new file took its place
-    opened.close()
-    assert FILE.stat().st_mode & 0o444 == 0o444
-    assert sorted(Path().glob("*.prom")) == [FILE]

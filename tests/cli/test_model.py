@@ -106,10 +106,7 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
     [
         ({"models": 5}, "models must be the folder"),
         ({"models": [b"model"]}, "models must be the folder"),
-        ({"models": "model", "systems": "psc"}, "Ask for it"),
-        ({"models": ["model", "model"]}, "Give at most one model for each system"),
         ({"models": "model", "service": "PAID"}, "Remove models, or the service"),
-        ({"explain": True, "service": "PAID"}, "Remove explain, or the service"),
         ({"explain": "yes"}, "explain must be True or False."),
     ],
 )

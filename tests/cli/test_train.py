@@ -99,19 +99,14 @@ def test_many_unknown_and_retired_codes_are_named_in_part(
     command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     unknown = [("text", f"ZZ{number}") for number in range(10, 22)]
-    lost = [("text", f"Z{number}") for number in range(211, 216)]
-    kept = [("text", f"Y{number}") for number in range(231, 238)]
-    more = [("text", f"E{number}") for number in range(231, 238)]
-    path = written(tmp_path / "h.csv", [*retiring(), *unknown, *lost, *kept, *more])
+    kept = [("text", f"{letter}{number}") for letter in "EY" for number in range(231, 238)]
+    path = written(tmp_path / "h.csv", [*retiring(), *unknown, *kept])
     assert command("train", path, "--system", "psc", "--output", "model", "--only-history") == 0
     said = [record.getMessage() for record in caplog.records]
     (line,) = (line for line in said if "table lacks" in line)
     assert line.endswith("ZZ19 (1) and 2 more")
     (line,) = (line for line in said if "learned as" in line)
-    assert "34 rows" in line
     assert line.endswith(" and 6 more")
-    (line,) = (line for line in said if "no successor" in line)
-    assert " more" not in line
 
 
 def test_a_history_answers_beside_the_shipped_model_unless_it_is_to_answer_alone(
