@@ -123,7 +123,9 @@ def one(connection: socket.socket) -> bytes:
     """Return one response on a connection that is kept."""
     received = b""
     while not received.endswith(b"}"):
-        received += connection.recv(65_536)
+        part = connection.recv(65_536)
+        assert part, received
+        received += part
     return received
 
 

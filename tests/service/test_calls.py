@@ -71,10 +71,11 @@ class Doubling:
 
     def __init__(self) -> None:
         self.batches: list[Sequence[int]] = []
-        self.let = threading.Event()
+        self.begun, self.let = threading.Event(), threading.Event()
 
     def __call__(self, items: Sequence[int]) -> Sequence[int]:
         self.batches.append(items)
+        self.begun.set()
         assert self.let.wait(10)
         if 0 in items:
             raise ZeroDivisionError
@@ -104,8 +105,7 @@ async def test_items_that_arrive_during_a_batch_are_in_the_next() -> None:
     work = Doubling()
     batches = Batches(work, most=100)
     first = await _waiting(batches, [1])
-    while not work.batches:
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(work.begun.wait, 10)
     more = await _waiting(batches, [2, 3])
     work.let.set()
     assert await asyncio.gather(*first, *more) == [2, 4, 6]
@@ -121,8 +121,7 @@ async def test_callers_that_ask_again_at_once_join_those_that_waited_meanwhile()
         await batches.result(first + 1)
 
     twice = await _started(ask_twice(1), ask_twice(3))
-    while not work.batches:
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(work.begun.wait, 10)
     more = await _waiting(batches, [5])
     await pass_time(1_000)  # a long batch, so the next one waits long enough
     work.let.set()
@@ -153,8 +152,7 @@ async def test_a_caller_that_gives_up_keeps_no_other_from_its_result() -> None:
     work = Doubling()
     batches = Batches(work, most=2)
     gone, stays = await _waiting(batches, [1, 2])
-    while not work.batches:
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(work.begun.wait, 10)
     gone.cancel()
     work.let.set()
     assert await stays == 4

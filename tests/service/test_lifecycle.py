@@ -9,7 +9,6 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ import pytest
 
 from pipeline.money import total
 from pipeline.service.accounts import Accounts
+from tests.forking import until
 from tests.service.processes import COMMAND, Serving, key_in, ran, serving
 
 REQUEST = {"description": "Resurfacing of a rural road"}
@@ -165,8 +165,7 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
     with serving(tmp_path, forked=False) as server, server.client(key) as client:
         before = client.post("/api/cpv/match", json=REQUEST)
         size, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
-        while not server.lines():  # an answer is logged when it is on its way
-            time.sleep(0.01)
+        until(lambda: bool(server.lines()))  # an answer is logged when it is on its way
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, hard))
         for _ in range(3):
             full = client.post("/api/cpv/match", json=REQUEST)
@@ -221,9 +220,11 @@ def _begin(caller: socket.socket) -> bytes:
 
 
 def _wait_until_closed(server: Serving) -> None:
-    while True:
+    def is_closed() -> bool:
         try:
             socket.create_connection(server.place, timeout=30).close()
         except OSError:
-            return
-        time.sleep(0.01)  # else it is soon one connection too many
+            return True
+        return False
+
+    until(is_closed)  # not too often: else it is soon one connection too many

@@ -163,7 +163,9 @@ def test_empty_lines_before_a_request_are_ignored_and_keep_no_connection(
             sent += part
             running.wait_for(len(sent))
         while received.count(b"HTTP/1.1 200 ") < sent.count(b"Host: ") or received[-1:] != b"}":
-            received += connection.recv(65_536)
+            part = connection.recv(65_536)
+            assert part, received
+            received += part
         connection.sendall(b"\r\n")
         running.wait_for(len(sent) + 2)
         running.pass_time(IDLE + 1)
