@@ -232,7 +232,7 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
             if isinstance(error, UnicodeDecodeError):
                 raise not_utf_8(path, place, error) from error
             fix = f"{hint} If so, fix {noun} {text.number}."
-            raise InputError(f"{place}: {json_error(error, 0)}.", fix) from error
+            raise InputError(f"{place}: {json_error(error)}.", fix) from error
 
 
 TAKE_OUT = "If the rows are in its list {}: jq {} FILE > ROWS.json."

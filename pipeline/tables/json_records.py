@@ -41,22 +41,6 @@ def after_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def parsed(text: str, start: int = 0) -> dict[str, Any]:
-    """Return a record; its numbers are of type `Number`.
-
-    Args:
-        text: the record.
-        start: where what the user wrote begins in it, for the place in an error.
-
-    Raises:
-        ValueError: the text is not one JSON object, or a key occurs twice in an object.
-    """
-    try:
-        return members_of(DECODER.decode(text))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(json_error(error, start)) from error
-
-
 def members_of(value: Any) -> dict[str, Any]:
     """Return a record that is an object.
 
@@ -68,7 +52,7 @@ def members_of(value: Any) -> dict[str, Any]:
     return value
 
 
-def json_error(error: ValueError | RecursionError, start: int) -> str:
+def json_error(error: ValueError | RecursionError, start: int = 0) -> str:
     """Return what is wrong with JSON that begins at a position of the text."""
     match error:
         case RecursionError():
@@ -82,7 +66,7 @@ def json_error(error: ValueError | RecursionError, start: int) -> str:
 def spans(text: str, at: int = 0) -> dict[Any, tuple[int, int]]:
     """Return where the values of an object or a list begin and end, by their key or position.
 
-    It is one that `parsed` accepts, and begins at a position of the text.
+    It is one that `DECODER` accepts, and begins at a position of the text.
     """
     found: dict[Any, tuple[int, int]] = {}
     at = after_space(text, at)
@@ -199,6 +183,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=Number
 )
+"""Parses JSON; numbers are of type `Number`, and a key that occurs twice is a ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,16 +215,15 @@ class TextColumn:
         """
         if not self.path or not cell or cell.isspace():
             return cell
-        key = f"{{{json.dumps(self.column)}:"
         try:
-            record = parsed(f"{key}{cell}}}", len(key))
-            if isinstance(record[self.column], str | bool):
+            value = DECODER.decode(cell)
+            if isinstance(value, str | bool):
                 raise ValueError(f"{quoted(cell)} is a single value")
-            return encodable([join_parts(texts_at(record, self.name) or ())])[0]
-        except ValueError as error:
+            return encodable([join_parts(texts_at({self.column: value}, self.name) or ())])[0]
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{quoted(self.name)} cannot be read from the JSON in column "
-                f"{quoted(self.column)}: {error}.",
+                f"{quoted(self.column)}: {json_error(error)}.",
                 "If the column itself is the text, name it: "
                 f"{option('text_columns', repr(self.column))}.",
             ) from error

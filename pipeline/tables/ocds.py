@@ -17,9 +17,9 @@ from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.cells import Kind
 from pipeline.tables.json_reader import JsonBatch, JsonText, Record, open_json, with_rows_within
 from pipeline.tables.json_records import (
+    DECODER,
     NESTED_NAMES,
     nested_names,
-    parsed,
     spans,
     texts_at,
 )
@@ -279,9 +279,9 @@ def _with_codes(raw: bytes, values: dict[str, Any]) -> bytes:
     """Return a release or record with its codes inserted."""
     text = raw.decode()
     start, end = 0, len(text)
-    for key in _path_to_release(parsed(text)):
+    for key in _path_to_release(DECODER.decode(text)):
         start, end = spans(text, start)[key]
-    places, release = spans(text, start), parsed(text[start:end])
+    places, release = spans(text, start), DECODER.decode(text[start:end])
     edits = [(end - 1, _member(OURS, values, not release))]
     if isinstance(release.get(OURS), dict):  # an earlier run added columns with other names
         members = [_member(name, value, empty=False) for name, value in values.items()]
