@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
-from zipfile import ZipFile
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 Cell = str | int | float
 
@@ -13,6 +13,8 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 TYPES = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+SHEET_PART = "xl/worksheets/sheet1.xml"
 
 PARTS = {
     "[Content_Types].xml": f"""<Types xmlns="{PACKAGE}/content-types">
@@ -34,14 +36,33 @@ PARTS = {
 
 def write_xlsx(path: Path, rows: Mapping[int, Sequence[Cell]]) -> None:
     """Write rows by their number, counted from 1; "" leaves a cell out."""
-    written = "".join(
+    written = (
         f'<row r="{number}">{"".join(_cells(number, row))}</row>' for number, row in rows.items()
     )
+    of_xml(path, "".join(written))
+
+
+def of_xml(
+    path: Path,
+    rows: str,
+    more: Mapping[str, str] | None = None,
+    packing: int = ZIP_STORED,
+    names: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a workbook with the XML of the rows of its sheet, and with more or other parts.
+
+    Of the names of parts, what ``names`` has is replaced.
+    """
+    sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
     with ZipFile(path, "w") as file:
-        for name, content in PARTS.items():
-            file.writestr(name, content)
-        sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{written}</sheetData></worksheet>'
-        file.writestr("xl/worksheets/sheet1.xml", sheet)
+        for name, content in {**PARTS, SHEET_PART: sheet, **(more or {})}.items():
+            entry = ZipInfo()
+            entry.filename = name
+            for old, new in (names or {}).items():
+                known = {"slash": "/", "sheet": "sheet1"}.get(old, old)
+                entry.filename = entry.filename.replace(known, new)
+            file.writestr(entry, content, packing)
+    return path
 
 
 def _cells(number: int, row: Sequence[Cell]) -> list[str]:

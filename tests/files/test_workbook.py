@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
@@ -13,25 +12,14 @@ from pipeline.codes import load
 from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from pipeline.files.workbook import CellError, Value, Workbook
-from tests.files.spreadsheet import PARTS, SHEET
+from tests.files.spreadsheet import PARTS, SHEET, SHEET_PART, of_xml
 
 LAST = "XFD1048576"
-SHEET_NAME = "xl/worksheets/sheet1.xml"
 
 
 @pytest.fixture(autouse=True)
 def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-
-
-def workbook(path: Path, rows: str, more: Mapping[str, str] | None = None) -> Path:
-    """Write a workbook with the XML of some rows, and with more or other parts."""
-    sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
-    parts = {**PARTS, SHEET_NAME: sheet, **(more or {})}
-    with ZipFile(path, "w", ZIP_DEFLATED) as file:
-        for name, content in parts.items():
-            file.writestr(name, content)
-    return path
 
 
 def read(path: Path) -> list[dict[int, Value]]:
@@ -52,7 +40,7 @@ LIFE = f"<row><c><v>10</v></c>{text('B2', 'Life')}</row>"
 def test_cells_that_reach_too_far_are_refused(tmp_path: Path) -> None:
     """python-calamine would make room for all of it, and abort the process."""
     corner = f'<row r="1048576">{text(LAST, "here")}</row>'
-    path = workbook(tmp_path / "u.xlsx", CODES + LIFE + corner)
+    path = of_xml(tmp_path / "u.xlsx", CODES + LIFE + corner, packing=ZIP_DEFLATED)
     assert path.stat().st_size < 2_000
     with pytest.raises(
         CodeTableError, match="its cells reach from A1 to XFD1048576, and more than"
@@ -62,15 +50,15 @@ def test_cells_that_reach_too_far_are_refused(tmp_path: Path) -> None:
 
 def test_empty_cells_and_rows_may_reach_as_far_as_a_sheet_does(tmp_path: Path) -> None:
     corner = f'<row r="1048576"><c r="{LAST}" s="1"/></row>'
-    path = workbook(tmp_path / "u.xlsx", CODES + LIFE + corner)
+    path = of_xml(tmp_path / "u.xlsx", CODES + LIFE + corner)
     assert dict(add(path).titles) == {"10000000": "Life"}
     far = f'<row r="1048576">{text("A1048576", "10")}{text("B1048576", "Life")}</row>'
-    assert read(workbook(path, far))[-1] == {0: "10", 1: "Life"}
+    assert read(of_xml(path, far))[-1] == {0: "10", 1: "Life"}
 
 
 def test_codes_may_be_texts_and_numbers(tmp_path: Path) -> None:
     row = '<c r="B1"><v>10101500.0</v></c><c><f>1+1</f><v>2.5</v></c><c t="b"><v>1</v></c>'
-    (found,) = read(workbook(tmp_path / "u.xlsx", f"<row>{row}</row>"))
+    (found,) = read(of_xml(tmp_path / "u.xlsx", f"<row>{row}</row>"))
     assert found == {1: 10101500.0, 2: 2.5, 3: True}
 
 
@@ -81,13 +69,13 @@ def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path
     rows = f"<row>{text('A1', '10')}{text('B1', 'Life')}</row>"
     other = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
     more = {"xl/_rels/workbook.xml.rels": links, "xl/worksheets/other.xml": other}
-    assert read(workbook(tmp_path / "u.xlsx", CODES, more)) == [{0: "10", 1: "Life"}]
+    assert read(of_xml(tmp_path / "u.xlsx", CODES, more)) == [{0: "10", 1: "Life"}]
 
 
 def test_errors_are_errors_and_no_texts(tmp_path: Path) -> None:
     cell = '<c r="A3" t="e" vm="1"><f>A1#</f><v>#N/A</v></c>'
     same = '<c r="B3" t="str"><f>A3</f><v>#N/A</v></c>'
-    path = workbook(tmp_path / "u.xlsx", f"{CODES}{LIFE}<row>{cell}{same}</row>")
+    path = of_xml(tmp_path / "u.xlsx", f"{CODES}{LIFE}<row>{cell}{same}</row>")
     with Workbook(path) as book:
         *_, last = book.grid(book.sheets[0]).rows()
     assert list(last) == ["#N/A", "#N/A"]
@@ -96,7 +84,7 @@ def test_errors_are_errors_and_no_texts(tmp_path: Path) -> None:
 
 def test_a_main_part_of_another_name_is_an_error(tmp_path: Path) -> None:
     """python-calamine finds the sheets of one name only."""
-    path = workbook(tmp_path / "u.xlsx", CODES + LIFE)
+    path = of_xml(tmp_path / "u.xlsx", CODES + LIFE)
     renamed = tmp_path / "v.xlsx"
     with ZipFile(path) as source, ZipFile(renamed, "w") as target:
         for name in source.namelist():
@@ -119,8 +107,8 @@ def test_a_main_part_of_another_name_is_an_error(tmp_path: Path) -> None:
         ('<row><c t="s"><v>0</v></c></row>', {}, "string index not found"),
         ('<row><c t="e"><v>#SPILL!</v></c></row>', {}, "cell A2 has the error #SPILL!"),
         ("<row>", {}, "mismatched tag"),
-        ("", {SHEET_NAME: '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
-        ("", {SHEET_NAME: '<?xml version="1.0" encoding="UTF-16"?><a/>'}, "the encoding UTF-16"),
+        ("", {SHEET_PART: '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
+        ("", {SHEET_PART: '<?xml version="1.0" encoding="UTF-16"?><a/>'}, "the encoding UTF-16"),
         ("", {"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
         ("", {"XL/Workbook.xml": ""}, "two parts of the same name"),
         ("", {"xl/workbook.xml": '<?xml version="1.0" encoding="x"?><a/>'}, "unknown encoding: x"),
@@ -132,7 +120,7 @@ def test_a_main_part_of_another_name_is_an_error(tmp_path: Path) -> None:
 def test_a_workbook_that_no_program_writes_is_refused(
     tmp_path: Path, rows: str, more: dict[str, str], said: str
 ) -> None:
-    path = workbook(tmp_path / "u.xlsx", CODES + rows, more)
+    path = of_xml(tmp_path / "u.xlsx", CODES + rows, more)
     with pytest.raises(CodeTableError, match=r"u\.xlsx cannot be read: ") as caught:
         add(path)
     assert said in caught.value.message
@@ -141,11 +129,11 @@ def test_a_workbook_that_no_program_writes_is_refused(
 def test_no_more_of_a_part_is_unpacked_than_may_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bomb = workbook(tmp_path / "u.xlsx", " " * (2**26 + 1))
+    bomb = of_xml(tmp_path / "u.xlsx", " " * (2**26 + 1), packing=ZIP_DEFLATED)
     assert bomb.stat().st_size < 100_000
     with pytest.raises(CodeTableError, match=r"sheet1\.xml would have 64 MiB"):
         add(bomb)
-    path = workbook(tmp_path / "v.xlsx", CODES + LIFE)
+    path = of_xml(tmp_path / "v.xlsx", CODES + LIFE)
     for name, said in [("PART_BYTES", "xml"), ("INDEX_BYTES", "rels"), ("FILE_BYTES", "it")]:
         with monkeypatch.context() as patch:
             patch.setattr(f"pipeline.files.workbook.{name}", 250)
@@ -154,7 +142,7 @@ def test_no_more_of_a_part_is_unpacked_than_may_be(
 
 
 def test_a_part_that_is_packed_in_another_way_is_refused(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "u.xlsx", CODES)
+    path = of_xml(tmp_path / "u.xlsx", CODES)
     with ZipFile(tmp_path / "v.xlsx", "w", ZIP_LZMA) as file:
         for name in ZipFile(path).namelist():
             file.writestr(name, ZipFile(path).read(name))
@@ -189,7 +177,7 @@ def test_a_file_of_another_kind_says_what_to_save_it_as(
 
 def test_an_added_table_that_became_a_pipe_is_damaged(tmp_path: Path) -> None:
     place = tmp_path / "data" / "tender-pipeline" / "codes" / "unspsc.parquet"
-    path = workbook(tmp_path / "u.xlsx", CODES + LIFE)
+    path = of_xml(tmp_path / "u.xlsx", CODES + LIFE)
     add(path)
     place.unlink()
     os.mkfifo(place)

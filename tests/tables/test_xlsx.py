@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pytest
@@ -21,11 +20,9 @@ from xlsxwriter.worksheet import Worksheet
 from pipeline.errors import InputError
 from pipeline.settings import ExcelOptions
 from pipeline.tables import NewColumn, open_reader, open_writer, read_table
-from tests.files.spreadsheet import OFFICE, PARTS, SHEET
+from tests.files.spreadsheet import OFFICE, PARTS, SHEET, SHEET_PART, of_xml
 from tests.tables.rewriting import folder, rewrite
 from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, rewritten, workbook
-
-SHEET_PART = "xl/worksheets/sheet1.xml"
 
 STRICT = "http://purl.oclc.org/ooxml"
 
@@ -72,19 +69,6 @@ def test_every_cell_comes_back_byte_for_byte_before_the_new_ones(
         original = {at: xml for at, xml in after[number].items() if at[0] in "BC"}
         assert original == before.get(number, {})
         assert values[number - 2][2:] == (["code", "cost"] if number == 2 else ["=1+1", 0.1])
-
-
-def of_xml(path: Path, rows: str, more: Mapping[str, str] | None = None, **names: str) -> Path:
-    """Write a workbook with the XML of the rows of its sheet; replace what names of parts have."""
-    sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
-    with ZipFile(path, "w") as file:
-        for name, content in {**PARTS, SHEET_PART: sheet, **(more or {})}.items():
-            for old, new in names.items():
-                name = name.replace({"slash": "/", "sheet": "sheet1"}.get(old, old), new)
-            entry = ZipInfo()
-            entry.filename = name
-            file.writestr(entry, content)
-    return path
 
 
 def text(place: str, value: str) -> str:
@@ -200,7 +184,7 @@ def test_what_spreadsheet_programs_read_is_read(
     )
     shared = {"xl/sharedStrings.xml": strings, "xl/_rels/workbook.xml.rels": links}
     path = of_xml(
-        tmp_path / "t.xlsx", f'{HEADER}<row r="2">{row}</row>', {**shared, **more}, **names
+        tmp_path / "t.xlsx", f'{HEADER}<row r="2">{row}</row>', {**shared, **more}, names=names
     )
     assert read_table(path, "xlsx")["a"].to_pylist() == [expected]
     after = calamine(rewritten(path, tmp_path / "o.xlsx"))
