@@ -26,12 +26,16 @@ class Work(Generic[T]):
 
     Args:
         do: the function.
+
+    Attributes:
+        ended: whether it has ended.
+        error: the exception that it raised; None if none, or if it has not ended.
     """
 
     def __init__(self, do: Callable[[], T]) -> None:
         self.ended = False
         self._results: list[T] = []
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
         self._end: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._do = do
         self._runs: list[bool] = []  # the first decides: a signal may come between any two lines
@@ -56,19 +60,14 @@ class Work(Generic[T]):
             with suppress(queue.Empty):
                 self._end.get(timeout=seconds)
 
-    @property
-    def error(self) -> BaseException | None:
-        """The exception that it raised; None if none, or if it has not ended."""
-        return self._error
-
     def result(self) -> T:
         """Return what the function returned; call this only after it has ended.
 
         Raises:
             BaseException: the function raised it.
         """
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         return self._results[0]
 
     def _run(self) -> None:
@@ -78,7 +77,7 @@ class Work(Generic[T]):
         try:
             self._results.append(self._do())
         except BaseException as error:  # raised by `result`
-            self._error = error
+            self.error = error
         finally:
             self.ended = True
             self.wake()

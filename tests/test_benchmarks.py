@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from benchmarks.accepted import Row, line, read, through
 from benchmarks.choosing import Answer
 from benchmarks.choosing import line as choices
-from benchmarks.comparison import OURS, Turn, order, page, picture, results
+from benchmarks.comparison import OURS, Turn, order, picture, results
 
 
 def test_each_contender_begins_a_round_in_turn() -> None:
@@ -31,12 +31,6 @@ def test_the_figures_are_medians_over_the_rounds() -> None:
     assert (round(script.cpu_us), script.memory_mib) == (2100, 55.0)
     assert script.ours_is == 4.0, "of each round, so that a slow moment slows both"
     assert results(ROUNDS, 1000)[OURS].ours_is == 1.0
-
-
-def test_the_page_shows_every_contender_and_the_machine() -> None:
-    shown = page(results(ROUNDS, 1000), "2 processors <here>")
-    assert "script: 250 rows/s, 2,100 µs of processor time" in shown
-    assert OURS in shown and "2 processors &lt;here&gt;" in shown
 
 
 def test_the_picture_is_an_svg_file_that_needs_no_style_sheet() -> None:

@@ -46,15 +46,6 @@ def test_it_ends_with_what_to_do_next() -> None:
     assert words_of(parked, UNKNOWN) == str(parked)  # what to do is to continue
 
 
-def test_it_says_how_many_codes_of_each_system_are_to_check() -> None:
-    fine = SystemSummary({"ok": 16, "empty": 1}, Decimal(0))
-    failed = SystemSummary({"ok": 13, "no_match": 2, "TIMEOUT": 1, "empty": 1}, Decimal(0))
-    several = replace(SUMMARY, systems={"cpv": FIGURES, "psc": fine, "naics": failed})
-    header, *lines = words_of(several, SETTINGS).splitlines()
-    assert header.endswith("to check")
-    assert [line.split()[-1] for line in lines[:3]] == ["12", "0", "3"]
-
-
 def test_a_command_stays_in_one_line_of_a_small_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "40")
