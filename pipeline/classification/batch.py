@@ -199,10 +199,11 @@ def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary
         raise
     except PipelineError as error:
         return FileOutcome(file, "failed", error.exit_code, before.cost_so_far(), error=error)
+    share = request.settings.fail_if_no_match
+    code, cost = summary.exit_code(share), _cost(summary)
     if summary.parked:
-        return FileOutcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
-    too_few = summary.too_few_matches(request.settings.fail_if_no_match)
-    return FileOutcome(file, "done", _code(summary, too_few), _cost(summary), summary, too_few)
+        return FileOutcome(file, "stopped", code, cost, summary)
+    return FileOutcome(file, "done", code, cost, summary, summary.too_few_matches(share))
 
 
 def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
@@ -211,14 +212,9 @@ def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
     more = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
     log.info("%s: done before, the same input and settings%s", file.path, Words(more))
     summary = _summary_of(done, settings.systems)
-    too_few = summary.too_few_matches(settings.fail_if_no_match)
-    return FileOutcome(file, "skipped", _code(summary, too_few), _cost_of(done), error=too_few)
-
-
-def _code(summary: Summary, too_few: PipelineError | None) -> int:
-    if too_few is not None:
-        return too_few.exit_code
-    return 3 if summary.failed else 0
+    share = settings.fail_if_no_match
+    too_few = summary.too_few_matches(share)
+    return FileOutcome(file, "skipped", summary.exit_code(share), _cost_of(done), error=too_few)
 
 
 def _cost(summary: Summary) -> Decimal:

@@ -199,6 +199,12 @@ class Summary:
             return None
         return NoMatchError(f"Too many rows have no match: {', '.join(found)}.", NAME_THE_TEXT)
 
+    def exit_code(self, share: float | None) -> int:
+        """Return the exit code of the job; ``share`` is as for `too_few_matches`."""
+        if self.parked:
+            return self.parked.exit_code
+        return 3 if self.failed or self.too_few_matches(share) else 0
+
     @property
     def pending(self) -> int:
         """Calls of all systems that the run did not reach."""

@@ -29,7 +29,7 @@ from pipeline.cli.options import of_fields
 from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
 from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
+from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more
@@ -186,7 +186,10 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
         )
         if lost:
             print_error(lost)
-        return exit_code(summary, request.settings) or (lost.exit_code if lost else COMPLETE)
+        share = request.settings.fail_if_no_match
+        if (too_few := summary.too_few_matches(share)) and not summary.parked:
+            print_error(too_few)
+        return summary.exit_code(share) or (lost.exit_code if lost else COMPLETE)
 
 
 def plan_job(options: RunOptions, request: Request) -> int:

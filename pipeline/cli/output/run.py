@@ -91,14 +91,3 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield OWNED
-
-
-def exit_code(summary: Summary, settings: Settings) -> int:
-    """Return the exit code of a job; if too many rows have no match, print that first."""
-    if summary.parked:
-        return summary.parked.exit_code
-    too_few = summary.too_few_matches(settings.fail_if_no_match)
-    if too_few is not None:
-        print_error(too_few)
-        return too_few.exit_code
-    return WITH_FAILED_ROWS if summary.failed else COMPLETE
