@@ -297,3 +297,15 @@ def test_a_mark_that_cannot_be_read_stops_nothing(
     (mark,) = (file for file in files if json.loads(file.read_text())["path"] == str(ledger))
     mark.write_bytes(spoilt)
     assert night([*LATER, "a new text"]).run().parked is None
+
+
+def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    nowhere = "pipeline.paid.ledger.database.machine_folder"
+    with closing(Ledger(folder / "ledger.db", "http://service.example")) as ledger:
+        shutil.rmtree(folder)
+        monkeypatch.setattr(nowhere, lambda: tmp_path / "nowhere")
+        with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
+            ledger.database.check_place()
