@@ -59,7 +59,6 @@ def test_anything_but_a_table_is_refused_with_what_would_be_one(data: Any) -> No
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ("Road marking", "Road marking is not the path of a table"),
         ("", "The path is empty"),
         ("tenders", "The name 'tenders' does not show which"),
         ("folder", "For a folder, call pipeline.classify_files"),
@@ -105,7 +104,6 @@ def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> No
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"top": "3"}, "top must be a whole number from 1 to 10."),  # as all in `Settings`
         ({"progress": None}, "progress must be"),
         ({"progress": tqdm}, "progress must be"),
         ({"csv": "x"}, "csv must be a CsvOptions"),

@@ -129,15 +129,6 @@ def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
     assert not temporary.exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_that_may_not_be_written_is_reported_as_such(tmp_path: Path) -> None:
-    source = write_csv(tmp_path / "in.csv")
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0o500)
-    with pytest.raises(OutputError, match="Nothing can be written in"):
-        run(source, locked / "out.csv")
-
-
 def test_a_full_disk_is_reported_as_such_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

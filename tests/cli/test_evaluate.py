@@ -131,21 +131,14 @@ def test_a_page_is_written_beside_what_is_printed(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--compare", "engine", "engine"], "two subjects are the same"),
         (["--compare", "engine", "nowhere"], "the folder of a model (./engine"),
-        (["--compare", "engine", "."], ". is not a model"),
         (["--compare", "http://localhost:9", "https://b.example"], "Both subjects are paid"),
         (["--compare", "engine", "ftp://me:secret@b.example"], "does not begin with https://"),
         (["--model", "model", "--compare", "engine", "model"], "each say what to evaluate"),
-        (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
         (["--model", "nowhere"], "nowhere does not exist"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "x"], "Did you mean 'description'? Use --text-column 'description'."),
-        (
-            ["--code-column", "b", "--source-column", "c"],
-            "has no column 'b' and no column 'c'. Its columns: ",
-        ),
         (
             ["--text-column", "a", "--code-column", "b"],
             "has no column 'a' and no column 'b'. Its columns: ",
