@@ -293,6 +293,28 @@ def test_a_cancelled_call_lets_what_is_under_way_arrive_and_goes_on_later(
     assert result.cost_usd == service.charged
 
 
+def test_a_call_that_is_cancelled_twice_stops_at_once(tmp_path: Path, service: Service) -> None:
+    sluice = Sluice(service.app(), 5)
+
+    async def cancel(address: str) -> None:
+        terms = paid(service, address, tmp_path)
+        work = asyncio.create_task(pipeline.classify_async(many(20), systems="cpv", service=terms))
+        await asyncio.to_thread(sluice.reached.wait, 30)
+        for _ in range(2):
+            work.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    with serving(sluice) as address:
+        asyncio.run(cancel(address))
+        sluice.open()
+    found = states(tmp_path)  # nobody waited for some, so they may have been billed
+    assert found["sent"] + found["unconfirmed"] > 0
+    assert set(found) <= {"answered", "sent", "unconfirmed"}
+    assert found["answered"] <= 5
+
+
 INTERRUPTED = """
 import logging, sys, pyarrow as pa, pipeline
 logging.basicConfig(level="INFO")

@@ -206,6 +206,22 @@ def test_a_file_that_is_done_with_failed_calls_says_how_to_try_them_again(
     assert (code, len(service.asked)) == (0, 3)
 
 
+def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.run("--max-cost", "1")
+    costs = vars(batch.EarlierRuns)["cost_usd"].fget
+
+    def changing(before: batch.EarlierRuns) -> Any:
+        cost = costs(before)
+        if before.file.path.name == "b.csv":
+            before.file.path.write_text("description\nanother text\n")  # type: ignore[union-attr]
+        return cost
+
+    monkeypatch.setattr(batch.EarlierRuns, "cost_usd", property(changing))
+    assert states(folder.run("--max-cost", "1")[1]) == ["skipped", "done", "skipped"]
+
+
 def test_in_python_too_a_cost_limit_is_for_all_files_and_the_same_call_continues(
     folder: Folder, service: Service
 ) -> None:

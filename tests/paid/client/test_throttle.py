@@ -388,3 +388,31 @@ def test_a_burst_finishes_a_short_job_sooner() -> None:
     story = replace(ORDINARY, calls=150)
     paced, burst = Play(story), Play(replace(story, burst=True))
     assert burst.arrivals[-1] < 1000 + 63 < 1000 + 89 < paced.arrivals[-1]
+
+
+async def test_a_key_that_is_shared_is_shared_with_few_refusals() -> None:
+    """Somebody else makes 40 calls a minute for two hours, then none for one."""
+    clock, server = asyncio.get_running_loop().time, SlidingWindow(AUTHENTICATED)
+    limiter, ours, refused = Throttle(AUTHENTICATED), list[float](), list[float]()
+
+    async def somebody_else() -> None:
+        while clock() < 1000 + 7200:
+            server.admits(clock())
+            await asyncio.sleep(1.5)
+
+    async def worker() -> None:
+        while clock() < 1000 + 10800:
+            with await limiter.slot() as slot:
+                await asyncio.sleep(0.25)
+                admitted = server.admits(clock())
+                (ours if admitted else refused).append(clock())
+                await asyncio.sleep(0.25)
+                slot.answered()
+                if not admitted:
+                    slot.refused()
+
+    await asyncio.gather(somebody_else(), *(worker() for _ in range(8)))
+    shared = sum(at < 1000 + 7200 for at in ours)
+    assert shared > 0.7 * 60 * 120
+    assert len(refused) < 30
+    assert limiter.slots == 100

@@ -175,6 +175,19 @@ async def test_a_response_may_end_with_its_connection(response: bytes) -> None:
     assert reply.body == b"{}"
 
 
+@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
+async def test_the_first_address_of_a_host_that_answers_is_asked(
+    hosts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def addresses(_: str, port: int, **__: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port)) for host in hosts]
+
+    async with serving(answers) as server:
+        monkeypatch.setattr(socket, "getaddrinfo", addresses)
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+
+
 async def test_every_request_has_a_connection_of_its_own() -> None:
     async with serving(answers) as server, Client(server.base, KEY) as client:
         for text in ("one", "two", "three"):

@@ -17,7 +17,7 @@ from pipeline.paid.ledger import schema
 from pipeline.paid.ledger.calls import Owned, PastAttempt
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, settle
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note, settle
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
 
@@ -114,3 +114,17 @@ def test_a_newer_version_is_refused_and_left_alone(
         open_file(path)
     assert caught.value.hint.startswith("Update tender-pipeline")
     assert tables(path) == before
+
+
+def test_a_program_of_version_1_that_has_it_open_goes_on(
+    path: Path, old: sqlite3.Connection
+) -> None:
+    ledger = Ledger(path, BASE_URL)
+    old.execute(
+        "INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state) "
+        "VALUES (1, 'cpv', x'00', 'key', 904.0, '0.0003', 'sent')"
+    )
+    job = ledger.open_job("tenders")
+    assert job.money().attempts == 4
+    assert note(job, "road", "bridge") == 1
+    ledger.close()
