@@ -39,6 +39,9 @@ SHOWN = 10
 SAMPLE = 5_000
 """Cells that show which run wrote a table."""
 
+KEYS = (b'"choice"', b'"systems"')
+"""What each line of a review has, and each line of verdicts."""
+
 CODE_COLUMN = re.compile(r"(.*?)(?:cpv|unspsc|psc|naics)_code", re.DOTALL)
 
 CONFIRMED = ("ok", "decided")
@@ -108,9 +111,10 @@ def _is_table(path: Path) -> bool:
             first = file.readline(1 << 20)
     except OSError:
         return False  # which reading the decisions reports
-    if first.startswith(b"{"):
-        return b'_code"' in first
-    return has_table_suffix(path)
+    has_codes = b'_code"' in first
+    if first.startswith(b"{") and not has_codes and any(key in first for key in KEYS):
+        return False
+    return has_codes if has_table_suffix(path, "jsonl") else has_table_suffix(path)
 
 
 def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corrections:
