@@ -15,7 +15,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import shipped_model
-from workshop.examples import descriptions
+from workshop.examples import descriptions, glossary
 
 __all__: list[str] = []
 
@@ -97,7 +97,10 @@ shared by the four systems), with weights in {bits} bits each.
 - {phrases:,} titles, descriptions and phrases, which word the codes as a buyer would; the phrases
   were written for this project{languages};
 - {described:,} descriptions of purchases, which were written for this project and taught
-  words and the directions of codes last.
+  words and the directions of codes last;
+- beside them, {named:,} things with their names in 24 languages, which were written for this
+  project, and the CPV titles in Ukrainian, Russian and Georgian: a name has the codes that the
+  engine, as it was before, gave the English one.
 
 It can answer with {codes:,} codes.
 
@@ -173,6 +176,7 @@ def _card(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
         described=sum(each.system == system for each in descriptions()),
+        named=len(glossary()),
         codes=about["codes"],
         languages=LANGUAGES if recipe["systems"][system].get("learns_from_cpv") else "",
         data=DATA[system],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+import gzip
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.codes import find_code, phrases, shipped, titles_by_language
+from pipeline.engine import Engine
 from pipeline.engine.text.ngrams import Words
 from workshop.acceptance import Judgement, Verdict
 from workshop.recipe import batches, read_settings
@@ -23,10 +25,14 @@ MOST_OF_A_SOURCE, MOST_OF_A_CODE = 6_000, 400
 """Labelled rows to learn from: those of a few sources and codes would drown the others."""
 
 TITLE_WEIGHT = TITLE_SHARE = 0.3
-"""The weight of a CPV title, and how many of them are used: they come in 23 languages."""
+"""The weight of a CPV title, and how many of them are used: they come in 24 languages."""
 
 WRITTEN_WEIGHT = 4.0
 """What a description that was written for a code counts: its code is right."""
+
+SYSTEMS_OF_NAME, DRAWN_FROM = 3, 3
+"""For how many systems a name in another language is an example, and how many codes of the English
+name the one that it teaches is drawn from."""
 
 START_OF_TEXT, TITLE_TIMES = 2_000, 5
 """Characters of a text whose words are counted, as the rest is mostly terms and addresses; and how
@@ -34,6 +40,8 @@ often a word of a title counts."""
 
 RECIPE = Path(__file__).parents[1] / "pipeline" / "engine" / "shipped" / "recipe.toml"
 TEXTS = Path(__file__).parent / "texts"
+NEW_TITLES = "codes/more/cpv_titles_uk_ru_ka.csv.gz"
+"""In the folder of the data: CPV titles in Ukrainian, Russian and Georgian."""
 
 
 class Example(NamedTuple):
@@ -53,16 +61,18 @@ class Written:
         rows: in labelled rows.
         titles: in titles, where a word counts `TITLE_TIMES`, and in phrases.
         descriptions: in descriptions.
+        names: in names of things in other languages than English.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
     titles: Counter[str] = field(default_factory=Counter)
     descriptions: Counter[str] = field(default_factory=Counter)
+    names: Counter[str] = field(default_factory=Counter)
 
     @property
     def all(self) -> Counter[str]:
         """How often they are written in all of these."""
-        return self.rows + self.titles + self.descriptions
+        return self.rows + self.titles + self.descriptions + self.names
 
 
 class Description(NamedTuple):
@@ -76,8 +86,8 @@ class Description(NamedTuple):
 
 
 def descriptions() -> list[Description]:
-    """Return the descriptions that were written for training, of up to four writers for a code."""
-    return [Description(**row) for row in _rows("descriptions.csv")]
+    """Return the descriptions that were written for training, of several writers."""
+    return [Description(**row) for row in _rows(TEXTS / "descriptions.csv")]
 
 
 def judged_descriptions() -> list[Judgement]:
@@ -87,7 +97,7 @@ def judged_descriptions() -> list[Judgement]:
     those that it refuses. A system without any is the one that the description was written for.
     """
     found = list[Judgement]()
-    for row in _rows("verdicts.csv"):
+    for row in _rows(TEXTS / "verdicts.csv"):
         verdicts = dict[System, Verdict]()
         for system in SYSTEMS:
             accepted, bar, refused = (
@@ -101,11 +111,44 @@ def judged_descriptions() -> list[Judgement]:
 
 def sentences() -> list[tuple[str, bool]]:
     """Return sentences of notices in many languages, each with whether it says how to bid."""
-    return [(row["sentence"], row["says"] == "how to bid") for row in _rows("sentences.csv")]
+    return [
+        (row["sentence"], row["says"] == "how to bid") for row in _rows(TEXTS / "sentences.csv")
+    ]
 
 
-def _rows(name: str) -> Iterator[dict[str, Any]]:
-    with (TEXTS / name).open(encoding="utf-8", newline="") as file:
+class Translated(NamedTuple):
+    """The English name of what is bought, its CPV code if it is a title, and its other names."""
+
+    english: str
+    cpv: str
+    names: Sequence[str]
+
+
+def glossary() -> list[Translated]:
+    """Return things with their names, which were written for training.
+
+    A language may have several names of a thing, and several forms of one.
+    """
+    found = list[Translated]()
+    for row in _rows(TEXTS / "glossary.csv"):
+        english = row.pop("en")
+        names = "/".join(row.values()).split("/")
+        found.append(Translated(english, "", [*dict.fromkeys(filter(None, names))]))
+    return found
+
+
+def new_titles(data: Path) -> list[Translated]:
+    """Return the CPV titles in languages that the networks did not learn."""
+    names = defaultdict[str, list[str]](list)
+    for row in _rows(data / NEW_TITLES):
+        names[row["code"]].append(row["title"])
+    titles = shipped("cpv").titles
+    return [Translated(titles[code], code, each) for code, each in names.items()]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 
@@ -132,7 +175,7 @@ def labelled_rows(
 def labelled(data: Path) -> tuple[list[Example], Written]:
     """Return what networks and vectors learn from, and how often its words are written.
 
-    These are labelled rows, whose files are in the folder, titles, phrases and descriptions.
+    These are labelled rows, whose files are in the folder, titles, phrases, descriptions and names.
     """
     random, found, written = np.random.default_rng(0), list[Example](), Written()
     for system, settings in read_settings(RECIPE).systems.items():
@@ -163,4 +206,30 @@ def labelled(data: Path) -> tuple[list[Example], Written]:
     for each in descriptions():
         found.append(Example(each.text, each.system, each.code, WRITTEN_WEIGHT))
         written.descriptions.update(count_words([each.text]))
+    entries = [*glossary(), *new_titles(data)]
+    found += examples_of_names(entries, random)
+    written.names.update(count_words(name for each in entries for name in each.names))
     return found, written
+
+
+def examples_of_names(
+    entries: Sequence[Translated], random: np.random.Generator
+) -> Iterator[Example]:
+    """Yield names in other languages with what the package's engine says of the English ones.
+
+    The code is drawn from the best, by their confidence, which is also the weight of the example. A
+    title has its own code in CPV.
+    """
+    (answers,) = Engine(SYSTEMS, DRAWN_FROM).answers([[each.english for each in entries]])
+    for at, (_, cpv, names) in enumerate(entries):
+        for name in names:
+            for number in random.permutation(len(SYSTEMS))[:SYSTEMS_OF_NAME].tolist():
+                system = SYSTEMS[number]
+                answer = answers[system][at]
+                if system == "cpv" and cpv:
+                    yield Example(name, "cpv", cpv, 1.0)
+                elif isinstance(answer, Matched) and answer.matches:
+                    chances = np.array([match.confidence for match in answer.matches])
+                    drawn = random.choice(len(chances), p=chances / chances.sum())
+                    weight = min(1.0, float(chances.sum()))
+                    yield Example(name, system, answer.matches[drawn].code, weight)

@@ -21,17 +21,22 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.engine.model.encoder import Codebook, Encoder, nearest_centres
-from pipeline.engine.model.features import BITS, Vocabulary, hashed_features
+from pipeline.engine.model.features import BITS, Vocabulary, count, hashed_features
 from pipeline.engine.model.matrices import Floats, Ints, find, rounded
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import own
 from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
+from pipeline.engine.training.dataset import PART
 from workshop.examples import Example, Written
 from workshop.word_vectors import TINY, Embed, spellings, unit
 
-MOST_NEW, SHORTEST = 22_000, 3
+MOST_NEW, SHORTEST = 45_000, 3
 """The most words that become known, and the characters of the shortest."""
+
+MOST, EACH = 569_000, 10
+"""The most features: parts of words and pairs that move texts least give way to new words. One of
+so many examples tells how much."""
 
 RIDGE = 1.0
 """How strongly the map from what the sentence encoder makes of a word to its weights is shrunk."""
@@ -66,7 +71,8 @@ def fine_tuned(
         written: how often words are written in them.
         embed: the sentence encoder, which gives new words their first weights.
     """
-    encoder = with_words(own(next(iter(models.values()))).encoder, written, embed)
+    texts = [each.text for each in examples[::EACH]]
+    encoder = with_words(own(next(iter(models.values()))).encoder, written, texts, embed)
     log.info("fine-tuning with %s texts", f"{len(examples):,}")
     words, heads = _learned(encoder, models, examples)
     weights = _with_rows(encoder.weights, words, np.arange(len(words)))
@@ -79,18 +85,18 @@ def fine_tuned(
     return found
 
 
-def with_words(encoder: Encoder, written: Written, embed: Embed) -> Encoder:
-    """Return an encoder that also knows words of descriptions, and those of titles in use.
+def with_words(encoder: Encoder, written: Written, texts: Sequence[str], embed: Embed) -> Encoder:
+    """Return an encoder that also knows words of names and descriptions, and of titles in use.
 
     Their first weights are those that the weights of known words, a linear map of what the sentence
     encoder makes of them, lead to expect. They are as rare as a word can be.
     """
-    vocabulary, weights = encoder.vocabulary, encoder.weights
+    vocabulary = encoder.vocabulary
     spelt = spellings(written.all)
     in_use = Counter({word: written.titles[word] for word in written.titles & written.rows})
     words = [
         word
-        for each in (spellings(written.descriptions), spellings(in_use))
+        for each in map(spellings, (written.names, written.descriptions, in_use))
         for word in sorted(each, key=lambda word: (-each[word].total(), word))
         if len(word) >= SHORTEST
     ]
@@ -102,8 +108,10 @@ def with_words(encoder: Encoder, written: Written, embed: Embed) -> Encoder:
             new.setdefault(feature, word)
     log.info("%s words become known", f"{len(new):,}")
     added = sorted(new)
-    places = np.searchsorted(vocabulary.features, added)
     first = _expected(encoder, spelt, [new[feature] for feature in added], embed)
+    encoder = _lightened(encoder, MOST - len(added), texts)
+    vocabulary, weights = encoder.vocabulary, encoder.weights
+    places = np.searchsorted(vocabulary.features, added)
     grown = Codebook(
         np.insert(weights.places, places, 0, axis=0),
         np.insert(weights.lengths, places, 0),
@@ -116,6 +124,22 @@ def with_words(encoder: Encoder, written: Written, embed: Embed) -> Encoder:
             np.insert(vocabulary.rarity, places, rarest),
         ),
         _with_rows(grown, first, places + np.arange(len(added))),
+    )
+
+
+def _lightened(encoder: Encoder, most: int, texts: Sequence[str]) -> Encoder:
+    """Return an encoder with at most so many features, without those that move texts least."""
+    vocabulary, weights = encoder.vocabulary, encoder.weights
+    squares = np.zeros(len(vocabulary.features))
+    for at in range(0, len(texts), PART):
+        found = vocabulary.vectors(count(texts[at : at + PART]))
+        squares += np.bincount(found.columns, found.values.astype(np.float64) ** 2, len(squares))
+    moves = np.sqrt(squares) * np.abs(weights.lengths.astype(np.float64))
+    moves[vocabulary.features < 1 << BITS] = np.inf
+    kept = np.sort(np.argsort(-moves, kind="stable")[:most])
+    return Encoder(
+        Vocabulary(vocabulary.features[kept], vocabulary.rarity[kept]),
+        Codebook(weights.places[kept], weights.lengths[kept], weights.centres),
     )
 
 

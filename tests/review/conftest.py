@@ -31,7 +31,7 @@ TEXTS = [
     "Cut Norway spruce, one at 12 m and six at 4 m, for the town squares in December",
     "Fuel for the depot",
 ]
-"""Sure; doubtful, twice; without a match; empty; doubtful."""
+"""Ok; to check, twice; without a match; empty; to check."""
 
 
 def enriched(folder: Path, texts: Sequence[str] = TEXTS, **settings: Any) -> Path:

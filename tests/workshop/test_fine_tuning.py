@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.engine.model import Model, load_model, shipped_model
 from pipeline.engine.model.encoder import reading
-from pipeline.engine.model.features import hashed_features
+from pipeline.engine.model.features import BITS, count, hashed_features
 from pipeline.engine.model.matrices import Floats, find
 from pipeline.engine.model.serialization import own
 from pipeline.engine.text.ngrams import word_hashes
@@ -25,6 +25,7 @@ WRITTEN = Written(
     rows=count_words(["road works of the borogove town"]),
     titles=count_words(["borogove roads", "slithy roads"]),
     descriptions=count_words(TEXTS),
+    names=count_words(["vorpal"]),
 )
 
 
@@ -74,19 +75,35 @@ def knows(model: Model, word: str) -> bool:
     return bool(find(own(model).encoder.vocabulary.features, features)[0][0])
 
 
-def test_words_of_descriptions_and_of_titles_in_use_become_known(model: Model) -> None:
-    words = ("wugfel", "borogove", "slithy")
+def test_words_of_names_of_descriptions_and_of_titles_in_use_become_known(model: Model) -> None:
+    words = ("vorpal", "wugfel", "borogove", "slithy")
     after = tuned(model)
-    assert [knows(model, word) for word in words] == [False, False, False]
-    assert [knows(after, word) for word in words] == [True, True, False]
+    assert [knows(model, word) for word in words] == [False, False, False, False]
+    assert [knows(after, word) for word in words] == [True, True, True, False]
 
 
-def test_of_many_words_those_of_descriptions_come_first(
+def test_of_many_words_those_of_names_come_first_and_then_those_of_descriptions(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fine_tuning, "MOST_NEW", 1)
+    monkeypatch.setattr(fine_tuning, "MOST_NEW", 2)
     after = tuned(model)
-    assert [knows(after, word) for word in ("wugfel", "borogove")] == [True, False]
+    known = [knows(after, word) for word in ("vorpal", "wugfel", "borogove")]
+    assert known == [True, True, False]
+
+
+def test_parts_of_words_that_move_texts_least_give_way_to_words(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, text = own(model).encoder.vocabulary, "cleaning of buildings"
+    used = before.features[before.vectors(count([text])).columns]
+    parts = before.features >= 1 << BITS
+    most = int((~parts).sum()) + 1_000
+    monkeypatch.setattr(fine_tuning, "MOST", most)
+    after = own(tuned(model, [Example(text, "naics", "561720", 1.0), *EXAMPLES])).encoder
+    found = after.vocabulary.features
+    assert len(found) == most
+    assert find(found, before.features[~parts])[0].all()
+    assert find(found, used)[0].all()
 
 
 def test_the_codes_of_written_texts_are_learned(model: Model) -> None:

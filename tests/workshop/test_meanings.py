@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.answers import SYSTEMS
+from pipeline.answers import SYSTEMS, Matched
 from pipeline.codes import shipped
+from pipeline.engine import Engine
 from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.matrices import Floats
@@ -22,7 +25,17 @@ from pipeline.engine.model.word_vectors import COLUMNS
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting
 from workshop.acceptance import Judgement, Verdict
-from workshop.examples import count_words, labelled_rows
+from workshop.examples import (
+    DRAWN_FROM,
+    NEW_TITLES,
+    SYSTEMS_OF_NAME,
+    Translated,
+    count_words,
+    examples_of_names,
+    glossary,
+    labelled_rows,
+    new_titles,
+)
 from workshop.meanings import KEPT_TOGETHER, complete, encoder
 from workshop.word_vectors import Meanings, in_four_bits
 
@@ -65,6 +78,35 @@ def test_the_words_of_the_history_are_counted() -> None:
     counted = count_words(["Ökostrom für Zürich 2024", "für"], 2)
     assert counted == {"ökostrom": 2, "für": 4, "zürich": 2}
     assert count_words([" ".join(WORDS["90910000"])]).total() == 4
+
+
+def test_things_have_the_names_of_the_glossary_and_of_the_new_titles(tmp_path: Path) -> None:
+    path = tmp_path / NEW_TITLES
+    path.parent.mkdir(parents=True)
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("code,lang,title\n03111000,uk,Насіння\n03111000,ka,თესლები\n")
+    assert new_titles(tmp_path) == [Translated("Seeds", "03111000", ["Насіння", "თესლები"])]
+    names = {each.english: each.names for each in glossary()}
+    assert {"Brennholz", "tűzifa", "tűzifát", "дров"} <= {*names["firewood"]}
+
+
+def test_a_name_teaches_what_the_engine_says_of_the_english_one() -> None:
+    seeds, salt = (
+        Translated("Seeds", "03111000", ["Насіння"]),
+        Translated("road salt", "", ["a", "b"]),
+    )
+    found = [*examples_of_names([seeds, salt], np.random.default_rng(0))]
+    (answers,) = Engine(SYSTEMS, DRAWN_FROM).answers([["Seeds", "road salt"]])
+    for each in found:
+        answer = answers[each.system][each.text != "Насіння"]
+        assert isinstance(answer, Matched)
+        assert each.code in {match.code for match in answer.matches}
+        assert 0 < each.weight <= 1
+        if (each.text, each.system) == ("Насіння", "cpv"):
+            assert (each.code, each.weight) == ("03111000", 1)
+    assert Counter(each.text for each in found) == dict.fromkeys(
+        ["Насіння", "a", "b"], SYSTEMS_OF_NAME
+    )
 
 
 def test_rows_without_a_text_are_left_out_and_codes_that_do_not_exist_are_none(
