@@ -4,7 +4,7 @@ Beyond `pipeline.engine.training`, which trains on a history: texts of CPV teach
 examples are in one or two languages, and trees learn from an expert's verdicts which codes are
 accepted.
 
-CPV notices come in 24 languages, and CPV codes have titles in 23. The crosswalk says which code of
+CPV notices come in 24 languages, and CPV codes have titles in 24. The crosswalk says which code of
 another system fits a CPV code, so these texts teach that system, too: `Streusalz` and road salt get
 the same answer.
 """

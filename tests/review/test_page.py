@@ -137,8 +137,9 @@ async def test_filters_choose_the_texts_and_stay(sit: Open) -> None:
     assert sitting.text == TEXTS[0]
     await sitting.go("/?band=likely&order=unsure")
     assert sitting.text == SPRUCE
-    await sitting.go("/?band=sure")
-    assert "0 of 0 texts decided" in sitting.page.text
+    for band in ("sure", "doubtful"):
+        await sitting.go(f"/?band={band}")
+        assert "0 of 0 texts decided" in sitting.page.text
     await sitting.go("/?band=likely&status=all")
     assert "0 of 3 texts decided" in sitting.page.text
     assert "Filters and order: All statuses, likely" in sitting.page.text

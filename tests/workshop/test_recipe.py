@@ -125,7 +125,7 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
 def test_a_system_learns_the_texts_of_cpv_if_the_recipe_says_so(
     recipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The titles in 23 languages would take most of the time.
+    # The titles in all languages would take most of the time.
     monkeypatch.setattr(
         "workshop.recipe.titles_by_language", lambda table: [[*table.titles.values()]]
     )
