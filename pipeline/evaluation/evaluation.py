@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import nan
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,6 @@ from pipeline.charts import (
     Bin,
     bars,
     environment,
-    most_taken,
     reliability,
 )
 from pipeline.checks import fraction
@@ -191,10 +189,6 @@ FRAME = (
 )
 """The page in a notebook, as high as the page is; without scripts it scrolls."""
 
-COLUMNS = ["subject", "accuracy", "min_confidence", "rows", "share", "right"]
-
-NONE = (nan, 0, 0.0, nan)
-
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Findings):
@@ -241,17 +235,12 @@ class Evaluation(Findings):
         """
         asked = accuracy if isinstance(accuracy, Iterable) else [accuracy]
         accuracies = [fraction("accuracy", each) for each in asked]
-        found = []
-        for subject in self.subjects:
-            points = subject.figures.surest
-            all_rows = subject.figures.curve[-1].right.rows
-            for wanted in accuracies:
-                most = most_taken(points, wanted)
-                figures = (
-                    (most.confidence, most.rows, most.rows / all_rows, most.share) if most else NONE
-                )
-                found.append((subject.name, wanted, *figures))
-        return pd.DataFrame(found, columns=COLUMNS)
+        lines = [
+            {"subject": subject.name, **subject.figures.coverage(wanted)}
+            for subject in self.subjects
+            for wanted in accuracies
+        ]
+        return pd.DataFrame(lines).astype({"min_confidence": float, "right": float})
 
     def _repr_html_(self) -> str:
         return FRAME.format(escape(self.to_html()))

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from pipeline.answers import System
+from pipeline.charts import WANTED
 from pipeline.decisions import Decisions
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import (
@@ -254,7 +255,7 @@ def _encoded(value: Any) -> Any:
 def _figures_dict(figures: Figures) -> dict[str, Any]:
     """Return the figures of one subject."""
     found: dict[str, Any] = _encoded(replace(figures, depths={}))
-    del found["depths"], found["bins"]
+    del found["depths"], found["bins"], found["surest"]
     return {
         **found,
         "accuracy": {
@@ -274,7 +275,7 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
             }
             for each in figures.bins
         ],
-        "curve": [{**_encoded(each), "rows": each.right.rows} for each in figures.curve],
+        "coverage": [figures.coverage(wanted) for wanted in WANTED],
         "sources": [*map(_source, figures.sources)],
     }
 

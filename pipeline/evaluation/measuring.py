@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import BANDS, Band, System
+from pipeline.charts import FEWEST, Taken
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
 from pipeline.decisions import Verdict
@@ -16,6 +17,7 @@ from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.metrics import (
     ACCEPTED,
     EXACT,
+    FEW,
     STATED,
     TOPS,
     Bin,
@@ -24,7 +26,6 @@ from pipeline.evaluation.metrics import (
     GroupFigures,
     Headline,
     Pair,
-    Point,
     Scores,
     Share,
     broad,
@@ -58,7 +59,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         calibration_error=calibration_error(confidence, right),
         odd_confidences=scores.odd_confidences,
         bins=_bins(confidence, right),
-        curve=_curve(confidence, right),
+        surest=_surest(confidence, right),
         confused=_confused(scores, wrong, table),
         sources=_groups(scores, ranks),
         verdicts=_verdicts(scores, int(judged.sum())),
@@ -119,15 +120,18 @@ def _bins(confidence: _Floats, right: _Bools) -> list[Bin]:
     return bins
 
 
-def _curve(confidence: _Floats, right: _Bools) -> list[Point]:
+def _surest(confidence: _Floats, right: _Bools) -> list[Taken]:
+    """Return the most confident rows, in steps of one per cent of all."""
+    if len(right) < FEW:
+        return []
     order = np.argsort(-confidence, kind="stable")
     hits, least = np.cumsum(right[order]), confidence[order]
-    points = []
-    for percent in range(1, 101):
-        rows = max(1, len(right) * percent // 100)
-        share = Share(int(hits[rows - 1]), rows)
-        points.append(Point(percent, float(least[rows - 1]), share))
-    return points
+    counts = (len(right) * percent // 100 for percent in range(1, 101))
+    return [
+        Taken(rows, int(hits[rows - 1]) / rows, float(least[rows - 1]))
+        for rows in counts
+        if rows >= FEWEST
+    ]
 
 
 def _confused(scores: Scores, wrong: Sequence[bool], table: CodeTable) -> dict[str, list[Pair]]:

@@ -11,7 +11,7 @@ from sys import intern
 from typing import Literal
 
 from pipeline.answers import Answer, Band, Matched, System, band
-from pipeline.charts import FEWEST, Taken
+from pipeline.charts import Taken, most_taken
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, levels_above, stem
@@ -217,21 +217,6 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """The most confident rows.
-
-    Attributes:
-        percent: their share of all rows.
-        confidence: the lowest confidence among them.
-        right: the rows whose best code is right.
-    """
-
-    percent: int
-    confidence: float
-    right: Share
-
-
-@dataclass(frozen=True, slots=True)
 class Pair:
     """A right code, the wrong best code that rows got instead, and how many rows."""
 
@@ -306,12 +291,12 @@ class Figures:
         calibration_error: expected calibration error of the best code, over ten bins.
         odd_confidences: best codes whose confidence is no fraction from 0 to 1.
         bins: the tenths of the scale of confidence.
-        curve: the accuracy of the most confident rows.
+        surest: the most confident rows, from few to many; none of so few that it says nothing.
         confused: by the name of a level, the pairs confused most often.
         sources: those with most rows first; none without a column that names them.
         verdicts: how many best codes people found right, too general and wrong, of those that they
             judged, and how many they did not judge; None for a labelled table. With verdicts, right
-            means accepted, also in the calibration, the curve and the bands.
+            means accepted, also in the calibration, the surest rows and the bands.
     """
 
     rows: int
@@ -324,7 +309,7 @@ class Figures:
     calibration_error: float
     odd_confidences: int
     bins: Sequence[Bin]
-    curve: Sequence[Point]
+    surest: Sequence[Taken]
     confused: Mapping[str, Sequence[Pair]]
     sources: Sequence[GroupFigures]
     verdicts: Mapping[Verdict, Share] | None = None
@@ -340,11 +325,23 @@ class Figures:
         return next(depth for depth in self.depths if depth.digits == 2)
 
     @property
-    def surest(self) -> list[Taken]:
-        """The most confident rows, from few to many, with the share that is right."""
-        enough = len(self.curve) and self.curve[-1].right.rows >= FEW
-        points = [each for each in self.curve if enough and each.right.rows >= FEWEST]
-        return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
+    def judged(self) -> int:
+        """The rows of which it is known whether their best code is right."""
+        return sum(each.right.rows for each in self.bins)
+
+    def coverage(self, accuracy: float) -> dict[str, float | None]:
+        """Return how many rows can go through without a look; see `pipeline.Evaluation.coverage`.
+
+        Without any such rows, the confidence and the share that is right are None.
+        """
+        most = most_taken(self.surest, accuracy) or Taken(0, 0.0, None)
+        return {
+            "accuracy": accuracy,
+            "min_confidence": most.confidence,
+            "rows": most.rows,
+            "share": most.rows / self.judged,
+            "right": most.share if most.rows else None,
+        }
 
 
 def shown_depths(figures: Figures) -> list[Depth]:

@@ -154,7 +154,7 @@ def caveat(name: str, learned: int, all_rows: int) -> str:
 
 def threshold_sentence(figures: Figures) -> str:
     """Return from which confidence rows can go through without a look, and how many do."""
-    word, all_rows = right_word(figures), figures.curve[-1].right.rows
+    word, all_rows = right_word(figures), figures.judged
     for wanted in WANTED[1:]:
         most = most_taken(figures.surest, wanted)
         if most is not None:

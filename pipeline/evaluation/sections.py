@@ -170,7 +170,7 @@ def _through(figures: Figures, wanted: float) -> list[str]:
     most = most_taken(figures.surest, wanted)
     if most is None:
         return ["-", "-", "-"]
-    share = percent(most.rows / figures.curve[-1].right.rows)
+    share = percent(most.rows / figures.judged)
     return [share, f"{most.rows:,}", f"{most.confidence:.2f}"]
 
 

@@ -47,7 +47,7 @@ def test_the_shares_are_of_the_rows_whose_first_code_was_judged() -> None:
     shares = {name: (share.hits, share.rows) for name, share in found.verdicts.items()}
     assert shares == {"accepted": (2, 5), "general": (1, 5), "wrong": (2, 5), "unjudged": (1, 6)}
     assert [found.right[top].hits for top in (1, 5)] == [2, 3]
-    assert found.curve[-1].right.rows == 5
+    assert found.judged == 5
     assert found.bands["sure"].hits == found.bands["sure"].rows
 
 

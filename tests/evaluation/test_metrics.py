@@ -62,13 +62,6 @@ def test_the_calibration_error_is_the_mean_gap_of_the_tenths() -> None:
     assert FOUND.bins[1].confidence is None
 
 
-def test_the_curve_takes_the_most_confident_rows_first() -> None:
-    at = {point.percent: point for point in FOUND.curve}
-    assert [at[percent].right.hits for percent in (10, 20, 40, 70, 100)] == [1, 1, 2, 3, 3]
-    assert [at[percent].right.rows for percent in (1, 10, 19, 20, 100)] == [1, 1, 1, 2, 10]
-    assert at[40].confidence == 0.65
-
-
 def test_confusions_are_those_of_rows_that_are_wrong_as_far_as_stated() -> None:
     full = [(pair.truth, pair.answer, pair.rows) for pair in FOUND.confused["full code"]]
     assert full == [
