@@ -13,14 +13,7 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from pipeline.charts import (
-    WANTED,
-    Bar,
-    Bin,
-    bars,
-    environment,
-    reliability,
-)
+from pipeline.charts import WANTED, Bar, bars, environment
 from pipeline.checks import fraction
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import STATED, TOPS, Share, shown_depths
@@ -46,28 +39,6 @@ def _accuracy_by_level(named: Named, section: Section) -> Markup:
     return bars(groups, columns, title=section.title, description=section.words)
 
 
-def _confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
-    """Draw how often a subject's codes are right, by their confidence."""
-    return reliability(
-        style,
-        [
-            Bin(
-                low=each.low,
-                confidence=each.confidence,
-                share=each.right.value,
-                interval=each.right.interval,
-                rows=each.right.rows,
-                text=f"confidence {each.name}: {rows(each.right.rows)}, "
-                f"{percent(each.right.value)} right, {within(each.right)}",
-            )
-            for each in subject.figures.bins
-            if each.confidence is not None
-        ],
-        title=f"Confidence and accuracy: {subject.name}",
-        axes=("confidence, % (below: how many rows)", "right first, %"),
-    )
-
-
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:
     shares = [top[most] for most in TOPS]
     return Bar(style, [each.value for each in shares], [*map(part, shares)], top[1].interval)
@@ -91,10 +62,7 @@ def page(found: Findings) -> str:
             named=named,
             drawn=_drawn(found),
             sections=shown,
-            charts={
-                "levels": _accuracy_by_level(named, {each.name: each for each in shown}["levels"]),
-                "confidence": Markup("").join(_confidence_and_accuracy(*each) for each in named),
-            },
+            levels=_accuracy_by_level(named, next(one for one in shown if one.name == "levels")),
             word=right_word(figures),
             level=figures.broad.name,
             full_code=figures.measured != STATED,
@@ -112,6 +80,7 @@ def page_file(path: Path) -> MarkedFile:
 def _templates() -> Environment:
     templates = environment("pipeline.evaluation")
     templates.filters |= {"glued": _glued, "usd": plain}
+    templates.filters |= {"rows": rows, "percent": percent, "within": within}
     return templates
 
 

@@ -27,7 +27,7 @@ from pipeline.answers import (
     bounded,
     chance,
 )
-from pipeline.charts import FEWEST, Ranked, Taken, coverage, environment, ranking
+from pipeline.charts import FEWEST, WANTED, Taken, environment, most_taken
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, excerpt, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
@@ -257,21 +257,21 @@ def _system(
         "name": name,
         "figures": figures,
         "answered": answered,
-        "fields": _fields(name, figures, settings.language) if answered else None,
+        "fields": [*_fields(name, figures, settings.language)] if answered else [],
         "field_name": levels_above(name)[FIELD_DIGITS],
-        "through": coverage(points, answered + decided) if points else None,
+        "through": {wanted: most_taken(points, wanted) for wanted in WANTED} if points else None,
         "decided": decided,
         "under": under if isfinite(under) else None,
     }
 
 
-def _fields(system: System, figures: SystemFigures, language: str) -> Markup:
+def _fields(
+    system: System, figures: SystemFigures, language: str
+) -> Iterator[tuple[str, str, int]]:
+    """Yield the most frequent fields, each with its title and its rows."""
     shown = titles(system, language)
-    lines = [
-        Ranked(field, readable(shown.get(full_code(system, field), ""), MOST_OF_A_TITLE), rows)
-        for field, rows in figures.fields.most_common(MOST_FIELDS)
-    ]
-    return ranking(lines, columns=(levels_above(system)[FIELD_DIGITS], "title", "rows"))
+    for code, rows in figures.fields.most_common(MOST_FIELDS):
+        yield code, readable(shown.get(full_code(system, code), ""), MOST_OF_A_TITLE), rows
 
 
 def _points(figures: SystemFigures, decided: int) -> list[Taken]:

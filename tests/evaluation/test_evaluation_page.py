@@ -124,6 +124,23 @@ def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
         assert [title.attrib["id"], words.attrib["id"]] == named
 
 
+def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> None:
+    rows = {0.15: "10000", 0.85: "1" * 36 + "0000"}  # a fifth and nine tenths are right
+    answers = [
+        answer("45000000" if mark == "1" else "39000000", confidence=confidence)
+        for confidence, marks in rows.items()
+        for mark in marks
+    ]
+    drawing = drawings(page(evaluation(("engine", scored(answers, ["45000000"] * 45)))))[1]
+    few, many = ({**each.attrib} for each in drawing.iter("circle"))
+    assert [float(few[name]) for name in ("cx", "cy")] == [45, 240]  # of 300
+    assert [float(many[name]) for name in ("cx", "cy")] == [255, 30]
+    assert float(few["r"]) < float(many["r"])
+    counts = [each.attrib for each in drawing.iter("rect")]
+    assert [float(each["height"]) for each in counts] == [5.75, 46]
+    assert (drawing.findtext("desc") or "").startswith("confidence 10 to 20 %: 5 rows, 20.0 % ")
+
+
 def test_bars_are_as_long_as_the_shares() -> None:
     bars = [
         float(rect.attrib["width"])
