@@ -18,7 +18,7 @@ from pipeline.codes.shipped import (
     shipped,
     titles_in,
 )
-from pipeline.codes.table import CodeTable
+from pipeline.codes.table import CodeTable, stem
 from pipeline.errors import SettingsError
 from pipeline.public import public
 from pipeline.settings import checked_language
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it
 __all__ = [
     "CodeTable",
     "Retired",
+    "above",
     "added_digest",
     "code_table",
     "counterparts",
@@ -56,6 +57,16 @@ def load(system: System) -> CodeTable:
 def titles(system: System, language: str) -> Mapping[str, str]:
     """Return the titles of a system by code: those of the CPV in a language, others in English."""
     return titles_in(language) if system == "cpv" else load(system).titles
+
+
+def above(system: System, code: str, language: str) -> list[tuple[str, str]]:
+    """Return the codes above a code, from the top: each as short as people write it, and its title.
+
+    There are none above a code that the table lacks.
+    """
+    table, shown = load(system), titles(system, language)
+    codes = reversed(table.ancestors(code)) if code in table else ()
+    return [(each if "-" in each else stem(system, each), shown[each]) for each in codes]
 
 
 def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:

@@ -25,8 +25,8 @@ from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import excerpt, named_words, spoken_words
-from pipeline.codes import CodeTable, find_code, load, titles
-from pipeline.codes.table import full_code, stem
+from pipeline.codes import CodeTable, above, find_code, load, titles
+from pipeline.codes.table import full_code
 from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.text.cleaning import written_sentences
 from pipeline.errors import OutputError
@@ -46,16 +46,16 @@ WORDS_APART = re.compile(r"([^\W\d_]+)")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A code that can be chosen, with the codes above it, each short and titled, from the top.
+    """A code that can be chosen, with the codes `above` it; `below` counts those right below it.
 
-    It has no confidence if nobody ranked it; `below` counts the codes right below it.
+    It has no confidence if nobody ranked it.
     """
 
     code: str
     title: str
     confidence: float | None
-    above: tuple[tuple[str, str], ...]
-    below: int = 0
+    above: Sequence[tuple[str, str]]
+    below: int
 
 
 class Candidates:
@@ -107,13 +107,9 @@ class Candidates:
     def _candidate(
         self, codes: CodeTable, code: str, confidence: float | None = None, title: str = ""
     ) -> Candidate:
-        if code not in codes:
-            return Candidate(code, title, confidence, ())
-        shown = titles(codes.system, self._table.language)
-        above = tuple(
-            (stem(codes.system, each), shown[each]) for each in reversed(codes.ancestors(code))
-        )
-        return Candidate(code, shown[code], confidence, above, len(codes.children(code)))
+        system, language = codes.system, self._table.language
+        shown, below = titles(system, language).get(code, title), len(codes.children(code))
+        return Candidate(code, shown, confidence, above(system, code, language), below)
 
 
 SHOWN = 400
@@ -264,7 +260,7 @@ class Pages:
                     for each, texts in queue.divisions(system).items()
                 },
             )
-        found["order"] = "Order", {str(order): name for order, name in ORDERS.items()}
+        found["order"] = "Order", {order: name for order, (name, _) in ORDERS.items()}
         return found
 
     def _render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:

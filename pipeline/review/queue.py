@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
 
 from pipeline.answers import BANDS, SYSTEMS, Band, System, band
@@ -17,21 +17,13 @@ from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
 from pipeline.decisions import Key, text_key
 
-Order: TypeAlias = Literal["rows", "unsure", "sure", "table"]
-
-ORDERS: dict[Order, str] = {
-    "rows": "Texts in most rows first",
-    "unsure": "Least sure first",
-    "sure": "Surest first",
-    "table": "As in the table",
+ORDERS = {
+    "rows": ("Texts in most rows first", "rows DESC, first_row, id"),
+    "unsure": ("Least sure first", "confidence IS NULL, confidence, first_row, id"),
+    "sure": ("Surest first", "confidence IS NULL, confidence DESC, first_row, id"),
+    "table": ("As in the table", "first_row, id"),
 }
-
-SORTED: dict[Order, str] = {
-    "rows": "rows DESC, first_row, id",
-    "unsure": "confidence IS NULL, confidence, first_row, id",
-    "sure": "confidence IS NULL, confidence DESC, first_row, id",
-    "table": "first_row, id",
-}
+"""The orders of texts: on the page, and in SQL."""
 
 LOOK, ALL = "look", "all"
 """The statuses that need a look, and every status."""
@@ -46,25 +38,25 @@ class Filters:
         status: a status, `LOOK` or ``all``.
         band: how sure the best match is; "" for any.
         division: the first level of the best match's code; "" for all.
-        order: their order.
+        order: their order: see `ORDERS`.
     """
 
     system: System | None = None
     status: str = LOOK
     band: Band | Literal[""] = ""
     division: str = ""
-    order: Order = "rows"
+    order: str = "rows"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Filters:
         """Return the filters in an address; what is not valid there does not filter."""
-        order: Any = values.get("order", "")
+        order = values.get("order", "")
         return cls(
             system=next((each for each in SYSTEMS if each == values.get("system")), None),
             status=values.get("status", "")[:40] or LOOK,
             band=next((each for each in BANDS if each == values.get("band")), ""),
             division=values.get("division", "")[:10],
-            order=order if order in get_args(Order) else "rows",
+            order=order if order in ORDERS else "rows",
         )
 
     @property
@@ -96,7 +88,7 @@ class Filters:
     @property
     def sort(self) -> str:
         """The order in SQL: texts that were put off come last."""
-        return f"put_off, {SORTED[self.order]}"
+        return f"put_off, {ORDERS[self.order][1]}"
 
 
 SCHEMA = """
@@ -178,7 +170,6 @@ class Progress:
 
     texts: int
     done: int
-    put_off: int
 
     @property
     def left(self) -> int:
@@ -244,9 +235,9 @@ class Queue:
     def progress(self, filters: Filters) -> Progress:
         """Return how far the review of some texts is."""
         where, values = filters.where()
-        counts = "SELECT count(*), total(done), total(put_off > 0 AND NOT done) FROM item WHERE"
-        texts, done, put_off = self._one(f"{counts} {where}", *values)
-        return Progress(texts, int(done), int(put_off))
+        counts = "SELECT count(*), total(done) FROM item WHERE"
+        texts, done = self._one(f"{counts} {where}", *values)
+        return Progress(texts, int(done))
 
     def statuses(self) -> dict[str, int]:
         """Return the number of texts with each status."""

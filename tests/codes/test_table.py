@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.codes import CodeTable, titles_by_language
+from pipeline.codes import CodeTable, above, titles_by_language
 from pipeline.codes.shipped import shipped
 
 TITLES = {
@@ -34,6 +34,15 @@ def test_counts_go_from_the_top_down_whatever_the_order_of_the_codes(table: Code
         ("class", 1),
         ("commodity", 2),
     ]
+
+
+def test_the_codes_above_are_titled_from_the_top_and_as_short_as_people_write_them() -> None:
+    assert above("cpv", "45233000", "de")[:2] == [
+        ("45", "Bauarbeiten"),
+        ("452", "Komplett- oder Teilbauleistungen im Hochbau sowie Tiefbauarbeiten"),
+    ]
+    assert above("naics", "325", "de") == [("31-33", "Manufacturing")]
+    assert above("cpv", "00000000", "en") == []
 
 
 def test_only_cpv_has_titles_in_several_languages(table: CodeTable) -> None:

@@ -12,8 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.answers import MEASURED, SYSTEMS, Match, System, band
-from pipeline.codes import CodeTable, load, titles_in
-from pipeline.codes.table import stem
+from pipeline.codes import above, titles_in
 from pipeline.json_log import FIELDS
 from pipeline.money import total
 from pipeline.service.accounts import Holder
@@ -32,12 +31,11 @@ log = logging.getLogger("pipeline.service")
 
 
 def _rows(system: System, matches: Iterable[Match], language: str) -> Iterator[dict[str, Any]]:
-    """Yield what to show of some matches: `above` has the codes above from the top, each short.
+    """Yield what to show of some matches.
 
     Only the first code has a band: for the others, bands are not measured.
     """
     titles = titles_in(language) if system == "cpv" and language != "en" else {}
-    table = load(system)
     for rank, match in enumerate(matches):
         title = titles.get(match.code)
         yield {
@@ -46,16 +44,8 @@ def _rows(system: System, matches: Iterable[Match], language: str) -> Iterator[d
             "language": language if title else "en",
             "confidence": match.confidence,
             "band": None if rank else band(match.confidence),
-            "above": _above(table, match.code, titles),
+            "above": above(system, match.code, language),
         }
-
-
-def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    above = reversed(table.ancestors(code)) if code in table else ()
-    return tuple(
-        (one if "-" in one else stem(table.system, one), titles.get(one) or table.titles[one])
-        for one in above
-    )
 
 
 @dataclass(frozen=True, slots=True)
