@@ -31,7 +31,7 @@ from pipeline.charts import FEWEST, WANTED, Taken, environment, most_taken
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, excerpt, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
-from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
+from pipeline.classification.summary import SETTLED, Summary
 from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above
 from pipeline.files.atomic import MarkedFile
@@ -59,16 +59,14 @@ FIELD_DIGITS = 2
 
 @dataclass(slots=True)
 class SystemFigures:
-    """What the answers of one system are worth.
+    """What the best matches of one system are worth.
 
     Attributes:
-        statuses: rows by status.
         confidences: rows with a best match by the bin of its confidence, from 0.
         fields: rows by the field of their best match: see `FIELD_DIGITS`.
         sure: the sum of the confidences of all best matches.
     """
 
-    statuses: Counter[str] = field(default_factory=Counter)
     confidences: Counter[int] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     sure: float = 0.0
@@ -169,7 +167,6 @@ def _judge(answer: Answer | None, under: float) -> Judged:
 
 
 def _count(figures: SystemFigures, system: System, judged: Judged) -> None:
-    figures.statuses[judged.status] += 1
     if (best := judged.best) is None:
         return
     figures.fields[cut(system, best.code, FIELD_DIGITS)] += 1
@@ -225,7 +222,7 @@ def page(
             useful=_useful(summary),
             unmarked=None if summary.to_check else summary.doubtful_under,
             settled=SETTLED,
-            failures=list(_failures(collected, summary)),
+            failures=summary.failures.most_common(),
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
             compared=compared,
@@ -315,18 +312,6 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
         number: excerpt(text, spoken_words(text, codes, by_engine, collected.models))
         for number, text, codes in rows
     }
-
-
-def _failures(collected: Collected, summary: Summary) -> Iterator[tuple[str, int, str]]:
-    """Yield each kind of failure, how many answers it has, and what to do."""
-    kinds = {
-        kind: sum(figures.statuses[kind] for figures in collected.systems.values())
-        for figures in collected.systems.values()
-        for kind in figures.statuses
-        if kind not in NOT_FAILED
-    }
-    for kind, rows in sorted(kinds.items(), key=lambda each: -each[1]):
-        yield readable(kind), rows, summary.remedy(kind)
 
 
 def _changes(

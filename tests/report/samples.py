@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.answers import Answer, Band, Decided, Failed, Match, Matched, band
+from pipeline.classification.columns import status
 from pipeline.classification.summary import SETTLED, Summary, SystemSummary
 from pipeline.purchases import Paid, Parked
 from pipeline.report import Collected, page
@@ -55,7 +56,7 @@ def reported(
         own = pa.RecordBatch.from_pydict(columns or {"description": list(answers)})
         batch = ArrowBatch(list(answers), own)
         collected.add(batch, {"cpv": list(answers.values())})
-    statuses = collected.systems["cpv"].statuses
+    statuses = Counter([status(each, min_confidence) for each in answers.values()] * copies)
     summary = Summary(
         rows=collected.rows,
         systems={"cpv": SystemSummary(statuses, Decimal("0.0021"), bands=dict(_bands(answers)))},

@@ -24,15 +24,13 @@ def collected(*batches: Sequence[tuple[str, Answer | None]]) -> Collected:
     return found
 
 
-def test_answers_are_counted_by_status_confidence_and_division() -> None:
+def test_answers_are_counted_by_confidence_and_division() -> None:
     found = collected(
         [("a", matched(0.9)), ("b", matched(0.45, "90910000")), ("", None)],
         [("c", Matched(())), ("d", Failed("TIMEOUT")), ("e", Pending()), ("f", matched(1.0))],
     )
     figures = found.systems["cpv"]
     assert found.rows == 7
-    statuses = {"ok": 2, "review": 1, "empty": 1, "no_match": 1, "TIMEOUT": 1, "pending": 1}
-    assert figures.statuses == statuses
     assert figures.confidences == {90: 1, 45: 1, 99: 1}
     assert figures.fields == {"45": 2, "90": 1}
     assert figures.sure == 0.9 + 0.45 + 1.0
