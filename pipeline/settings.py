@@ -140,6 +140,22 @@ def parse_system(system: str | Sequence[str] | None) -> System:
     return found[0]
 
 
+def check_labels(table: object, decisions: object, system: object) -> None:
+    """Refuse to learn or to measure without right codes, or without naming their system.
+
+    Raises:
+        SettingsError: something is missing; the error names all of it.
+    """
+    missing = {}
+    if table is None and not decisions:
+        missing["the table"] = f"a table with the right codes, or {option('decisions', 'FILE')}"
+    if system is None:
+        missing["the system"] = f"{option('system')}: {', '.join(SYSTEMS)}"
+    names = " and ".join(missing).capitalize()
+    verb = "is" if len(missing) == 1 else "are"
+    check(not missing, f"{names} {verb} missing.", f"Give {'; and '.join(missing.values())}.")
+
+
 def _system(name: str) -> System:
     for system in SYSTEMS:
         if name.strip().lower() == system:

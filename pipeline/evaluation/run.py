@@ -16,7 +16,6 @@ from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.codes import CodeTable, load
 from pipeline.decisions import label_table
-from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import UNNAMED, Labelled, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated, Review
@@ -28,8 +27,8 @@ from pipeline.evaluation.settings import (
     Subject,
     check_given,
     check_subjects,
-    is_address,
     offline,
+    unknown,
 )
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.money import total
@@ -261,14 +260,10 @@ def evaluate(
 
 
 def _subject(named: Any, system: System) -> Subject:
-    if not isinstance(named, str | PathLike) or is_address(fspath(named)):
-        from pipeline.paid.service import PaidService  # only who buys needs what buys
+    if isinstance(named, str | PathLike):
+        return offline(fspath(named), system)
+    from pipeline.paid.service import PaidService  # only who buys needs what buys
 
-        if isinstance(named, PaidService):
-            return named
-        raise SettingsError(
-            "The subject of an evaluation is not a name, a folder or a PaidService.",
-            'Give "engine", the path of a model, or '
-            'pipeline.PaidService("https://service.example").',
-        )
-    return offline(fspath(named), system)
+    if not isinstance(named, PaidService):
+        raise unknown(named)
+    return named

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.answers import Matcher, System
 from pipeline.checks import check_column, whole_number
 from pipeline.decisions import CODE_COLUMN, NO_DECISIONS, TEXT_COLUMN, Decisions
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
-from pipeline.settings import MAX_TOP, Settings, parse_system
+from pipeline.settings import MAX_TOP, Settings, check_labels, parse_system
 from pipeline.wording import beside, both, option
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated
@@ -68,23 +68,14 @@ def check_given(table: object, decisions: object, system: object) -> None:
     """Refuse an evaluation without labels or a system, or with labels of two kinds.
 
     Raises:
-        SettingsError: something is missing; the error names all of it.
+        SettingsError: something is missing, or there are a table and decisions.
     """
-    labels = f"a table with labels, or {option('decisions', 'FILE')}"
     if table is not None and decisions:
-        raise SettingsError("There are labels in a table and in decisions.", f"Give {labels}.")
-    missing = {}
-    if table is None and not decisions:
-        missing["The labels"] = labels
-    if system is None:
-        missing["the system"] = f"{option('system')}: {', '.join(SYSTEMS)}"
-    if missing:
-        names = " and ".join(missing)
-        verb = "is" if names == "the system" else "are"
         raise SettingsError(
-            f"{names[0].upper()}{names[1:]} {verb} missing.",
-            f"Give {'; and '.join(missing.values())}.",
+            "There are labels in a table and in decisions.",
+            f"Give a table with the right codes, or {option('decisions', 'FILE')}.",
         )
+    check_labels(table, decisions, system)
 
 
 A_SERVICE = both(
@@ -134,11 +125,16 @@ def offline(word: str, system: System) -> Embedded:
     if word == "engine":
         return Embedded()
     if not Path(word).is_dir():
-        raise SettingsError(
-            f"Unknown subject: {word!r}.",
-            f"Name engine, the folder of a model (./engine for one of that name) or {A_SERVICE}.",
-        )
+        raise unknown(word)
     return model(Path(word), system)
+
+
+def unknown(subject: object) -> SettingsError:
+    """Return the error about something that cannot be evaluated."""
+    return SettingsError(
+        f"Unknown subject: {subject!r}.",
+        f"Name engine, the folder of a model (./engine for one of that name) or {A_SERVICE}.",
+    )
 
 
 def model(folder: Path, system: System) -> Embedded:

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from pipeline.answers import System
 from pipeline.checks import check_flag
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
@@ -15,12 +16,11 @@ from pipeline.errors import SettingsError
 from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, check_labels
 from pipeline.training.run import (
     TrainedModel,
     TrainingSettings,
     check_output,
-    checked_system,
     from_history,
 )
 from pipeline.wording import warn_in_python
@@ -83,8 +83,9 @@ def train(
     kept = [("data", data), *(("decisions", path) for path in reviewed.files)]
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
     check_kept({"output": folder}, files)
-    checked = checked_system(system, data, reviewed)
-    settings = TrainingSettings(checked, code_column, folder, only_history, jobs, overwrite)
+    check_labels(data, reviewed.files, system)
+    wanted = cast("System", system)
+    settings = TrainingSettings(wanted, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)

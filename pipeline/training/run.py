@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from pipeline.answers import BANDS, SYSTEMS, System, band
+from pipeline.answers import BANDS, System, band
 from pipeline.checks import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
@@ -22,7 +22,7 @@ from pipeline.engine.model.model import is_general
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
 from pipeline.engine.training.dataset import reading
 from pipeline.engine.training.train import train, work
-from pipeline.errors import InputError, SettingsError
+from pipeline.errors import InputError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Display
 from pipeline.quoting import how_many
@@ -402,24 +402,6 @@ def check_output(output: Path, overwrite: bool) -> None:
     """
     check_free(output, overwrite)
     check_place(output.resolve())
-
-
-def checked_system(system: Any, history: object, decisions: Decisions) -> System:
-    """Return the system to train, after checking that there is something to learn from.
-
-    Raises:
-        SettingsError: there is neither a history nor a file of decisions, or no system.
-    """
-    systems = f"{option('system')}: {', '.join(SYSTEMS)}"
-    if history is None and not decisions.files:
-        more = "" if system else f"; and {systems}"
-        raise SettingsError(
-            "There is nothing to learn from.",
-            f"Give a history or {option('decisions', 'FILE')}{more}.",
-        )
-    if system is None:
-        raise SettingsError("The system of the codes is not given.", f"Give {systems}.")
-    return parse_system(system)
 
 
 def from_history(

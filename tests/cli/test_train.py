@@ -146,7 +146,11 @@ NUMBERS = [(str(number), code) for number, (_, code) in enumerate(rows())]
 @pytest.mark.parametrize(
     ("history", "options", "said"),
     [
-        (None, ONLY, "nothing to learn from.\nGive a history or --decisions FILE."),
+        (
+            None,
+            ONLY,
+            "The table is missing.\nGive a table with the right codes, or --decisions FILE.",
+        ),
         (rows(), ("--output", "model"), "Give --system: cpv, psc, unspsc, naics."),
         (rows(19), ONLY, "has 19 rows of 19 to learn from, and 20 are needed"),
         (NUMBERS, ONLY, "have no words"),

@@ -61,10 +61,9 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"subject": "https://service.example"}, "not a name, a folder or a PaidService"),
-        ({"subject": 7}, "not a name, a folder or a PaidService"),
-        ({"subject": None}, "not a name, a folder or a PaidService"),
-        ({"subject": "nobody"}, "Unknown subject"),
+        ({"subject": "https://service.example"}, "Unknown subject: 'https://service.example'."),
+        ({"subject": 7}, "Unknown subject: 7."),
+        ({"subject": None}, "Unknown subject: None."),
         ({"subject": "nobody"}, 'or a service: pipeline.PaidService("https://service.example").'),
         ({"compare": "engine"}, "The two subjects are the same"),
         (
@@ -88,10 +87,11 @@ def test_wrong_arguments_are_refused_with_a_hint(arguments: dict[str, object], s
     [
         (
             {"data": None, "system": None},
-            "The labels and the system are missing.",
-            'Give a table with labels, or decisions="FILE"; and system: cpv, psc, unspsc, naics.',
+            "The table and the system are missing.",
+            'Give a table with the right codes, or decisions="FILE"; and system: cpv, psc, unspsc, '
+            "naics.",
         ),
-        ({"data": None}, "The labels are missing.", 'Give a table with labels, or decisions="F'),
+        ({"data": None}, "The table is missing.", "Give a table with the right codes, or dec"),
         ({"system": None}, "The system is missing.", "Give system: cpv, psc, unspsc, naics."),
     ],
 )

@@ -137,12 +137,12 @@ def test_the_progress_counts_reads_because_each_row_is_read_several_times(
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        ({"system": None}, pipeline.SettingsError, "The system of the codes is not given."),
+        ({"system": None}, pipeline.SettingsError, "The system is missing."),
         ({"system": "icd"}, pipeline.SettingsError, "Choose from cpv"),
         (
             {"data": None},
             pipeline.SettingsError,
-            'nothing to learn from. Give a history or decisions="FILE".',
+            'The table is missing. Give a table with the right codes, or decisions="FILE".',
         ),
         (
             {"data": None, "system": None},

@@ -16,11 +16,11 @@ from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, option, parameters
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.settings_file import check_apart
+from pipeline.settings import check_labels
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
     TrainingSettings,
     check_output,
-    checked_system,
     from_history,
     model_summary,
 )
@@ -33,7 +33,7 @@ class _Options(LabelledOptions):
     """The options of the command."""
 
     history: Path | None = argument(required=False, type=LocalPath(path_type=Path))
-    system: System | None = option("Whose codes they are.")
+    system: System = option("Whose codes they are.")
     output: Path = option(
         "The folder for the model; it replaces an older model there.", required=True
     )
@@ -73,8 +73,9 @@ def train(**values: Any) -> int:
 def _train(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
     decisions = decisions_in(options.decisions, warn, options.text_columns)
+    check_labels(options.history, decisions.files, options.system)
     settings = TrainingSettings(
-        checked_system(options.system, options.history, decisions),
+        options.system,
         options.code_column,
         options.output,
         options.only_history,
