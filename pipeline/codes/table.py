@@ -37,11 +37,6 @@ def stem(system: System, code: str) -> str:
     return code[:2] if system == "naics" and "-" in code else code
 
 
-def level(system: System, code: str) -> str:
-    """Return the name of a code's level, such as ``division`` or ``national industry``."""
-    return LEVELS[system].get(len(stem(system, code)), DEEPEST[system])
-
-
 def levels_above(system: System) -> Mapping[int, str]:
     """Return the levels above the full code, from the top: number of digits and name."""
     return {
@@ -53,14 +48,6 @@ def cut(system: System, code: str, digits: int) -> str:
     """Return the leading digits of a code; for a NAICS sector of several numbers, its range."""
     short = code[:digits]
     return SECTORS.get(short, short) if system == "naics" else short
-
-
-def assignable(system: System, code: str) -> bool:
-    """Return whether a tender may have a code of this depth.
-
-    PSC and NAICS require the full code. CPV and UNSPSC allow general codes.
-    """
-    return len(code) == 4 if system == "psc" else system != "naics" or len(code) == 6
 
 
 def parent(system: System, code: str, codes: Container[str]) -> str:
@@ -111,12 +98,17 @@ class CodeTable:
         return code in self.titles
 
     def level(self, code: str) -> str:
-        """Return the name of a code's level."""
-        return level(self.system, code)
+        """Return the name of a code's level, such as ``division`` or ``national industry``."""
+        return LEVELS[self.system].get(len(stem(self.system, code)), DEEPEST[self.system])
 
     def assignable(self, code: str) -> bool:
-        """Return whether a tender may have this code; see `pipeline.codes.table`."""
-        return assignable(self.system, code)
+        """Return whether a tender may have a code of this depth.
+
+        PSC and NAICS require the full code. CPV and UNSPSC allow general codes.
+        """
+        if self.system == "psc":
+            return len(code) == 4
+        return self.system != "naics" or len(code) == 6
 
     def ancestors(self, code: str) -> list[str]:
         """Return the codes above a code, nearest first."""
@@ -132,7 +124,7 @@ class CodeTable:
     @cached_property
     def assignable_codes(self) -> Set[str]:
         """The codes that a tender may have."""
-        return {code for code in self.titles if assignable(self.system, code)}
+        return {code for code in self.titles if self.assignable(code)}
 
     @cached_property
     def parents(self) -> Mapping[str, str]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.codes.table import assignable, cut, level, levels_above, parent, stem
+from pipeline.codes import shipped
+from pipeline.codes.table import cut, levels_above, parent, stem
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ from pipeline.codes.table import assignable, cut, level, levels_above, parent, s
     ],
 )
 def test_a_code_tells_its_level(system: System, code: str, name: str) -> None:
-    assert level(system, code) == name
+    assert shipped(system).level(code) == name
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_psc_supply_groups_have_no_parent_though_a_category_has_their_first_digi
     ],
 )
 def test_only_psc_and_naics_want_the_full_code(system: System, code: str, given: bool) -> None:
-    assert assignable(system, code) is given
+    assert shipped(system).assignable(code) is given
 
 
 @pytest.mark.parametrize(
