@@ -14,8 +14,7 @@ from pipeline.errors import OutputError, SettingsError
 from pipeline.evaluation.evaluation import page, page_file
 from pipeline.evaluation.metrics import STATED
 from pipeline.evaluation.sections import sections
-from tests.evaluation.labels import answer, evaluation, scored
-from tests.evaluation.samples import ONE, TWO, subject
+from tests.evaluation.labels import ONE, TWO, answer, evaluation, scored, subject
 from tests.html_pages import check_complete
 
 

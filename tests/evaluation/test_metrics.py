@@ -17,8 +17,7 @@ from pipeline.evaluation.metrics import (
     measured_depth,
     shown_depths,
 )
-from tests.evaluation.labels import answer, scored
-from tests.evaluation.samples import ANSWERS, TRUTHS
+from tests.evaluation.labels import ANSWERS, TRUTHS, answer, scored
 
 TEN = scored(ANSWERS, TRUTHS, "aaaabbbbcc")
 FOUND = figures(TEN, load("cpv"))

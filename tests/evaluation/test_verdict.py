@@ -13,8 +13,7 @@ from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import EXACT, STATED
 from pipeline.evaluation.phrases import left_out_lines, threshold_sentence, verdict
 from pipeline.evaluation.significance import Comparison, Difference, compare
-from tests.evaluation.labels import answer, evaluation, scored
-from tests.evaluation.samples import ONE, TWO, subject
+from tests.evaluation.labels import ONE, TWO, answer, evaluation, scored, subject
 
 NAMES = ["embedded engine", "https://service.example"]
 

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, Failed, Match, Matched, Pending
+from pipeline.answers import Answer, Failed, Matched, Pending
 from pipeline.classification.excerpts import READ
 from pipeline.report.page import SHOWN, Collected
 from pipeline.settings import Settings
 from pipeline.tables import ArrowBatch
-
-
-def matched(confidence: float, code: str = "45233140") -> Matched:
-    return Matched((Match(code, "Roadworks", confidence),))
+from tests.report.samples import matched
 
 
 def collected(*batches: Sequence[tuple[str, Answer | None]]) -> Collected:

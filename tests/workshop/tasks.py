@@ -8,9 +8,26 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.engine import training
 from tests.engine.model import training_data
+from tests.engine.model.training_data import history
+from workshop.acceptance import Judgement, Verdict
 from workshop.training import OtherLanguages, Recipe, Task
 
-__all__ = ["as_recipe", "of_workshop", "small", "task"]
+__all__ = ["SWAPPED", "as_recipe", "judgements", "of_workshop", "small", "task"]
+
+SWAPPED = {"03111000": "45233140", "45233140": "03111000", "90910000": "90910000"}
+"""What the expert accepts in place of what buyers write."""
+
+
+def judgements(
+    rows: int, seed: int, accepted: dict[str, str] = SWAPPED, sources: int = 7
+) -> list[Judgement]:
+    """Return judged texts of some sources; the expert saw all three codes."""
+    found = []
+    for number, (text, code) in enumerate(zip(*history(rows, seed=seed), strict=True)):
+        right = frozenset({accepted[code]})
+        verdict = Verdict(right, frozenset(SWAPPED) - right, unknowable=False)
+        found.append(Judgement(text, f"source {number % sources}", {"cpv": verdict}))
+    return found
 
 
 def of_workshop(task: training.Task, **more: Any) -> Task:

@@ -20,7 +20,7 @@ from pipeline.engine.training import Trained
 from pipeline.errors import InputError, SettingsError
 from tests.engine.model.spoiling import Spoil, of_system, without
 from tests.engine.model.training_data import history, ignored
-from tests.workshop.tasks import small, task
+from tests.workshop.tasks import SWAPPED, judgements, small, task
 from workshop.acceptance import (
     NO_VERDICT,
     Judgement,
@@ -39,19 +39,6 @@ CODES: dict[System, dict[str, str]] = {
     "naics": {"03111000": "111140", "45233140": "237310", "90910000": "561720"},
 }
 """The code of each system for those of the made-up history."""
-
-SWAPPED = {"03111000": "45233140", "45233140": "03111000", "90910000": "90910000"}
-"""What the expert accepts in place of what buyers write."""
-
-
-def judgements(rows: int, seed: int, accepted: dict[str, str] = SWAPPED) -> list[Judgement]:
-    """Return judged texts of seven sources; the expert saw all three codes."""
-    found = []
-    for number, (text, code) in enumerate(zip(*history(rows, seed=seed), strict=True)):
-        right = frozenset({accepted[code]})
-        verdict = Verdict(right, frozenset(SWAPPED) - right, unknowable=False)
-        found.append(Judgement(text, f"source {number % 7}", {"cpv": verdict}))
-    return found
 
 
 def titles(system: System) -> tuple[list[str], list[str]]:

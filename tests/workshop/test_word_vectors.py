@@ -15,6 +15,7 @@ from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.word_vectors import COLUMNS
 from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history
+from tests.workshop.tasks import SWAPPED, judgements
 from workshop import word_vectors
 from workshop.acceptance import Judgement, Lessons, Verdict
 from workshop.examples import Example, count_words
@@ -22,8 +23,6 @@ from workshop.word_vectors import FROM_LABELS, FROM_VERDICTS, Candidates, Meanin
 
 TITLES = {"03111000": "Seeds", "45233140": "Roadworks", "90910000": "Cleaning services"}
 CODES = np.array(list(TITLES))
-SWAPPED = {"03111000": "45233140", "45233140": "03111000", "90910000": "90910000"}
-"""What the expert accepts in place of what buyers write."""
 
 
 def fake_embedding(texts: Sequence[str]) -> Floats:
@@ -32,16 +31,6 @@ def fake_embedding(texts: Sequence[str]) -> Floats:
         np.random.default_rng(crc32(text.encode())).standard_normal(COLUMNS + 4) for text in texts
     ]
     return np.array(rows, np.float32)
-
-
-def judgements(accepted: dict[str, str]) -> list[Judgement]:
-    """Return judged texts of five sources; the expert saw all codes."""
-    found = []
-    for number, (text, code) in enumerate(zip(*history(250, seed=3), strict=True)):
-        right = frozenset({accepted[code]})
-        verdict = Verdict(right, frozenset(TITLES) - right, unknowable=False)
-        found.append(Judgement(text, f"source {number % 5}", {"cpv": verdict}))
-    return found
 
 
 def vocabulary() -> Vocabulary:
@@ -82,7 +71,7 @@ def more_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_labels_bring_texts_near_the_titles_of_their_codes() -> None:
     nothing: dict[System, Verdict] = {"cpv": Verdict(frozenset(), frozenset(), unknowable=True)}
-    judged = [replace(each, verdicts=nothing) for each in judgements(SWAPPED)]
+    judged = [replace(each, verdicts=nothing) for each in judgements(250, 3, sources=5)]
     meanings = trained(judged)
     _, codes = history(250, seed=3)
     assert np.mean(np.array(nearest(meanings)) == codes) > 0.95
@@ -95,15 +84,15 @@ def test_labels_bring_texts_near_the_titles_of_their_codes() -> None:
 
 def test_verdicts_outdo_labels() -> None:
     _, codes = history(250, seed=3)
-    found = nearest(trained(judgements(SWAPPED)))
+    found = nearest(trained(judgements(250, 3, sources=5)))
     assert np.mean(np.array(found) == [SWAPPED[code] for code in codes]) > 0.9
 
 
 def test_no_cosine_knows_the_verdicts_on_its_source() -> None:
-    judged = judgements({code: code for code in TITLES})
+    judged = judgements(250, 3, {code: code for code in TITLES}, sources=5)
     other = [
         replace(each, verdicts=swapped.verdicts) if each.source == "source 1" else each
-        for each, swapped in zip(judged, judgements(SWAPPED), strict=True)
+        for each, swapped in zip(judged, judgements(250, 3, sources=5), strict=True)
     ]
     own = np.array([each.source == "source 1" for each in judged])
     before, after = (trained(some).cosines["cpv"] for some in (judged, other))

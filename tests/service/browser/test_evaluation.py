@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from pipeline.evaluation.evaluation import page as page_of
-from tests.evaluation.labels import evaluation
-from tests.evaluation.samples import ONE, TWO
+from tests.evaluation.labels import ONE, TWO, evaluation
 from tests.service.browser.conftest import complaints, watched
 
 
