@@ -61,8 +61,10 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         return read_toml(path, parse_float=str)  # exact: some are amounts of money
     except OSError as error:
-        reason, hint = error.strerror or error, "Name another file: --config PATH."
-        raise SettingsError(f"{path} cannot be read: {reason}.", hint) from error
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror or error}.",
+            "Check that it exists and is readable.",
+        ) from error
     except ValueError as error:
         raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
 

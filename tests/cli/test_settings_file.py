@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -45,6 +46,18 @@ def test_the_error_about_a_wrong_value_says_where_it_was_set(
     assert command("serve") == 2
     said = capsys.readouterr().err
     assert "range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n" in said
+
+
+def test_a_settings_file_that_cannot_be_read_is_named_without_an_option_of_other_commands(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    Path("tender-pipeline.toml").touch()
+    refused = PermissionError(13, "Permission denied")
+    monkeypatch.setattr("pipeline.cli.settings_file.read_toml", Mock(side_effect=refused))
+    assert command("ledger", "show") == 2
+    said = capsys.readouterr().err
+    assert "tender-pipeline.toml cannot be read: Permission denied." in said
+    assert "--config" not in said
 
 
 def test_options_win_over_variables_and_variables_over_the_settings_file(
