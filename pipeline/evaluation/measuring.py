@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -167,22 +167,22 @@ def _pairs(
 
 def _groups(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> Sequence[GroupFigures]:
     """Return the figures by source; none where the table names none."""
-    counts = Counter(scores.sources)
-    if not set(counts) - {""}:
+    rows_of: defaultdict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(scores.sources):
+        rows_of[name].append(row)
+    if not rows_of.keys() - {""}:
         return ()
-    names = np.array(scores.sources)
     confidence = np.array(scores.confidence, np.float64)
     unanswered = np.array([not code for code in scores.best])
     right, broadly = ranks[scores.measured], ranks[broad(scores.system)]
     found = []
-    for name in sorted(counts, key=lambda name: (-counts[name], name)):
-        rows = names == name
+    for name, rows in sorted(rows_of.items(), key=lambda of: (-len(of[1]), of[0])):
         found.append(
             GroupFigures(
                 name=name,
                 top=_top(right[rows]),
                 broad=_top(broadly[rows])[1],
-                unanswered=Share(int(unanswered[rows].sum()), int(rows.sum())),
+                unanswered=Share(int(unanswered[rows].sum()), len(rows)),
                 confidence=float(confidence[rows].mean()),
                 calibration_error=calibration_error(confidence[rows], right[rows] == 1),
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from pipeline.answers import System
@@ -109,6 +111,16 @@ def test_calibration_is_measured_by_source() -> None:
     assert (large.name, large.rows, small.rows) == ("large", 300, 100)
     assert large.calibration_error == pytest.approx(0.4)
     assert small.confidence == pytest.approx(0.4)
+
+
+def test_long_texts_in_place_of_sources_take_no_memory_for_each_row() -> None:
+    sources = ["x" * 1_000_000, *("a" for _ in range(99))]
+    scores = scored([answer("45000000")] * 100, ["45000000"] * 100, sources=sources)
+    tracemalloc.start()
+    assert [each.rows for each in figures(scores, load("cpv")).sources] == [99, 1]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000
 
 
 def test_a_confidence_that_is_not_a_fraction_is_clipped_and_counted() -> None:
