@@ -41,6 +41,11 @@ WHOLE = 2**53
 
 DAY = timedelta(days=1)
 
+CHECK_FILE = (
+    "check that the file is complete, such as after a download, or open it in a spreadsheet "
+    "program and save it as .xlsx again"
+)
+
 Row: TypeAlias = Sequence[Value]
 
 
@@ -146,7 +151,7 @@ class XlsxReader(FileReader):
 
 @contextmanager
 def as_input_error(path: Path, errors: tuple[type[Exception], ...] = UNREADABLE) -> Iterator[None]:
-    """Translate what reading a workbook raises; what to do may follow a semicolon.
+    """Translate what reading a workbook raises; what to do may follow its last semicolon.
 
     Raises:
         InputError: one of the errors occurred.
@@ -156,11 +161,9 @@ def as_input_error(path: Path, errors: tuple[type[Exception], ...] = UNREADABLE)
     except errors as error:
         refuse_other_contents(path, "Excel")
         line = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
-        reason, _, advice = line.partition("; ")
-        advice = advice or (
-            "check that the file is complete, such as after a download, or open it in a "
-            "spreadsheet program and save it as .xlsx again"
-        )
+        reason, _, advice = line.rpartition("; ")
+        if not reason:
+            reason, advice = line, CHECK_FILE
         raise InputError(
             f"{path} cannot be read as an Excel workbook: {reason}.",
             f"{advice[0].upper()}{advice[1:]}.",

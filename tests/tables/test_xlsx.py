@@ -293,8 +293,9 @@ def test_a_broken_workbook_is_an_error_that_names_it(
 
 
 def test_what_to_do_about_a_cell_with_a_newer_error_is_in_the_hint(tmp_path: Path) -> None:
-    path = of_xml(tmp_path / "t.xlsx", f'{HEADER}<row><c t="e"><v>#CALC!</v></c></row>')
-    with pytest.raises(InputError, match="sheet 'UNSPSC': cell A2 has the error #CALC!") as caught:
+    book = {"xl/workbook.xml": PARTS["xl/workbook.xml"].replace("UNSPSC", "Q1; Q2")}
+    path = of_xml(tmp_path / "t.xlsx", f'{HEADER}<row><c t="e"><v>#CALC!</v></c></row>', book)
+    with pytest.raises(InputError, match="sheet 'Q1; Q2': cell A2 has the error #CALC!") as caught:
         open_reader(path, ["a"])
     assert caught.value.hint == "Clear the cell, or save the sheet as .csv."
 
