@@ -19,7 +19,7 @@ from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
 from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
-from pipeline.tables.texts import find_columns
+from pipeline.tables.texts import encodable, find_columns
 
 NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
 """Whether rows of a frame change with it: since pandas 3, they are copied when one of them does."""
@@ -46,7 +46,7 @@ def frame_sample(frame: pd.DataFrame) -> pa.RecordBatch:
             column = pa.array(first.iloc[:, position], from_pandas=True)
             if isinstance(column, pa.Array):
                 columns[str(label)] = column
-    return pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_arrays([*columns.values()], encodable([*columns]))
 
 
 def copied_rows(frame: pd.DataFrame, count: int) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from tests.api.conftest import TEXTS
         (pd.CategoricalIndex(["description", "other"], name="what"), "description"),
         (pd.Index(["description", None], dtype=object), "description"),
         (pd.Index(["description", float("nan")], dtype=object), "description"),
+        (pd.Index(["description", "x\ud800"], dtype=object), "description"),
         (pd.RangeIndex(2), "0"),
         (pd.date_range("2026-01-01", periods=2), "2026-01-01 00:00:00"),
     ],
@@ -45,6 +46,7 @@ def test_columns_keep_their_labels_whatever_they_are(
     assert enriched.attrs == {"owner": "us"}
     assert enriched.iloc[:, 1].tolist() == [1, 2]
     assert enriched.iloc[:, 5].tolist() == ["ok", "ok"]
+    assert "Road marking" in result._repr_html_()
 
 
 def test_labels_with_levels_are_padded_with_nothing() -> None:
