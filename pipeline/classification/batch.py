@@ -19,7 +19,13 @@ from pipeline.classification.manifest import was_done
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
 from pipeline.classification.request import Job, Request
-from pipeline.classification.summary import NOT_FAILED, Summary, SystemSummary
+from pipeline.classification.summary import (
+    COMPLETE,
+    NOT_FAILED,
+    WITH_FAILED_ROWS,
+    Summary,
+    SystemSummary,
+)
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
@@ -30,7 +36,7 @@ from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
 
 Manifest: TypeAlias = Mapping[str, Any]
 
-SEVERITY = (0, 3, 2)
+SEVERITY = (COMPLETE, WITH_FAILED_ROWS, PipelineError.exit_code)
 """The exit codes of files from the best to the worst; all others end the run."""
 
 STATES = {

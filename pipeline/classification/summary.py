@@ -17,6 +17,9 @@ from pipeline.purchases import Paid, Parked
 from pipeline.quoting import command, how_many
 from pipeline.wording import RETRY, RUN_AGAIN, THEN_RUN_AGAIN, Words, both, option
 
+COMPLETE, WITH_FAILED_ROWS = 0, NoMatchError.exit_code
+"""The exit codes of a job whose table is written."""
+
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
 
@@ -203,7 +206,8 @@ class Summary:
         """Return the exit code of the job; ``share`` is as for `too_few_matches`."""
         if self.parked:
             return self.parked.exit_code
-        return 3 if self.failed or self.too_few_matches(share) else 0
+        is_complete = not (self.failed or self.too_few_matches(share))
+        return COMPLETE if is_complete else WITH_FAILED_ROWS
 
     @property
     def pending(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
 from pipeline.classification.inputs import InputFile, are_several, files_and_folder
 from pipeline.classification.plan import Plan
-from pipeline.classification.summary import Summary, combine
+from pipeline.classification.summary import COMPLETE, Summary, combine
 from pipeline.cli.job import (
     FREE,
     plan_job,
@@ -30,7 +30,7 @@ from pipeline.cli.output.console import (
     wrap,
 )
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import COMPLETE, print_summary, words_of
+from pipeline.cli.output.run import print_summary, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.errors import PipelineError, SettingsError

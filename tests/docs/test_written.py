@@ -11,10 +11,9 @@ import pytest
 
 from generated.manifest import example
 from pipeline.answers import SYSTEMS
-from pipeline.classification.summary import NOT_FAILED
+from pipeline.classification.summary import COMPLETE, NOT_FAILED, WITH_FAILED_ROWS
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import run
-from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError

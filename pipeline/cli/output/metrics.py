@@ -10,9 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import COMPLETE, WITH_FAILED_ROWS, Summary
 from pipeline.cli.output.console import explain_end
-from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.signals import after
 from pipeline.errors import OutputError
 from pipeline.files.atomic import MarkedFile

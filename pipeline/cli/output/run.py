@@ -17,8 +17,6 @@ from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import Settings
 
-COMPLETE, WITH_FAILED_ROWS = 0, 3
-
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
 
