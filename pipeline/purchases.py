@@ -40,7 +40,7 @@ WORDS: Mapping[Limited, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a purchase will take, before any money is spent.
+    """What a purchase will take, before any money is spent; by default, nothing is bought.
 
     Attributes:
         distinct: the distinct calls of the table.
@@ -56,11 +56,11 @@ class Estimate:
         allowed: the rate limit in words; "" if there is none to speak of.
     """
 
-    distinct: int
-    to_buy: int
-    low_usd: Decimal
-    high_usd: Decimal
-    seconds: float
+    distinct: int = 0
+    to_buy: int = 0
+    low_usd: Decimal = ZERO
+    high_usd: Decimal = ZERO
+    seconds: float = 0.0
     held: int = 0
     pause: float = 0.0
     left: Mapping[Limited, Decimal] = field(default_factory=dict)
@@ -173,11 +173,6 @@ class Estimate:
             return self
         seconds = self.pause + self.to_buy / limit.slots * limit.hold
         return replace(self, seconds=max(self.seconds, seconds))
-
-    @classmethod
-    def free(cls) -> Estimate:
-        """Return the estimate of a job that buys nothing."""
-        return cls(0, 0, ZERO, ZERO, 0.0)
 
 
 IN_MEMORY = "in memory"
@@ -411,7 +406,7 @@ class NoPurchase:
 
     def estimate(self) -> Estimate:
         """Return an estimate of zero calls."""
-        return Estimate.free()
+        return Estimate()
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note nothing; there is no ledger."""

@@ -27,7 +27,7 @@ class Plan:
     rows: int
     empty: int
     wordless: int = 0
-    purchase: Estimate = field(default_factory=Estimate.free)
+    purchase: Estimate = field(default_factory=Estimate)
 
     @property
     def worded(self) -> int:

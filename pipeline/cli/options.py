@@ -39,17 +39,9 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return [name.strip() for name in rv.split(",") if name.strip()]
 
 
-class JobsType(click.types.IntParamType):
-    """A number of processes, or ``auto``."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number, or ``auto``."""
-        if value == "auto":
-            return value
-        try:
-            return int(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number or auto.", param, ctx)
+def _number_or_text(value: str) -> int | str:
+    """Return a number of processes; of what is none, `Settings` takes only ``auto``."""
+    return int(value) if value.isdecimal() else value
 
 
 def _not_empty(value: Any, param: click.Parameter) -> Any:
@@ -171,7 +163,7 @@ def _parameter(declared: Field[Any], hint: Any, with_variables: bool) -> click.P
 def _type(hint: Any) -> dict[str, Any]:
     """Return what an option for a field of a type takes, as attributes of `click.Option`."""
     if hint == Jobs:
-        return {"type": JobsType(), "metavar": "N|auto"}
+        return {"type": _number_or_text, "metavar": "N|auto"}
     if hint in (AnyPath, AnyPath | None):
         return {"type": AddressPath(path_type=Path)}
     if get_origin(hint) is tuple:

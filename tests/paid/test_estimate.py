@@ -21,7 +21,7 @@ def estimate(to_buy: int, /, **left: str) -> Estimate:
 
 
 def test_a_plan_that_buys_nothing_states_one_amount() -> None:
-    assert str(Estimate.free()) == "nothing to buy: 0 USD"
+    assert str(Estimate()) == "nothing to buy: 0 USD"
     assert str(estimate(0)) == "100 distinct calls, 100 owned, 0 to buy: 0 USD, 60 s"
 
 

@@ -32,8 +32,7 @@ def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
 
 def describe(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its limits and its ledger."""
-    calls = f"{estimate.calls} ({service.allowed})"
-    return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
+    return f"{estimate}; ledger {service.ledger}"
 
 
 def describe_files(
