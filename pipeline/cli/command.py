@@ -34,6 +34,14 @@ class JsonErrors(click.Command):
         with _printing_json(self._wants_json(args), self.table_may_go_to_stdout(args)):
             return super().make_context(info_name, args, parent, **extra)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an error about them knows its command, whose help it names."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         asked, beside = ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)

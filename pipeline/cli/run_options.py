@@ -16,6 +16,7 @@ from pipeline.cli.options import (
     TABLE,
     AddressPath,
     DialectOptions,
+    LocalPath,
     Names,
     argument,
     of_fields,
@@ -51,7 +52,6 @@ class PaidOptions:
     api_key_file: Path | None = option(
         f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
         BUYING,
-        type=click.Path(path_type=Path),
     )
     language_model: str | None = option(
         "Let this language model choose among the codes that the engine finds. The URL is then an "
@@ -265,9 +265,7 @@ class RunOptions(PaidOptions, DialectOptions):
     column_prefix: str = option("A prefix for the name of every new column.", OUTPUT, default="")
     report: Path | None = option("Write a page about the run: FILE.html.", OUTPUT)
     metrics_file: Path | None = option(
-        "Write the figures of the run for Prometheus: FILE.prom.",
-        OUTPUT,
-        type=click.Path(path_type=Path),
+        "Write the figures of the run for Prometheus: FILE.prom.", OUTPUT
     )
     as_json: bool = option("Print the summary as JSON.", OUTPUT, flag="--json")
     quiet: bool = option("Print errors only: no progress, log or summary.", OUTPUT)
@@ -292,7 +290,7 @@ class RunOptions(PaidOptions, DialectOptions):
 
 CONFIG = click.Option(
     ["--config"],
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     is_eager=True,
     expose_value=False,
     callback=settings_file,

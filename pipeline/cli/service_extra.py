@@ -9,15 +9,14 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import click
-
+from pipeline.cli.options import LocalPath
 from pipeline.errors import SettingsError
 from pipeline.files.paths import data_folder
 from pipeline.quoting import command
 
 DATA_HELP = "The folder of the accounts.  [default: in the user's data folder]"
 DATA: dict[str, Any] = {
-    "type": click.Path(path_type=Path, file_okay=False),
+    "type": LocalPath(path_type=Path, file_okay=False),
     "envvar": "TENDER_PIPELINE_SERVE_DATA",
 }
 """The option --data of `serve` and `accounts`; its variable is the same for both."""

@@ -10,6 +10,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import SuggestingGroup
+from pipeline.cli.options import LocalPath
 from pipeline.cli.output.console import say
 from pipeline.codes import (
     CodeTable,
@@ -34,6 +35,8 @@ of_titles = click.option(
     callback=lambda _context, _option, value: checked_language(value),
     help="The language of the CPV titles, such as de; the others are in English.",
 )
+
+of_unspsc = click.argument("system", metavar="unspsc", type=click.Choice(["unspsc"]))
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True)
@@ -97,8 +100,8 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
 
 
 @codes.command("add", short_help="Use the official UNSPSC table for all your runs.")
-@click.argument("system", type=click.Choice(["unspsc"]))
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@of_unspsc
+@click.argument("file", type=LocalPath(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
     """Use the official UNSPSC table in FILE, .xlsx, .csv or .csv.gz, for all your runs."""
     from pipeline.codes.unspsc_file import add  # the other commands read no workbook
@@ -107,7 +110,7 @@ def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is t
 
 
 @codes.command("remove")
-@click.argument("system", type=click.Choice(["unspsc"]))
+@of_unspsc
 def remove_table(system: System) -> None:
     """Remove an added table; the shipped one is used again."""
     say("removed" if remove(system) else "there was no added table")

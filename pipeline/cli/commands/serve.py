@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pipeline.answers import Matcher
-from pipeline.cli.options import option, parameters
+from pipeline.cli.options import LocalPath, option, parameters
 from pipeline.cli.output.console import say
 from pipeline.cli.service_extra import (
     DATA,
@@ -45,7 +45,7 @@ class _Options:
     demo_rate: str = option("Rate limit of an address without a key, or none.", default="10/hour")
     faults: Path | None = option(
         "Inject the faults described in this TOML file, and record them beside the accounts.",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=LocalPath(path_type=Path, dir_okay=False),
     )
     trusted_proxy: tuple[str, ...] = option(
         "A proxy whose X-Forwarded-For is trusted; repeat it for several.  [default: none]",
