@@ -34,6 +34,10 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def __init__(self, name: Literal["name", "path"] = "name") -> None:
         self.name = name
 
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002 - click's shape
+        """Return the names as they are."""
+        return _not_empty(value, param, self.name)
+
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the names between the commas, without the spaces around them."""
         return [name.strip() for name in rv.split(",") if name.strip()]
@@ -44,12 +48,12 @@ def _number_or_text(value: str) -> int | str:
     return int(value) if value.isdecimal() else value
 
 
-def _not_empty(value: Any, param: click.Parameter) -> Any:
-    """Refuse an empty path, which Python would take for the current folder."""
+def _not_empty(value: Any, param: click.Parameter, what: str = "path") -> Any:
+    """Refuse an empty name, or an empty path, which Python would take for the current folder."""
     if value == "":
         raise SettingsError(
-            f"The path of {_name_of(param)} is empty.",
-            "Give a path; perhaps a variable in it is not set.",
+            f"The {what} of {_name_of(param)} is empty.",
+            f"Give a {what}; perhaps a variable in it is not set.",
         )
     return value
 
