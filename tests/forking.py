@@ -35,8 +35,6 @@ __all__ = ["Process", "ran", "script", "shell", "until"]
 
 ROOT = Path(__file__).parents[1]
 
-FORKED = Path(__file__).with_name("forked.py")
-
 LARGEST_REQUEST = 1 << 20
 
 FORK = multiprocessing.get_context("fork")
@@ -90,7 +88,6 @@ class Process:
             "call": call,
             "cwd": str(cwd or Path.cwd()),
             "env": dict(os.environ if env is None else env),
-            "closed": [],
         }
         self._pipes: dict[int, IO[Any]] = {}
         with contextlib.ExitStack() as theirs:
@@ -191,30 +188,19 @@ def ran(
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)
 
 
-def shell(line: str, folder: Path, *, forked: bool = True) -> tuple[int, str, str]:
-    """Run a line of bash in which ``tender-pipeline`` is this package's.
+def shell(line: str, folder: Path) -> tuple[int, str, str]:
+    """Run a line of bash in a folder; ``tender-pipeline`` in it is this package's, not a fork.
 
-    Args:
-        line: what to run; the exit code is that of the first command of its last pipe.
-        folder: where.
-        forked: whether the command is a fork. If not, it is an interpreter of its own, which
-            writes what is left to its standard streams at its end, and may fail to.
+    Return the exit code of the first command of its last pipe, and what was printed.
     """
-    listening = _forking().fileno()
-    client = f"{sys.executable} -I -S {FORKED} {listening} pipeline.cli:program"
-    command = client if forked else f"{sys.executable} -m pipeline"
+    command = f'tender-pipeline() {{ {sys.executable} -m pipeline "$@"; }}'
     done = subprocess.run(
-        [
-            "bash",
-            "-c",
-            f'tender-pipeline() {{ {command} "$@"; }}\n{line}; exit ${{PIPESTATUS[0]}}',
-        ],
+        ["bash", "-c", f"{command}\n{line}; exit ${{PIPESTATUS[0]}}"],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
         text=True,
         check=False,
-        pass_fds=[listening],
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -278,11 +264,6 @@ def _call(request: Mapping[str, Any], standard: Sequence[int], status: int) -> N
     os.environ.update(request["env"])
     sys.argv = ["tender-pipeline", *request["arguments"]]
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if number in request["closed"]:
-            os.close(number)
-            setattr(sys, name, None)
-        setattr(sys, f"__{name}__", getattr(sys, name))
     module, _, function = request["call"].partition(":")
     atexit._clear()
     try:

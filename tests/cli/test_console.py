@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -22,6 +23,21 @@ from pipeline.purchases import Parked
 from tests.cli.conftest import Capture
 from tests.cli.terminal import Terminal
 
+Log = Callable[..., io.StringIO]
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
+    """Begin the log of a command on another standard error."""
+
+    def begin(stream: io.StringIO, as_json: bool = False) -> io.StringIO:
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(logging.getLogger(), "handlers", [])
+        log_to_stderr(as_json=as_json)
+        return stream
+
+    return begin
+
 
 @pytest.mark.parametrize(
     ("stream", "line"),
@@ -32,22 +48,16 @@ from tests.cli.terminal import Terminal
     ids=["file", "terminal"],
 )
 def test_lines_of_the_log_have_utc_times_and_levels_in_a_file(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, line: str
+    monkeypatch: pytest.MonkeyPatch, log: Log, stream: io.StringIO, line: str
 ) -> None:
-    monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TZ", "America/New_York")
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr()
+    log(stream)
     logging.getLogger("pipeline.test").warning("the disk is full")
     assert re.fullmatch(line, stream.getvalue())
 
 
-def test_warnings_notices_and_errors_have_times_in_a_file_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr()
+def test_warnings_notices_and_errors_have_times_in_a_file_too(log: Log) -> None:
+    stream = log(io.StringIO())
     warn("odd")
     notice("50 calls to buy")
     print_error(OutputError("The disk is full.", "Free some space."))
@@ -65,12 +75,10 @@ def test_warnings_notices_and_errors_have_times_in_a_file_too(
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
 def test_no_name_of_a_file_does_anything_to_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture, stream: io.StringIO
+    log: Log, capsys: Capture, stream: io.StringIO
 ) -> None:
     name = "a\x1b]0;b\x07\x9b2J\r.csv"
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr()
+    log(stream)
     notice(name)
     print_error(OutputError(name, name))
     logging.getLogger("pipeline.test").info(name)
@@ -81,10 +89,8 @@ def test_no_name_of_a_file_does_anything_to_a_terminal(
     assert not set(name) & set("\x1b\x07\x9b\r") & set(stream.getvalue())
 
 
-def test_quiet_shows_errors_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stream := Terminal())
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr()
+def test_quiet_shows_errors_only(log: Log) -> None:
+    stream = log(Terminal())
     assert progress_display() is bar
     warn("odd")
     assert stream.getvalue() == "Warning: odd\n"
@@ -98,11 +104,9 @@ def test_quiet_shows_errors_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_line_of_a_json_log_is_an_object_with_time_level_event_and_fields(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, log: Log
 ) -> None:
-    monkeypatch.setattr(sys, "stderr", stream := Terminal())
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr(as_json=True)
+    stream = log(Terminal(), as_json=True)
     assert progress_display() is log_lines
     warn("line 1\nline 2")
     notice("1 call: 0.1 USD")
@@ -126,11 +130,11 @@ def test_each_line_of_a_json_log_is_an_object_with_time_level_event_and_fields(
     assert failed == {"level": "error", "event": "log", "message": "failed"}
 
 
-def test_a_line_does_not_share_the_line_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+def test_a_line_does_not_share_the_line_of_the_bar(
+    monkeypatch: pytest.MonkeyPatch, log: Log
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    log_to_stderr()
+    stream = log(Terminal())
     with progress_display()(3) as advance:
         advance(1)
         logging.getLogger("pipeline.test").warning("the service is down")
