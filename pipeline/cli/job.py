@@ -27,9 +27,8 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import COMPLETE, Summary
 from pipeline.cli.options import of_fields
 from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
-from pipeline.cli.output.examples import Examples
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import print_summary, words_of
+from pipeline.cli.output.run import Examples, print_summary, words_of
 from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.cli.signals import after
 from pipeline.cli.streams import print_no_more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import sys
@@ -15,6 +16,13 @@ from pipeline.cli import main
 
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def lines(capsys: Capture) -> list[str]:

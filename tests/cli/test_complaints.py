@@ -13,8 +13,7 @@ import pytest
 from pipeline.cli.app import COMMANDS, MODULES
 from pipeline.cli.output.console import print_error
 from pipeline.errors import SettingsError
-from tests.cli.conftest import Capture, Command
-from tests.cli.terminal import Terminal
+from tests.cli.conftest import Capture, Command, Terminal
 from tests.fakes import keep_out_of
 
 LONG = SettingsError("The table" + " has many words" * 9, "Name another: --text-column NAME.")

@@ -20,8 +20,7 @@ from pipeline.cli.output.console import (
 from pipeline.errors import OutputError
 from pipeline.progress import bar, log_lines, silent
 from pipeline.purchases import Parked
-from tests.cli.conftest import Capture
-from tests.cli.terminal import Terminal
+from tests.cli.conftest import Capture, Terminal
 
 Log = Callable[..., io.StringIO]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.answers import Answer, Match, Matched, System
-from pipeline.cli.output.examples import MOST, Examples
+from pipeline.cli.output.run import MOST, Examples
 from pipeline.tables import ArrowBatch
 from tests.fakes import read_terminal
 from tests.forking import ran

@@ -15,7 +15,7 @@ from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
 from pipeline.purchases import Paid, Parked
 from pipeline.settings import Settings
-from tests.cli.terminal import Terminal
+from tests.cli.conftest import Terminal
 
 FIGURES = SystemSummary(
     {"ok": 4, "review": 12, "empty": 1},

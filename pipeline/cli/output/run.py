@@ -1,21 +1,32 @@
-"""The output of a run besides its table: notes before, the summary and the exit code after."""
+"""What a run prints besides its table: a few coded rows, its summary, and what to do next."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import click
 
-from pipeline.answers import BANDS, MEASURED, OK_MEASURED
+from pipeline.answers import (
+    BANDS,
+    MEASURED,
+    OK_MEASURED,
+    BatchAnswers,
+    Match,
+    Matched,
+    System,
+    band,
+)
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import Output, columns, print_error, say, wrap
 from pipeline.errors import OutputError
 from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import Settings
+from pipeline.tables import Batch
 
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
@@ -89,3 +100,45 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield OWNED
+
+
+MOST = 5
+"""How many rows are shown."""
+
+TEXT_SHARE = 0.42
+"""The part of a line's width, after how sure the code is, that the text of the row takes."""
+
+
+class Examples:
+    """The first coded rows, with one code each, of the systems in turn; `observe` gets all rows."""
+
+    def __init__(self, systems: Sequence[System]) -> None:
+        self._systems = cycle(systems)
+        self._found: dict[str, tuple[System, Match]] = {}
+
+    def observe(self, batch: Batch, answers: BatchAnswers) -> None:
+        """Keep what is still missing of a batch."""
+        for index, text in enumerate(batch.texts):
+            if len(self._found) == MOST:
+                return
+            system = next(self._systems)
+            match answers[system][index]:
+                case Matched(matches=(first, *_)):
+                    self._found.setdefault(text, (system, first))
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield a heading and a line for each example, at most ``width`` columns wide."""
+        if not self._found:
+            return
+        margin = max(map(len, BANDS)) + 2
+        left = int((width - margin) * TEXT_SHARE)
+        yield f"{'':<{margin}}{'text':<{left}}code"
+        for text, (system, match) in self._found.items():
+            start = f"{band(match.confidence):<{margin}}{_short(text, left - 2):<{left}}"
+            code = f"{system} {match.code} {match.title}"
+            yield start + _short(code, width - len(start))
+
+
+def _short(text: str, width: int) -> str:
+    text = visible(" ".join(text.split()))
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
