@@ -6,26 +6,20 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import date
 from decimal import Decimal
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
 from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
-from pipeline.cli.output.accounts import (
-    ACCOUNTS,
-    DAYS,
-    account_figures,
-    account_lines,
-    list_figures,
-)
 from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import count_problems, print_problems, table
+from pipeline.cli.output.ledger import count_problems, iso, print_problems, table, utc
 from pipeline.cli.service_extra import (
     DATA,
     DATA_HELP,
@@ -34,16 +28,14 @@ from pipeline.cli.service_extra import (
     service_folder,
 )
 from pipeline.errors import SettingsError
-from pipeline.money import plain
+from pipeline.money import plain, total
+from pipeline.quoting import quoted
 
 if TYPE_CHECKING:  # its packages are an extra
-    from pipeline.service.accounts import Account, Accounts, ApiKey, DailyUse
+    from pipeline.service.accounts import Account, Accounts, ApiKey, DailyUse, Entry
 
 
 Rest = ParamSpec("Rest")
-
-SHOWN = 40
-"""Characters of a wrong amount that a message quotes."""
 
 
 of_account = click.argument("name", metavar="ACCOUNT")
@@ -127,7 +119,7 @@ def amount(text: str) -> Decimal:
     """
     if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text.strip(), re.ASCII):
         raise SettingsError(
-            f"{text[:SHOWN]!r} is not an amount of US dollars.",
+            f"{quoted(text)} is not an amount of US dollars.",
             "Write a decimal number such as 2.50.",
         )
     return Decimal(text.strip())
@@ -167,6 +159,39 @@ CONSISTENT, INCONSISTENT = 0, 1
 
 LAST = 10
 """Entries that `show` prints by default."""
+
+DAYS = 30
+"""Days up to today (UTC) that are counted."""
+
+
+ACCOUNTS = {
+    "account": "account",
+    "email": "e-mail",
+    "opened_at": "opened (UTC)",
+    "keys_in_use": "keys in use",
+    f"calls_{DAYS}_days": f"calls in {DAYS} days",
+    f"spent_{DAYS}_days_usd": f"USD in {DAYS} days",
+    "balance_usd": "balance USD",
+}
+KEYS = {
+    "key": "key",
+    "name": "name",
+    "begins": "begins",
+    "made_at": "made (UTC)",
+    "used_at": "last used (UTC)",
+    "revoked_at": "revoked (UTC)",
+}
+USAGE = {"day": "day (UTC)", "system": "system", "calls": "calls", "usd": "USD"}
+ENTRIES = {
+    "entry": "entry",
+    "at": "time (UTC)",
+    "kind": "kind",
+    "system": "system",
+    "key": "key",
+    "note": "note",
+    "amount_usd": "USD",
+    "balance_usd": "balance USD",
+}
 
 
 @click.group(cls=SuggestingGroup)
@@ -339,3 +364,73 @@ def _use(accounts: Accounts, account: Account) -> tuple[list[ApiKey], list[Daily
 def _tell(text: str) -> None:
     """Print on standard error, away from what programs read."""
     click.echo(text, err=True)
+
+
+def list_figures(
+    account: Account, keys: Sequence[ApiKey], usage: Sequence[DailyUse]
+) -> dict[str, Any]:
+    """Return an account's row, with its keys and its usage in the last `DAYS` days, as JSON types.
+
+    Money is text, times are in ISO 8601.
+    """
+    return {
+        "account": account.account_id,
+        "email": account.email,
+        "opened_at": iso(account.opened_at),
+        "balance_usd": plain(account.balance_usd),
+        "keys_in_use": sum(key.revoked_at is None for key in keys),
+        f"calls_{DAYS}_days": sum(use.calls for use in usage),
+        f"spent_{DAYS}_days_usd": plain(total(use.usd for use in usage)),
+    }
+
+
+def account_figures(
+    account: Account,
+    keys: Sequence[ApiKey],
+    usage: Sequence[DailyUse],
+    entries: Sequence[Entry],
+) -> dict[str, Any]:
+    """Return an account with its keys, its usage and its last entries as JSON types."""
+    return {
+        **list_figures(account, keys, usage),
+        "keys": [_figures(key, KEYS) for key in keys],
+        "usage": [_figures(use, USAGE) for use in usage],
+        "entries": [_figures(entry, ENTRIES) for entry in entries],
+    }
+
+
+def account_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of an account, with tables of its keys, its usage and its last entries."""
+    yield f"account {found['account']} {found['email'] or ''}".rstrip()
+    yield f"opened {utc(found['opened_at'])} UTC"
+    yield f"balance {found['balance_usd']} USD"
+    yield ""
+    keys = [{**key, "used_at": key["used_at"] or "never"} for key in found["keys"]]
+    yield from table(keys, KEYS) if keys else ["no keys"]
+    yield ""
+    calls, spent = found[f"calls_{DAYS}_days"], found[f"spent_{DAYS}_days_usd"]
+    usage = [*found["usage"], {"day": "total", "calls": calls, "usd": spent}]
+    none = [f"no calls in the last {DAYS} days"]
+    yield from table(usage, USAGE, numbers=2) if found["usage"] else none
+    yield ""
+    yield from table(found["entries"], ENTRIES, numbers=2)
+
+
+FIELDS = {"key": "key_id", "entry": "entry_id", "begins": "hint"}
+"""The fields of the service's records that the figures call otherwise."""
+
+
+def _figures(record: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some fields of a record of the service as JSON types."""
+    return {name: _json_type(getattr(record, FIELDS.get(name, name))) for name in names}
+
+
+def _json_type(value: Any) -> Any:
+    match value:
+        case Decimal():
+            return plain(value)
+        case date():
+            return value.isoformat()
+        case float():
+            return iso(value)
+    return value
