@@ -297,30 +297,28 @@ class CostLimitReached(Parked):
     """A run stopped because its job would cost more than its limit."""
 
 
-class Purchase(Protocol):
-    """What the stages of a job need of the purchase of its answers."""
+class Purchase:
+    """What the stages of a job need of the purchase of its answers; by itself, it buys nothing.
 
-    @property
-    def matcher(self) -> Matcher:
-        """It gives the answers, once they are bought."""
+    Attributes:
+        matcher: gives the answers, once they are bought.
+        decisions: what people decided about texts; it replaces answers.
+        base_url: where it buys; None if nothing is bought.
+        ledger: the ledger of what is bought; None if nothing is.
+    """
 
-    @property
-    def decisions(self) -> Decisions:
-        """What people decided about texts; it replaces answers."""
-
-    @property
-    def base_url(self) -> str | None:
-        """Where it buys; None if nothing is bought."""
-
-    @property
-    def ledger(self) -> Path | None:
-        """The ledger of what is bought; None if nothing is."""
+    matcher: Matcher
+    decisions: Decisions
+    base_url: str | None = None
+    ledger: Path | None = None
 
     def record(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         """Yield a table's batches, and record the calls that they need."""
+        return batches
 
     def estimate(self) -> Estimate:
         """Estimate what is to be bought, once the whole table is recorded."""
+        return Estimate()
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note the job's table for the list of open jobs."""
@@ -329,18 +327,30 @@ class Purchase(Protocol):
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
     ) -> Parked | None:
         """Buy the missing answers; return why that stopped before its end, if it did."""
+        raise NotImplementedError
 
     def paid(self) -> Paid | None:
         """Return what the job has paid so far; None if nothing is bought."""
+        return None
 
     def ledger_entry(self) -> Mapping[str, Any] | None:
         """Return what the output's manifest says of the ledger, by which a later run misses it."""
+        return None
 
     def parked_entry(self) -> Mapping[str, Any] | None:
         """Return the same for a run that ends before its output is written, if it bought any."""
+        return None
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""
+
+
+@dataclass
+class NoPurchase(Purchase):
+    """Buys nothing: the matcher answers for free, such as the embedded engine."""
+
+    matcher: Matcher
+    decisions: Decisions = NO_DECISIONS
 
 
 class Terms(Protocol):
@@ -389,37 +399,6 @@ class Buyer(Protocol):
 
     def spent_on(self, identity: str) -> Decimal:
         """Return what an open job has cost and may have cost, US dollars."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoPurchase:
-    """Buys nothing: the matcher answers for free, such as the embedded engine."""
-
-    matcher: Matcher
-    decisions: Decisions = NO_DECISIONS
-    base_url: None = field(default=None, init=False)
-    ledger: None = field(default=None, init=False)
-
-    def record(self, batches: Iterable[Batch]) -> Iterable[Batch]:
-        """Return the batches; there are no calls."""
-        return batches
-
-    def estimate(self) -> Estimate:
-        """Return an estimate of zero calls."""
-        return Estimate()
-
-    def describe(self, source: str, output: str, rows: int) -> None:
-        """Note nothing; there is no ledger."""
-
-    def buy(
-        self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
-    ) -> None:
-        """Buy nothing."""
-
-    def paid(self) -> None:
-        """Return None: there are no payments."""
-
-    ledger_entry = parked_entry = close_job = paid
 
 
 def identity_of_files(settings: Settings, source: AnyPath, output: AnyPath | None) -> str:

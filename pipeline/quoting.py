@@ -71,9 +71,12 @@ def readable(text: str, most: int = 40) -> str:
 
 
 def aligned(
-    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0, gap: int = 2
 ) -> Iterator[str]:
-    """Yield the lines of a table whose last ``numbers`` columns are right-aligned."""
+    """Yield the lines of a table whose last ``numbers`` columns are right-aligned.
+
+    There are ``gap`` spaces between two columns.
+    """
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     words = len(header) - numbers
     for row in (header, *rows):
@@ -81,4 +84,4 @@ def aligned(
             cell.ljust(width) if place < words else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        yield "  ".join(cells).rstrip()
+        yield (" " * gap).join(cells).rstrip()

@@ -127,8 +127,7 @@ class Stages:
             summary = self._summary(tally, parked, sink.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
             ledger = purchase.ledger_entry()
-            about = (source, settings, planned, summary, purchase.base_url, ledger, marks)
-            record = manifest(*about)
+            record = manifest(source, settings, planned, summary, purchase.base_url, ledger, marks)
             draft.commit(record)
         self.reporter.record(record)
         return summary

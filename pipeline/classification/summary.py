@@ -14,7 +14,7 @@ from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, plain, total
 from pipeline.purchases import Paid, Parked
-from pipeline.quoting import command, how_many
+from pipeline.quoting import aligned, command, how_many
 from pipeline.wording import RETRY, RUN_AGAIN, THEN_RUN_AGAIN, Words, both, option
 
 COMPLETE, WITH_FAILED_ROWS = 0, NoMatchError.exit_code
@@ -302,12 +302,8 @@ class Summary:
             cells["to check"] = [f"{figures.to_check:,}" for figures in self.systems.values()]
         if self.paid or self.cost_usd:
             cells["USD"] = [plain(figures.cost_usd) for figures in self.systems.values()]
-        widths = [max(map(len, [name, *column])) for name, column in cells.items()]
-        lines = [[*cells], *(list(row) for row in zip(*cells.values(), strict=True))]
-        return [
-            "   ".join([f"{name:<6}", *map(str.rjust, line, widths)])
-            for name, line in zip(["system", *self.systems], lines, strict=True)
-        ]
+        rows = [*zip(self.systems, *cells.values(), strict=True)]
+        return [*aligned(["system", *cells], rows, numbers=len(cells), gap=3)]
 
     def _closing(self) -> list[str]:
         rate = self.rows / self.seconds if self.seconds else 0.0

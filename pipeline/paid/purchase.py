@@ -43,15 +43,19 @@ from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.runner import StopRequest, buy_in_thread, show_progress
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
-from pipeline.purchases import Estimate, Paid, Parked
+from pipeline.purchases import Estimate, Paid, Parked, Purchase
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
 log = logging.getLogger(__name__)
 
 
-class PaidPurchase:
+class PaidPurchase(Purchase):
     """Buys what a job's table needs; a context manager, which `PaidBuyer.open` returns."""
+
+    matcher: LedgerMatcher
+    base_url: str
+    ledger: Path
 
     def __init__(
         self,
@@ -67,7 +71,7 @@ class PaidPurchase:
         self._service = service = buyer.service
         self._plan_only = plan_only
         self._systems = settings.systems
-        self.base_url = service.endpoint
+        self.base_url, self.ledger = service.endpoint, service.ledger
         self._marks = marks_in(earlier, service.endpoint)
         check_there(service.ledger, self._marks)
         with ExitStack() as opened:
@@ -191,11 +195,6 @@ class PaidPurchase:
             at_risk_usd=money.at_risk,
             over_max_cost_usd=excess(money.confirmed, self._service.max_cost),
         )
-
-    @property
-    def ledger(self) -> Path:
-        """The ledger of what is bought."""
-        return self._service.ledger
 
     def ledger_entry(self) -> Mapping[str, Any] | None:
         """Return the ledger's mark for the manifest of the output."""
