@@ -164,8 +164,8 @@ def _judged(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if not isinstance(found, dict):
             raise ValueError(f"its verdict for {system!r} is no JSON object")
         choice = "skip" if found.get("unknowable") else "code" if found.get("best") else "none"
-        codes = {name: found.get(name, []) for name in LISTS}
-        codes["accepted"] = [*codes["accepted"], *found.get("other", [])]
+        codes = {name: _listed(found, name) for name in (*LISTS, "other")}
+        codes["accepted"] = codes["accepted"] + codes["other"]
         own = {"text": text, "system": system, "choice": choice, "code": found.get("best")}
         yield {**EXPERT, **values, **own, **codes}
 
@@ -218,10 +218,14 @@ def _time(written: str) -> str:
 
 
 def _codes(system: System, values: dict[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(_code(system, code) for code in _listed(values, name))
+
+
+def _listed(values: dict[str, Any], name: str) -> list[str]:
     written = values.get(name, [])
-    if not isinstance(written, list | tuple) or not all(isinstance(code, str) for code in written):
+    if not isinstance(written, list) or not all(isinstance(code, str) for code in written):
         raise ValueError(f"its {name} are no list of codes")
-    return tuple(_code(system, code) for code in written)
+    return written
 
 
 def _code(system: System, written: str) -> str:
@@ -309,7 +313,7 @@ def _is_whole(line: bytes) -> bool:
 def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
     try:
         return Decision.of_line(line)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # a time or a confidence beyond all that are
         raise InputError(
             f"{path}, line {number}, is not a decision: {readable(str(error), 200)}.",
             "Correct or delete that line; a review writes one JSON object a line.",

@@ -103,6 +103,8 @@ def test_a_file_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> Non
         ({"text": ""}, "its text is missing or not text"),
         ({"by": None}, "its by is missing or not text"),
         ({"at": "today"}, "its time is 'today'"),
+        ({"at": "0001-01-01T00:00:00+14:00"}, "out of range"),
+        ({"confidence": 10**400}, "too large"),
         ({"version": 2}, "its version is 2, and this tool reads 1"),
         ({"text": "\ud800"}, "its text has an unpaired surrogate"),
     ],

@@ -93,6 +93,7 @@ def test_a_line_with_verdicts_is_a_decision_in_each_system(tmp_path: Path) -> No
         ({"systems": {"cpv": "45"}}, "its verdict for 'cpv' is no JSON object"),
         ({"systems": {"isic": {}}}, "its system is 'isic'"),
         ({"systems": {"cpv": {"general": "45"}}}, "its general are no list of codes"),
+        ({"systems": {"cpv": {"other": None}}}, "its other are no list of codes"),
         ({"systems": {"cpv": {"accepted": ["road"]}}}, "its code 'road' is not a cpv code"),
         ({"text": 1}, "its text is missing or not text"),
     ],
