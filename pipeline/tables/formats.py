@@ -311,14 +311,14 @@ def is_table_name(path: PurePath) -> bool:
 def format_of(path: Path, stated: Format | None = None) -> Format:
     """Return the format of an input: the stated one, else the one of its suffix.
 
-    Of JSON, the first bytes tell OCDS from JSON Lines and from a list, which is read like them.
+    Of JSON, the first bytes tell OCDS from all else, which is read like JSON Lines.
 
     Raises:
         InputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
     if found in BY_CONTENTS and stated is None:
-        return _json_format(path) or found
+        return "ocds" if contents_of(first_bytes(path, compression_of(path))) is OCDS else "jsonl"
     if found is not None:
         return found
     use = both("use such a suffix, or --input-format csv", "use such a suffix")
@@ -358,16 +358,6 @@ def output_format_of(
         UNKNOWN.format(path.name),
         f"Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or {AS_CSV}.",
     )
-
-
-def _json_format(path: Path) -> Format | None:
-    """Return the format of a JSON file by its first bytes; None if they do not show it."""
-    match contents_of(first_bytes(path, compression_of(path))):
-        case Contents(kind="JSON Lines"):
-            return "jsonl"
-        case Contents(kind="OCDS"):
-            return "ocds"
-    return None
 
 
 def _by_suffix(path: PurePath) -> Format | None:

@@ -126,7 +126,8 @@ class OcdsReader(FileReader):
         self._added: tuple[str, ...] = ()
         first = next(elements(path))
         if first.raw:
-            self._added = tuple(self._read(first)[1].get(OURS) or ())
+            ours = self._read(first)[1].get(OURS, {})
+            self._added = tuple(name for name in ours if name not in NAMES)
         self._kinds: dict[str, Kind] = dict.fromkeys((*NAMES, *self._added), "text")
         self.schema = pa.schema([(name, pa.string()) for name in self._kinds])
 
@@ -157,7 +158,7 @@ class OcdsReader(FileReader):
     def _row(self, record: Record) -> dict[str, str | None]:
         """Return the values of a release or record for the columns of other formats."""
         text, release = self._read(record)
-        ours = release.get(OURS) or {}
+        ours = release.get(OURS, {})
         values = [release["ocid"], release.get("id"), text, *map(ours.get, self._added)]
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
         cells = [None if each is None else encodable([each])[0] for each in texts]
@@ -173,6 +174,8 @@ class OcdsReader(FileReader):
                     raise InputError(f"{self._path} is not OCDS: its object has no ocid.", hint)
                 raise InputError(f"{place}: it has no ocid.", NO_OCID)
             release = _release(element)
+            if not isinstance(release.get(OURS, {}), dict):
+                raise ValueError(f"its {OURS} is not an object")
             found = {path: texts_at(release, path) for path in self._paths}
             joined = _join_once(found)
             if not joined and self._paths is TEXTS:

@@ -181,7 +181,8 @@ def test_an_empty_list_has_no_releases(tmp_path: Path) -> None:
 
 
 def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None:
-    first = rewritten(tmp_path, json.dumps(release({"id": "t"})).encode())
+    theirs = release({"id": "t"}, tender_pipeline={"ocid": "2"})
+    first = rewritten(tmp_path, json.dumps(theirs).encode())
     second = json.loads(rewritten(tmp_path, first, "u.jsonl").replace(b"\\u", b""))
     table = read_table(tmp_path / "u.jsonl", "ocds")
     assert table.column_names[3:] == [field.name for field in FIELDS]
@@ -201,6 +202,8 @@ def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None
         ('{"ocid": "x", "title": "y"}', "jsonl"),
         ('{"tender": {"title": "y"}}', "jsonl"),
         ('{"releases": ["1.0"], "description": "y"}', "jsonl"),
+        ('{"title": "x",\n "year": 2024}', "jsonl"),
+        ("[[1], [2]]", "jsonl"),
     ],
 )
 def test_the_first_bytes_tell_ocds_from_json_lines(
@@ -237,6 +240,7 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
         (b'{"ocid": "\xff", "tender": {}}', "release 1: byte 0xFF is not UTF-8", ""),
         (b'{\n "a": 1\n}', "release 1: it has no ocid", "jq .results FILE"),
         (b'{"ocid": "1', "release 1: it is cut off", "complete"),
+        (b'{"ocid": "1", "tender_pipeline": []}', "its tender_pipeline is not an object", ""),
         (b'{"publisher": "\xff", "releases": [{"ocid": "1"}]}', "release 1: byte 0xFF", "iconv"),
     ],
 )
