@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pipeline.errors import OutputError
-from pipeline.files.paths import is_seen
+from pipeline.files.paths import is_file_at, is_seen
 from pipeline.files.regular import open_regular
 from pipeline.wording import OVERWRITE, option
 
@@ -89,7 +89,7 @@ def only_writer(place: Path) -> Iterator[Path]:
             os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
         yield temporary
     finally:
-        if _is_open_as(descriptor, temporary):
+        if is_file_at(temporary, os.fstat(descriptor)):
             temporary.unlink()
         os.close(descriptor)
 
@@ -120,7 +120,7 @@ def _lock(temporary: Path, place: Path) -> int:
                 f"Another run is writing {place}.",
                 f"Wait until it is done, or write elsewhere: {OUTPUT}.",
             ) from error
-        if _is_open_as(descriptor, temporary):
+        if is_file_at(temporary, os.fstat(descriptor)):
             return descriptor
         os.close(descriptor)
 
@@ -130,13 +130,6 @@ def _create(temporary: Path, flags: int = 0) -> int:
     if temporary.is_symlink():
         temporary.unlink()
     return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
-
-
-def _is_open_as(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -28,7 +28,6 @@ from pipeline.tables.streams import (
     local_table,
     sha256_of,
     spooled,
-    unpacked,
 )
 from pipeline.tables.table import (
     Batch,
@@ -66,7 +65,6 @@ __all__ = [
     "sha256_of",
     "split_suffixes",
     "spooled",
-    "unpacked",
 ]
 
 

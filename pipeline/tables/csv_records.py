@@ -30,8 +30,9 @@ WIDE = ("utf-16", "utf-32")
 
 FIX_THE_RECORD = (
     f"Fix the record, or state what separates the fields: {csv_option('delimiter')}. If quotes are "
-    f"part of the text (with tabs or |), set {csv_option('quote_escape', 'none')}; if the lines "
-    f"do not end with a line feed, set {csv_option('line_end')}."
+    f"part of the text (with tabs or |), set {csv_option('quote_escape', 'none')}; if each has a "
+    f"backslash before it, {csv_option('quote_escape', 'backslash')}; if the lines do not end with "
+    f"a line feed, {csv_option('line_end')}."
 )
 
 

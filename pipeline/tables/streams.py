@@ -137,20 +137,15 @@ def spooled(stream: BinaryIO) -> Iterator[Path]:
         yield path
 
 
-def _suffix_of(path: Path) -> str:
-    """Return the suffix that the name of a file should have."""
-    match contents_of(first := first_bytes(path)):
-        case Contents(kind="gzip" | "zstd" as compression):
+def _suffix_of(path: Path, compression: Compression | None = None) -> str:
+    """Return the suffix that the name of a file should have, without that of its compression."""
+    match contents_of(first_bytes(path, compression)):
+        case Contents(kind="gzip" | "zstd" as packed) if not compression:
             # Damaged data have no first bytes, as opening the file will show.
-            suffix = _table_suffix(first_bytes(path, compression))
-            return f"{suffix}{'.gz' if compression == 'gzip' else '.zst'}"
-        case _:
-            return _table_suffix(first)
-
-
-def _table_suffix(first: bytes) -> str:
-    found = contents_of(first)
-    return (found and found.suffix) or ".csv"
+            return f"{_suffix_of(path, packed)}{'.gz' if packed == 'gzip' else '.zst'}"
+        case Contents(suffix=suffix) if suffix:
+            return suffix
+    return ".csv"
 
 
 def described_encodings(path: Path, byte: int) -> tuple[str, str]:

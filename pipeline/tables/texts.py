@@ -193,11 +193,11 @@ def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
-    # The column that two fields are in would make any of them alike.
-    parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
-    if not dot:  # nobody knows that a field needs the name of its column
-        parts = {each.rpartition(".")[2]: each for each in reversed(folded)} | parts
     alike = [each for each in folded if dot and _is_like(each, wanted)]
+    # A field may be named without its column, which would itself be like any field in it.
+    others = [each for each in folded if each != parent]
+    parts = {each.rpartition(".")[2]: each for each in reversed(others)}
+    parts |= {each.removeprefix(parent + dot): each for each in others}
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]

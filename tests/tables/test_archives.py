@@ -11,7 +11,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.tables import is_archive, streams, unpacked
+from pipeline.tables import is_archive, streams
+from pipeline.tables.streams import unpacked
 from tests.cli.conftest import Command, command
 
 __all__ = ["command"]

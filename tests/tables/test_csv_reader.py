@@ -184,9 +184,10 @@ def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) 
     for line in (3, 4):
         with pytest.raises(InputError, match=f"has no line {line} with column names"):
             CsvReader(path, ["b"], CsvOptions(header_row=line))
-    path.write_bytes(b"R\xe9sum\xe9\nb\n1\n")
-    with pytest.raises(InputError, match="what is above the column names is not utf-8"):
-        CsvReader(path, ["b"], CsvOptions(header_row=2))
+    path.write_bytes(b"R\xe9sum\x81\nb\n1\n")
+    for encoding in ("utf-8", "cp1252"):
+        with pytest.raises(InputError, match=f"above the column names is not {encoding}"):
+            CsvReader(path, ["b"], CsvOptions(header_row=2, encoding=encoding))
     with pytest.raises(SettingsError, match="exclude each other"):
         CsvOptions(header=False, header_row=1)
 
@@ -272,8 +273,9 @@ def test_a_malformed_record_is_an_error_that_names_its_line(
     assert error.message.endswith(message)
     assert error.hint == (
         "Fix the record, or state what separates the fields: --delimiter. If quotes are part of "
-        "the text (with tabs or |), set TENDER_PIPELINE_QUOTE_ESCAPE=none; if the "
-        "lines do not end with a line feed, set TENDER_PIPELINE_LINE_END."
+        "the text (with tabs or |), set TENDER_PIPELINE_QUOTE_ESCAPE=none; if each has a backslash "
+        "before it, TENDER_PIPELINE_QUOTE_ESCAPE=backslash; if the lines do not end with a line "
+        "feed, TENDER_PIPELINE_LINE_END."
     )
 
 
