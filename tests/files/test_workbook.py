@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import os
 import re
 from pathlib import Path
@@ -54,12 +53,6 @@ def test_empty_cells_and_rows_may_reach_as_far_as_a_sheet_does(tmp_path: Path) -
     assert dict(add(path).titles) == {"10000000": "Life"}
     far = f'<row r="1048576">{text("A1048576", "10")}{text("B1048576", "Life")}</row>'
     assert read(of_xml(path, far))[-1] == {0: "10", 1: "Life"}
-
-
-def test_codes_may_be_texts_and_numbers(tmp_path: Path) -> None:
-    row = '<c r="B1"><v>10101500.0</v></c><c><f>1+1</f><v>2.5</v></c><c t="b"><v>1</v></c>'
-    (found,) = read(of_xml(tmp_path / "u.xlsx", f"<row>{row}</row>"))
-    assert found == {1: 10101500.0, 2: 2.5, 3: True}
 
 
 def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path) -> None:
@@ -148,31 +141,6 @@ def test_a_part_that_is_packed_in_another_way_is_refused(tmp_path: Path) -> None
             file.writestr(name, ZipFile(path).read(name))
     with pytest.raises(CodeTableError, match="has a compression that workbooks do not use"):
         add(tmp_path / "v.xlsx")
-
-
-def opendocument() -> bytes:
-    content = io.BytesIO()
-    with ZipFile(content, "w") as file:
-        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-    return content.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("u.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-        ("u.ods", opendocument()),
-        ("u.xlsb", opendocument()),
-        ("u.xlsx", b"PK\x03\x04"),
-        ("u.pdf", b"%PDF-1.7"),
-    ],
-)
-def test_a_file_of_another_kind_says_what_to_save_it_as(
-    tmp_path: Path, name: str, content: bytes
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CodeTableError, match=r"cannot be read: .*(save it as \.xlsx|zip file)"):
-        add(tmp_path / name)
 
 
 def test_an_added_table_that_became_a_pipe_is_damaged(tmp_path: Path) -> None:

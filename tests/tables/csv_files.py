@@ -40,6 +40,8 @@ CODINGS = [
     Coding("cp1252", "cp1252", b"", [*LATIN, "€", "“"]),
     Coding("latin-1", "latin-1", b"", [*LATIN, "\x85"]),
     Coding("shift_jis", "shift_jis", b"", ["あ", "ソ", "ｱ"]),
+    Coding("gb18030", "gb18030", b"", LATIN + WIDE),
+    Coding("iso2022_jp", "iso2022_jp", b"", ["あ", "漢"]),
     Coding(None, "utf-16-le", codecs.BOM_UTF16_LE, LATIN + WIDE),
     Coding("utf-16", "utf-16-be", codecs.BOM_UTF16_BE, LATIN + WIDE),
     Coding("utf-16-le", "utf-16-le", b"", LATIN + WIDE),

@@ -41,6 +41,10 @@ def small_steps(chunk_bytes: int, batch_rows: int, batch_chars: int) -> Iterator
         yield
 
 
+def texts_of(reader: Reader) -> list[str]:
+    return [text for batch in reader.batches() for text in batch.texts]
+
+
 def csv_rows(reader: Reader) -> list[list[str | None]]:
     """Return all rows of a reader, cell by cell."""
     rows: list[list[str | None]] = []
@@ -76,12 +80,21 @@ def rewrite(
     return writer
 
 
+def rewrite_all(
+    reader: Reader,
+    output: Path,
+    cells: Sequence[Any],
+    output_format: Format = "csv",
+    fields: Sequence[pa.Field] = NEW_FIELDS,
+) -> bytes:
+    """Write the reader's table with the same new cells behind every row; return the bytes."""
+    rewrite(reader, output, [cells] * len(texts_of(reader)), output_format, fields)
+    return output.read_bytes()
+
+
 def rewritten(data: bytes, name: str, options: CsvOptions | None = None) -> bytes:
     """Rewrite a small CSV file with the same two cells behind every row."""
     with folder() as place:
-        source = place / name
-        source.write_bytes(data)
-        reader = open_reader(source, (), options)
-        rows = sum(len(batch.texts) for batch in reader.batches())
-        rewrite(reader, place / "out.csv", [("1", "x")] * rows)
-        return (place / "out.csv").read_bytes()
+        (place / name).write_bytes(data)
+        reader = open_reader(place / name, (), options)
+        return rewrite_all(reader, place / "out.csv", ("1", "x"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pipeline.errors import InputError
 from pipeline.tables import NewColumn, open_reader
@@ -15,7 +15,7 @@ from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables
-from tests.tables.rewriting import CODE
+from tests.tables.rewriting import CODE, texts_of
 
 
 def written(reader: ArrowReader, metadata: dict[str, str] | None = None) -> pa.Table:
@@ -33,15 +33,8 @@ def test_columns_types_and_metadata_of_every_kind_stay(table: pa.Table) -> None:
     assert list(result.schema)[:-1] == list(table.schema)
     assert (result.schema.metadata or None) == table.schema.metadata
     assert result.column("cpv_code").to_pylist() == ["1"] * table.num_rows
-
-
-@settings(max_examples=50, deadline=None)
-@given(table=arrow_tables())
-def test_each_row_has_its_text(table: pa.Table) -> None:
-    batches = list(ArrowReader(table, ["description"]).batches())
-    texts = [text for batch in batches for text in batch.texts]
     cells = table.column("description").to_pylist()
-    assert texts == [join_texts([cell]) for cell in cells]
+    assert texts(table, "description") == [join_texts([cell]) for cell in cells]
 
 
 def test_a_table_of_many_small_pieces_comes_in_whole_batches() -> None:
@@ -86,7 +79,7 @@ TABLE = pa.table({"id": range(5), "tender": pa.array(ROWS, TENDER)})
 
 
 def texts(table: pa.Table, *columns: str) -> list[str]:
-    return [text for batch in ArrowReader(table, columns).batches() for text in batch.texts]
+    return texts_of(ArrowReader(table, columns))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +98,7 @@ def test_the_texts_of_a_field_are_those_of_its_row(
     assert texts(pa.concat_tables([TABLE.slice(3), TABLE]), column) == expected[3:] + expected
     pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=2)
     reader = open_reader(tmp_path / "t.parquet", [column])
-    assert [text for batch in reader.batches() for text in batch.texts] == expected
+    assert texts_of(reader) == expected
     assert pa.Table.from_batches([batch.to_arrow() for batch in reader.batches()]).equals(TABLE)
 
 

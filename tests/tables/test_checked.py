@@ -26,7 +26,7 @@ NO_TEXT = pa.Array.from_buffers(
         (FAR, "jsonl", "out of range"),
         (FAR, "xlsx", "out of range"),
         (NO_TEXT, "csv", "invalid start byte"),
-        (pa.array([[float("nan")]]), "jsonl", "not JSON compliant"),
+        (pa.array([[float("nan")]]), "jsonl", "The column 'x' has a value .* not JSON compliant"),
         (pa.array([[float("nan")]]), "csv", "not JSON compliant"),
         (pa.array([["x" * 40_000]]), "xlsx", "A cell cannot hold more than 32,767 characters"),
     ],

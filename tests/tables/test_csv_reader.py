@@ -7,33 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
 from pipeline.quoting import how_many
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_table import CsvReader, numbered_batches
 from pipeline.tables.table import BATCH_ROWS
-from tests.tables.csv_files import CsvFile, csv_files, error_of, opened
-from tests.tables.rewriting import csv_rows, folder, rewrite, small_steps
-
-STEPS = st.tuples(
-    st.sampled_from([1, 2, 3, 7, 1 << 20]),
-    st.sampled_from([1, 2, 1024]),
-    st.sampled_from([1, 9**9]),
-)
-
-
-@given(file=csv_files(), steps=STEPS)
-def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, int, int]) -> None:
-    with folder() as place, small_steps(*steps):
-        path = place / f"tenders.csv{file.suffix}"
-        path.write_bytes(file.data)
-        reader = CsvReader(path, (), file.options)
-        assert reader.schema.names == file.names
-        assert csv_rows(reader) == file.rows
-        assert csv_rows(reader) == file.rows  # and read a second time
+from tests.tables.csv_files import error_of, opened
+from tests.tables.rewriting import csv_rows, rewrite, small_steps
 
 
 def test_the_text_columns_are_joined_in_the_order_asked(path: Path) -> None:

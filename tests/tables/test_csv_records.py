@@ -3,45 +3,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_records import CHUNK_BYTES, HINT_DAMAGED, read_lines
 from pipeline.wording import Words
-from tests.tables.rewriting import folder, small_steps
-
-
-def lines(path: Path, data: bytes, dialect: Dialect | None = None) -> list[str]:
-    path.write_bytes(data)
-    return [line for some in read_lines(path, dialect or Dialect()) for line in some]
+from tests.tables.rewriting import small_steps
 
 
 def error_of(path: Path, data: bytes, dialect: Dialect | None = None) -> InputError:
+    path.write_bytes(data)
     with pytest.raises(InputError) as caught:
-        lines(path, data, dialect)
+        list(read_lines(path, dialect or Dialect()))
     return caught.value
-
-
-CODECS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "shift_jis_2004", "iso2022_jp"]
-
-
-@given(
-    text=st.lists(st.sampled_from(["a", ",", "\n", "\r", "\r\n", "あ", "漢", "\0"])).map("".join),
-    codec=st.sampled_from(CODECS),
-    line_end=st.sampled_from(["\n", "\r"]),
-    chunk_bytes=st.integers(1, 9),
-)
-def test_lines_are_cut_at_the_line_end_alone_wherever_the_chunks_are_cut(
-    text: str, codec: str, line_end: str, chunk_bytes: int
-) -> None:
-    expected = [line + line_end for line in text.split(line_end)]
-    expected[-1] = expected[-1].removesuffix(line_end)
-    with folder() as place, small_steps(chunk_bytes, 1, 1):
-        dialect = Dialect(encoding=codec, line_end=line_end)
-        found = lines(place / "t.csv", text.encode(codec), dialect)
-    assert found == [line for line in expected if line]
 
 
 STATE = "State the encoding of the file: --encoding 'cp1252'."

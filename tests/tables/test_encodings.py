@@ -9,9 +9,9 @@ import pytest
 
 from pipeline.errors import PipelineError
 from pipeline.settings import CsvOptions
-from pipeline.tables import Reader, open_reader
+from pipeline.tables import open_reader
 from pipeline.tables.csv_table import CsvReader
-from tests.tables.rewriting import rewrite
+from tests.tables.rewriting import rewrite_all, texts_of
 
 NAMES = sorted(
     {
@@ -42,11 +42,6 @@ def contents(table: str, encoding: str) -> set[bytes]:
     return written
 
 
-def written_back(reader: Reader, output: Path) -> None:
-    rows = sum(len(batch.texts) for batch in reader.batches())
-    rewrite(reader, output, [(TITLE, TITLE)] * rows)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of bytes that unicode_escape doubts
 @pytest.mark.parametrize("encoding", NAMES)
 def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
@@ -59,12 +54,11 @@ def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
             reader = open_reader(source, ["description"], CsvOptions(encoding=encoding))
             assert isinstance(reader, CsvReader)
             assert len(reader.schema) == 2
-            texts = [text for batch in reader.batches() for text in batch.texts]
+            texts = texts_of(reader)
         except PipelineError as error:
             assert error.hint
             continue
         "".join(texts).encode()  # as it is hashed and sent
-        written_back(reader, output)
-        written = output.read_bytes()
+        written = rewrite_all(reader, output, (TITLE, TITLE))
         for line in data.decode(reader.dialect.encoding).splitlines():
             assert line.encode(reader.dialect.encoding).strip(b"\0") in written

@@ -19,14 +19,12 @@ from pipeline.settings import Format
 from pipeline.tables import (
     NewColumn,
     Reader,
-    format_of,
     open_reader,
     open_writer,
-    output_format_of,
     read_table,
 )
 from tests.tables.csv_files import compressed
-from tests.tables.rewriting import KEYS, NEW, folder, rewrite
+from tests.tables.rewriting import KEYS, NEW, folder, rewrite, rewrite_all, texts_of
 
 
 def reader_of(place: Path, data: bytes, text_columns: Sequence[str] = ()) -> Reader:
@@ -34,16 +32,17 @@ def reader_of(place: Path, data: bytes, text_columns: Sequence[str] = ()) -> Rea
     return open_reader(place / "t.jsonl", text_columns)
 
 
-def texts_of(place: Path, data: bytes, text_columns: Sequence[str]) -> list[str]:
-    return [t for b in reader_of(place, data, text_columns).batches() for t in b.texts]
+def texts(place: Path, data: bytes, text_columns: Sequence[str]) -> list[str]:
+    return texts_of(reader_of(place, data, text_columns))
 
 
-def rewritten(place: Path, data: bytes, output_format: Format = "jsonl", suffix: str = "") -> Path:
+ROW = ("1", Decimal("0.1"))
+
+
+def rewritten(place: Path, data: bytes, output_format: Format = "jsonl") -> Path:
     """Add a code and a cost to each record."""
-    reader = reader_of(place, data)
-    rows = sum(len(batch.texts) for batch in reader.batches())
-    output = place / f"out.{output_format}{suffix}"
-    rewrite(reader, output, [("1", Decimal("0.1"))] * rows, output_format, KEYS)
+    output = place / f"out.{output_format}"
+    rewrite_all(reader_of(place, data), output, ROW, output_format, KEYS)
     return output
 
 
@@ -180,19 +179,19 @@ def test_a_text_column_may_be_nested(
     tmp_path: Path, record: str, columns: list[str], text: str
 ) -> None:
     other = '{"tender.title":"x","u":"x"}\n'
-    assert texts_of(tmp_path, f"{record}\n{other}".encode(), columns)[0] == text
+    assert texts(tmp_path, f"{record}\n{other}".encode(), columns)[0] == text
 
 
 def test_a_key_that_no_record_has_is_missed_beside_other_texts_unless_it_is_misspelt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = b'{"id": 0, "buyer": {"name": "x", "address": {"street": "y"}}}\n{"id": 1}'
-    assert texts_of(tmp_path, data, ["id", "buyer.city"]) == ["0", "1"]
+    assert texts(tmp_path, data, ["id", "buyer.city"]) == ["0", "1"]
     (said,) = caplog.messages
     assert said == f"{tmp_path / 't.jsonl'}: no row has the text column 'buyer.city'."
     for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name", "buyer.nm"):
         with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
-            texts_of(tmp_path, data, ["id", misspelt])
+            texts(tmp_path, data, ["id", misspelt])
 
 
 @pytest.mark.parametrize(
@@ -231,7 +230,7 @@ def test_bad_records_are_errors_that_name_file_and_record(
     tmp_path: Path, data: bytes, message: str, hint: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        texts_of(tmp_path, data, ["a"])
+        texts(tmp_path, data, ["a"])
     assert caught.value.message.startswith(str(tmp_path / "t.jsonl"))
     assert message in caught.value.message
     assert hint in caught.value.hint
@@ -255,7 +254,7 @@ def test_an_error_in_compressed_json_is_about_the_json(
 
 def test_a_column_in_the_list_with_the_rows_is_not_suggested(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        texts_of(tmp_path, b'{"links": [], "rows": [{"title": "x"}, {"title": "y"}]}', ["title"])
+        texts(tmp_path, b'{"links": [], "rows": [{"title": "x"}, {"title": "y"}]}', ["title"])
     assert caught.value.hint == (
         "If the rows are in its list 'rows': jq '.\"rows\"' FILE > ROWS.json."
     )
@@ -275,11 +274,6 @@ def test_a_record_without_end_does_not_fill_the_memory(
     monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
     with pytest.raises(InputError, match=f"{message}: it has more than 1,000 bytes"):
         list(reader_of(tmp_path, before + b"x" * 5000, ["a"]).batches())
-
-
-def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"U\+D800, which only JSON Lines can hold"):
-        rewritten(tmp_path, b'{"a": "\\ud800"}', "parquet")
 
 
 def test_csv_becomes_json_with_texts(tmp_path: Path) -> None:
@@ -331,12 +325,9 @@ LIST = b"""\xef\xbb\xbf[
 """
 
 
-def list_rewritten(place: Path, data: bytes, name: str, rows: int | None = None) -> bytes:
+def list_rewritten(place: Path, data: bytes, name: str) -> bytes:
     (place / "t.json").write_bytes(data)
-    reader = open_reader(place / "t.json", ())
-    count = sum(len(batch.texts) for batch in reader.batches())
-    rewrite(reader, place / name, [("1", Decimal("0.1"))] * count, "jsonl", KEYS)
-    return (place / name).read_bytes()
+    return rewrite_all(open_reader(place / "t.json", ()), place / name, ROW, "jsonl", KEYS)
 
 
 def test_a_list_keeps_its_bytes_and_its_items_get_new_keys(tmp_path: Path) -> None:
@@ -360,14 +351,6 @@ def test_its_items_are_lines_in_a_file_of_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_an_error_about_a_value_names_its_column_as_the_table_does(tmp_path: Path) -> None:
-    nested = pa.table({"t": ["a"], "n": [[float("nan")]]})
-    pq.write_table(nested, tmp_path / "t.parquet")
-    reader = open_reader(tmp_path / "t.parquet", ["t"])
-    with pytest.raises(InputError, match="The column 'n' has a value"):
-        rewrite(reader, tmp_path / "o.jsonl", [("1", Decimal(0))], "jsonl", KEYS)
-
-
 def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(LIST)
     reader = open_reader(tmp_path / "t.json", ["t"])
@@ -389,12 +372,3 @@ def test_an_empty_list_is_a_table_without_rows(tmp_path: Path, name: str, writte
     assert sum(batch.to_arrow().num_rows for batch in reader.batches()) == 0
     rewrite(reader, tmp_path / "o.csv", [], "csv", KEYS)
     assert (tmp_path / "o.csv").read_bytes() == b"code,cost\n"
-
-
-def test_a_list_may_have_the_name_of_either_format(tmp_path: Path) -> None:
-    for name in ("t.json", "t.jsonl"):
-        for data in (LIST, b"[]"):
-            (tmp_path / name).write_bytes(data)
-            assert format_of(tmp_path / name) == "jsonl"
-    assert output_format_of(Path("o.json"), input_format="jsonl") == "jsonl"
-    assert output_format_of(Path("o.json"), input_format="csv") == "ocds"

@@ -33,7 +33,7 @@ from tests.tables.ocds_releases import (
     rewritten,
     tender_after,
 )
-from tests.tables.rewriting import folder, rewrite
+from tests.tables.rewriting import folder, rewrite, texts_of
 
 
 @pytest.mark.parametrize(
@@ -204,6 +204,8 @@ def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None
         ('{"releases": ["1.0"], "description": "y"}', "jsonl"),
         ('{"title": "x",\n "year": 2024}', "jsonl"),
         ("[[1], [2]]", "jsonl"),
+        ('[\n {"id": 1.10}\n, {}]', "jsonl"),
+        ("[]", "jsonl"),
     ],
 )
 def test_the_first_bytes_tell_ocds_from_json_lines(
@@ -214,6 +216,8 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
         assert format_of(tmp_path / name) == expected
         assert format_of(tmp_path / name, "jsonl") == "jsonl"
     assert output_format_of(Path("o.jsonl"), input_format="ocds") == "ocds"
+    assert output_format_of(Path("o.json"), input_format="jsonl") == "jsonl"
+    assert output_format_of(Path("o.json"), input_format="csv") == "ocds"
 
 
 @pytest.mark.parametrize(
@@ -282,9 +286,9 @@ def texts(place: Path, columns: list[str], *tenders: Any) -> list[str]:
     path = place / "t.json"
     path.write_text(json.dumps(package(*map(release, tenders))))
     reader = open_reader(path, columns)
-    passes = [[text for batch in reader.batches() for text in batch.texts] for _ in range(2)]
-    assert passes[0] == passes[1]
-    return passes[0]
+    found = texts_of(reader)
+    assert texts_of(reader) == found
+    return found
 
 
 def test_a_misspelt_one_is_refused_and_the_right_one_suggested(tmp_path: Path) -> None:

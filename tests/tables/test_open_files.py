@@ -16,7 +16,7 @@ from pipeline.errors import InputError, OutputError
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables import Reader, open_reader, open_writer
 from tests.tables.csv_files import compressed
-from tests.tables.rewriting import CODE, rewrite
+from tests.tables.rewriting import CODE, rewrite, texts_of
 
 TABLE = pa.table({"a": ["1", "2"], "t": pa.array([0, 1], pa.timestamp("us"))})
 
@@ -37,8 +37,7 @@ def test_names_that_are_not_utf8_are_read_and_written(tmp_path: Path, ending: st
     output = path.with_name(f"out-{path.name}")
     output_format: Format = "parquet" if ending == ".parquet" else "csv"
     rewrite(open_reader(path, ["a"]), output, [["1"], ["2"]], output_format, [CODE])
-    texts = [text for batch in open_reader(output, ["cpv_code"]).batches() for text in batch.texts]
-    assert texts == ["1", "2"]
+    assert texts_of(open_reader(output, ["cpv_code"])) == ["1", "2"]
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])

@@ -21,7 +21,7 @@ from pipeline.errors import InputError
 from pipeline.settings import ExcelOptions
 from pipeline.tables import NewColumn, open_reader, open_writer, read_table
 from tests.files.spreadsheet import OFFICE, PARTS, SHEET, SHEET_PART, of_xml
-from tests.tables.rewriting import folder, rewrite
+from tests.tables.rewriting import folder, rewrite, texts_of
 from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, rewritten, workbook
 
 STRICT = "http://purl.oclc.org/ooxml"
@@ -334,7 +334,7 @@ def tenders(book: Workbook, sheet: Worksheet) -> None:
 def test_a_table_below_a_title_is_found_and_stays_there(tmp_path: Path) -> None:
     workbook(tmp_path / "t.xlsx", tenders, name="Liste")
     reader = open_reader(tmp_path / "t.xlsx", ["description"])
-    assert [text for batch in reader.batches() for text in batch.texts] == ["Roads", "", "Chairs"]
+    assert texts_of(reader) == ["Roads", "", "Chairs"]
     output = tmp_path / "o.xlsx"
     rewrite(reader, output, [NEW] * 3, "xlsx", [CODE, COST])
     assert load_workbook(output).sheet_names == ["Liste"]
@@ -396,7 +396,7 @@ def test_the_first_visible_sheet_with_the_text_columns_is_read(
     tmp_path: Path, options: ExcelOptions, texts: list[str]
 ) -> None:
     reader = open_reader(sheets(tmp_path / "t.xlsx"), ["description"], excel=options)
-    assert [text for batch in reader.batches() for text in batch.texts] == texts
+    assert texts_of(reader) == texts
 
 
 @pytest.mark.parametrize(

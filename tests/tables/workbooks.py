@@ -17,7 +17,7 @@ from xlsxwriter.worksheet import Worksheet
 from pipeline.settings import ExcelOptions
 from pipeline.tables import open_reader
 from pipeline.tables.table import ARROW_USD
-from tests.tables.rewriting import rewrite
+from tests.tables.rewriting import rewrite_all
 
 CODE, COST = pa.field("code", pa.string()), pa.field("cost", ARROW_USD)
 NEW = ("=1+1", Decimal("0.1"))
@@ -41,9 +41,7 @@ def cells(path: Path, part: str = "xl/worksheets/sheet1.xml") -> dict[int, dict[
 
 
 def rewritten(path: Path, output: Path, excel: ExcelOptions | None = None) -> Path:
-    reader = open_reader(path, (), excel=excel)
-    rows = sum(len(batch.texts) for batch in reader.batches())
-    rewrite(reader, output, [NEW] * rows, "xlsx", [CODE, COST])
+    rewrite_all(open_reader(path, (), excel=excel), output, NEW, "xlsx", [CODE, COST])
     return output
 
 
