@@ -102,10 +102,12 @@ METADATA = st.dictionaries(st.sampled_from([b"k", b"owner", b"\xc3\xa9"]), st.bi
 
 @st.composite
 def arrow_tables(draw: st.DrawFn) -> pa.Table:
-    """Return a table whose first column, ``description``, is text."""
+    """Return a table whose first column, ``description``, is text; its second has no nulls."""
     rows = draw(st.integers(0, 9))
-    fields = [pa.field("description", pa.string())]
+    number = pa.field("id", pa.int64(), nullable=False, metadata={"PARQUET:field_id": "7"})
+    fields = [pa.field("description", pa.string()), number]
     arrays = [pa.array(draw(_cells(_nullable(TEXTS), rows)), pa.string())]
+    arrays.append(pa.array(range(rows), pa.int64()))
     for place in range(draw(st.integers(0, 4))):
         kind, values = draw(types_with_values())
         field = pa.field(f"c{place}", kind, metadata=draw(METADATA) or None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,26 +18,29 @@ from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
 
+SIZE = 100_000
+"""Bytes of a table, which are few in an archive."""
 
-def archive(path: Path, **files: str) -> Path:
-    with ZipFile(path, "w") as file:
+
+def archive(path: Path, files: dict[str, str]) -> Path:
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
         for name, content in files.items():
-            file.writestr(name.replace("__DOT__", ".").replace("__IN__", "/"), content)
+            file.writestr(name, content)
     return path
 
 
 def test_the_table_of_an_archive_is_read_and_the_output_is_a_table(
     command: Command, tmp_path: Path
 ) -> None:
-    more = {"README__DOT__txt": "x", "__MACOSX__IN__.t__DOT__csv": "x"}
-    archive(tmp_path / "all.ZIP", data__IN__t__DOT__csv="description\nRoads\n", **more)
+    more = {"README.txt": "x", "__MACOSX/t.csv": "x", "data/.t.csv": "x"}
+    archive(tmp_path / "all.ZIP", {"data/t.csv": "description\nRoads\n", **more})
     assert command("run", "all.ZIP", "--systems", "psc") == 0
     lines = Path("outputs/t.classified.csv").read_text().splitlines()
     assert lines[1].startswith("Roads,")
 
 
 def test_an_error_in_the_table_names_the_archive(tmp_path: Path) -> None:
-    path = archive(tmp_path / "t.zip", t__DOT__csv="a\n")
+    path = archive(tmp_path / "t.zip", {"t.csv": "a\n"})
     assert is_archive(path)
     with pytest.raises(InputError) as caught, unpacked(path) as copy:
         raise InputError(f"{copy} is bad.", "")
@@ -48,39 +52,43 @@ def test_an_error_in_the_table_names_the_archive(tmp_path: Path) -> None:
     ("files", "message"),
     [
         ({}, "has no table."),
-        ({"a__DOT__txtx": ""}, "has no table."),
-        ({"a__DOT__csv": "", "b__DOT__jsonl": ""}, "has 2 tables: 'a.csv', 'b.jsonl'."),
+        ({"a.txtx": ""}, "has no table."),
+        ({"a.csv": "", "b.jsonl": ""}, "has 2 tables: 'a.csv', 'b.jsonl'."),
     ],
 )
 def test_an_archive_needs_exactly_one_table(
     tmp_path: Path, files: dict[str, str], message: str
 ) -> None:
-    path = archive(tmp_path / "t.zip", **files)
+    path = archive(tmp_path / "t.zip", files)
     with pytest.raises(InputError, match=r"t\.zip") as caught, unpacked(path):
         pass
     assert caught.value.message.endswith(message)
 
 
-def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
-    path = archive(tmp_path / "t.zip", t__DOT__csv="a\n" * 99)
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(InputError, match="cannot be unpacked"), unpacked(path):
-        pass
-
-
-def test_a_table_that_is_called_an_archive_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "t.zip").write_text("a,b\n")
-    with pytest.raises(InputError, match="cannot be unpacked: File is not a zip file") as caught:
-        unpack(tmp_path / "t.zip")
-    assert "rename it without .zip" in str(caught.value.hint)
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda whole: whole[:50], "File is not a zip file"),
+        (lambda whole: b"a,b\n", "File is not a zip file"),
+        # It states fewer bytes than it has, and no more than these are unpacked.
+        (lambda whole: whole.replace(SIZE.to_bytes(4, "little"), b"2\0\0\0"), "Bad CRC-32"),
+    ],
+    ids=["cut off", "a table", "bomb"],
+)
+def test_a_damaged_archive_is_an_error(
+    tmp_path: Path, change: Callable[[bytes], bytes], reason: str
+) -> None:
+    path = archive(tmp_path / "t.zip", {"t.csv": "0" * SIZE})
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InputError, match=f"cannot be unpacked: {reason}") as caught:
+        unpack(path)
+    assert "rename it without .zip" in caught.value.hint
 
 
 def test_a_table_that_would_fill_the_disk_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "t.zip"
-    with ZipFile(path, "w", ZIP_DEFLATED) as file:
-        file.writestr("t.csv", b"0" * 100_000)
+    path = archive(tmp_path / "t.zip", {"t.csv": "0" * SIZE})
     folders: list[Path] = []
     monkeypatch.setattr(streams, "SPARE", 0)
 
@@ -94,16 +102,6 @@ def test_a_table_that_would_fill_the_disk_is_not_unpacked(
             unpack(path)
         assert not folders[0].exists()
         patch.setattr(shutil, "disk_usage", partial(usage, free=100_000))
-        unpack(path)
-
-
-def test_no_more_is_unpacked_than_an_archive_states(tmp_path: Path) -> None:
-    path = tmp_path / "t.zip"
-    with ZipFile(path, "w", ZIP_DEFLATED) as file:
-        file.writestr("t.csv", b"0" * 100_000)
-    stated, honest = (size.to_bytes(4, "little") for size in (50, 100_000))
-    path.write_bytes(path.read_bytes().replace(honest, stated))
-    with pytest.raises(InputError, match=r"cannot be unpacked: Bad CRC-32"):
         unpack(path)
 
 

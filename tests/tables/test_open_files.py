@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.errors import InputError, OutputError
-from pipeline.settings import CsvOptions, Format
-from pipeline.tables import Reader, open_reader, open_writer
+from pipeline.errors import InputError
+from pipeline.settings import Format
+from pipeline.tables import open_reader, open_writer
+from pipeline.tables.csv_dialect import Dialect, detect
 from tests.tables.csv_files import compressed
 from tests.tables.rewriting import CODE, rewrite, texts_of
 
@@ -49,58 +49,27 @@ def test_an_aborted_output_is_closed(tmp_path: Path, name: str) -> None:
     open_writer(tmp_path / name, name, output_format, reader, [CODE]).abort()
 
 
-def test_an_output_that_parquet_refuses_is_closed(tmp_path: Path) -> None:
-    write_table(tmp_path / "t.csv")
-    reader = open_reader(tmp_path / "t.csv", ())
-    interval = pa.field("i", pa.month_day_nano_interval())
-    with pytest.raises(OutputError):
-        open_writer(tmp_path / "o.parquet", "o.parquet", "parquet", reader, [interval])
-
-
-@pytest.mark.parametrize(
-    ("ending", "step"),
-    [
-        (".csv", "pipeline.tables.csv_table.detect"),
-        (".parquet", "pipeline.tables.parquet._codec"),
-    ],
-)
 def test_the_fingerprint_of_the_opened_table_is_taken_before_anything_is_read(
-    tmp_path: Path, ending: str, step: str, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What changes between the names and the rows is a change, too."""
-    path = tmp_path / f"t{ending}"
     write_table(path)
     before = hashlib.sha256(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(step, _changing_first(path, _resolve(step)))
+
+    def changing(*args: Any) -> Dialect:
+        write_table(path, TABLE.slice(1))
+        return detect(*args)
+
+    monkeypatch.setattr("pipeline.tables.csv_table.detect", changing)
     reader = open_reader(path, ())
     assert reader.opened_fingerprint == before
     assert reader.fingerprint() != before
 
 
-def _changing_first(path: Path, original: Callable[..., Any]) -> Callable[..., Any]:
-    def changing(*args: Any) -> Any:
-        write_table(path, TABLE.slice(1))
-        return original(*args)
-
-    return changing
-
-
-def _resolve(name: str) -> Callable[..., Any]:
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(pytest.importorskip(module), function)
-    return found
-
-
-def _readers(folder: Path) -> list[Reader]:
-    paths = [folder / "t.csv", folder / "t.parquet"]
-    for path in paths:
-        write_table(path)
-    return [open_reader(path, (), CsvOptions()) for path in paths]
-
-
-def test_a_table_that_vanished_is_an_error_that_says_so(tmp_path: Path) -> None:
-    for reader, name in zip(_readers(tmp_path), ["t.csv", "t.parquet"], strict=True):
-        (tmp_path / name).unlink()
-        with pytest.raises(InputError, match=r"cannot be read: .*No such file") as caught:
-            reader.fingerprint()
-        assert caught.value.hint == "Check that it exists, is readable and complete."
+def test_a_table_that_vanished_is_an_error_that_says_so(path: Path) -> None:
+    write_table(path)
+    reader = open_reader(path, ())
+    path.unlink()
+    with pytest.raises(InputError, match=r"cannot be read: .*No such file") as caught:
+        reader.fingerprint()
+    assert caught.value.hint == "Check that it exists, is readable and complete."

@@ -122,19 +122,6 @@ def test_a_second_run_replaces_the_entries_of_the_first(tmp_path: Path) -> None:
     assert open_reader(third, ()).schema.metadata == {b"total": b"2"}
 
 
-def test_fields_keep_their_metadata_and_whether_they_may_be_null(tmp_path: Path) -> None:
-    schema = pa.schema(
-        [
-            pa.field("id", pa.int64(), nullable=False, metadata={"PARQUET:field_id": "7"}),
-            pa.field("a", pa.string(), metadata={"unit": "none"}),
-        ]
-    )
-    table = pa.table({"id": [1], "a": ["x"]}, schema=schema)
-    pq.write_table(table, tmp_path / "in.parquet")
-    back = rewritten(tmp_path / "in.parquet", table)
-    assert back.schema.equals(schema, check_metadata=True)
-
-
 def test_text_that_is_not_utf8_and_not_asked_for_stays(not_utf8: Path) -> None:
     output = not_utf8.with_name("out.parquet")
     rewrite(open_reader(not_utf8, ["a"]), output, new_cells(1), "parquet", FIELDS)

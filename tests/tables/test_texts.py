@@ -161,21 +161,20 @@ def test_a_code_column_is_never_nested(names: list[str], wanted: str, hint: str)
 
 def test_of_many_columns_the_first_are_listed() -> None:
     names = [f"c{place}" for place in range(1_200)]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"'c0', .*'c19' and 1,180 more\."):
         find_columns(names, ["x"], "The table")
-    assert "'c0', " in caught.value.message
-    assert caught.value.message.endswith("'c19' and 1,180 more.")
 
 
-def test_without_columns_there_is_nothing_to_suggest() -> None:
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "The table has no columns. Give a table with a column of texts."),
+        (["a", "b", "a"], "The table has 2 columns named 'a'. Rename all but one of them."),
+    ],
+)
+def test_a_table_without_columns_or_with_two_of_the_wanted_name_is_refused(
+    names: list[str], said: str
+) -> None:
     with pytest.raises(InputError) as caught:
-        find_columns([], ["x", "y"], "The table")
-    assert caught.value.message == "The table has no columns."
-    assert caught.value.hint == "Give a table with a column of texts."
-
-
-def test_two_columns_of_the_wanted_name_are_refused() -> None:
-    with pytest.raises(InputError) as caught:
-        find_columns(["a", "b", "a"], ["b", "a"], "The table")
-    assert caught.value.message == "The table has 2 columns named 'a'."
-    assert caught.value.hint == "Rename all but one of them."
+        find_columns(names, ["b", "a"], "The table")
+    assert str(caught.value) == said
