@@ -366,6 +366,7 @@ def test_other_formats_get_typed_columns(tmp_path: Path) -> None:
     assert table["at"].to_pylist()[0] == "12:00:00"
     assert table["open"].to_pylist()[0] is True
     assert table.to_pylist()[1] == dict.fromkeys(table.schema.names)
+    assert texts_of(open_reader(tmp_path / "t.xlsx", ["note"])) == ["", "", ""], "an error"
 
 
 def sheets(path: Path) -> Path:
