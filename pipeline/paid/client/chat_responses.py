@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -30,7 +29,13 @@ from pipeline.paid.client.outcomes import (
     stated_wait,
     stray,
 )
-from pipeline.paid.client.prices import TokenPrices, parse_json_exact, printable, read_usage
+from pipeline.paid.client.prices import (
+    TokenPrices,
+    parse_json_exact,
+    printable,
+    read_usage,
+    whole_number,
+)
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRST"
 """What the candidates are called: one token each, and none is the beginning of another."""
@@ -129,9 +134,8 @@ def _error_of_a_success(
     status: int, headers: Mapping[str, str], content: dict[str, Any], asked: Asked
 ) -> Outcome:
     """Read an error that came with the status of a success; it may have been billed."""
-    code = _error(content).get("code")
-    stated = int(code) if isinstance(code, Decimal) and 400 <= code <= 599 else 0
-    if not stated:
+    stated = whole_number(_error(content).get("code"), 400, 599)
+    if stated is None:
         return Unconfirmed(f"HTTP_{status}")
     outcome = _failure(stated, headers, content, asked)
     if isinstance(outcome, Refused):

@@ -58,6 +58,13 @@ def parse_json_exact(text: str) -> Any:
     return JSON.decode(text)
 
 
+def whole_number(value: object, low: int, high: int) -> int | None:
+    """Return a value of a response if it is a whole number in a range; NaN cannot be compared."""
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return None
+    return int(value) if low <= value <= high and value == int(value) else None
+
+
 def printable(value: object) -> str:
     """Return a text of the service as one short line without control characters."""
     text = value[:300] if isinstance(value, str) else ""
@@ -164,12 +171,10 @@ def read_usage(content: Mapping[str, Any], prices: TokenPrices) -> Price:
 def _tokens(usage: Mapping[str, Any], name: str) -> int | None:
     """Return a number of tokens; None if it is missing."""
     value = _value_of(usage, name)
-    if value is None:
-        return None
-    is_number = isinstance(value, Decimal) and value.is_finite()
-    if is_number and 0 <= value <= MOST_TOKENS and value == int(value):
-        return int(value)
-    raise _WrongError(f"{name} is {_quote(value)}")
+    tokens = whole_number(value, 0, MOST_TOKENS)
+    if tokens is None and value is not None:
+        raise _WrongError(f"{name} is {_quote(value)}")
+    return tokens
 
 
 def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | None:

@@ -256,7 +256,8 @@ WHERE = "(does the address end in /v1, and is the name of the model right?)"
         (200, error("Pay", code=402), InsufficientBalance("Pay")),
         (200, error("Slow", code=429), RateLimited(None)),
         (200, error("Odd"), Unconfirmed("HTTP_200")),
-        (200, error("Odd", code=7), Unconfirmed("HTTP_200")),
+        *((200, error("Odd", code=code), Unconfirmed("HTTP_200"))
+          for code in (7, 429.5, 600, 1e300, float("nan"), float("inf"))),
         (202, b"", Stray(202, "HTTP 202, not a response of the service")),
         (204, b"", Stray(204, "HTTP 204, not a response of the service")),
         (200, b"<html>", Unreadable("the body is not JSON, or not all of it arrived", None)),
