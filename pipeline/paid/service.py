@@ -45,7 +45,8 @@ SPENT = ["day", "system", "attempts", "confirmed_usd", "unconfirmed", "unknown",
 class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
 
-    Every argument is checked once, here; the attributes hold the checked values.
+    Every argument is checked once, here; the attributes hold the checked values, and ``chat`` the
+    language model with its terms; None for a deployment of the interface.
 
     Args:
         base_url: its address.
@@ -104,6 +105,7 @@ class PaidService:
     language_model: str | None
     token_prices: TokenPrices | None
     request_fields: Mapping[str, Any] | None = field(hash=False)
+    chat: LanguageModel | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -136,6 +138,7 @@ class PaidService:
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
         chat = LanguageModel.from_arguments(language_model, token_prices, request_fields)
         checked = flags | {
+            "chat": chat,
             "language_model": chat and chat.name,
             "token_prices": chat and chat.token_prices,
             "request_fields": chat and chat.fields,
@@ -197,13 +200,6 @@ class PaidService:
             if where.base_url == self.endpoint
         ]
         return pd.DataFrame(rows, columns=SPENT).astype({"day": "datetime64[s]"})
-
-    @property
-    def chat(self) -> LanguageModel | None:
-        """The language model that is asked; None for a deployment of the interface."""
-        return LanguageModel.from_arguments(
-            self.language_model, self.token_prices, self.request_fields
-        )
 
     @property
     def endpoint(self) -> str:

@@ -147,7 +147,8 @@ _PRICES_HINT = (
 
 def _fields(given: Any) -> Mapping[str, Any]:
     """Return request fields from a mapping, or from texts such as ``reasoning_effort=low``."""
-    fields = dict(given.items() if isinstance(given, Mapping) else map(_field, given or ()))
+    texts = given if isinstance(given, list | tuple) else [given] if given else []
+    fields = dict(given.items() if isinstance(given, Mapping) else map(_field, texts))
     for name, value in fields.items():
         if name in OURS:
             raise SettingsError(

@@ -98,6 +98,7 @@ def test_an_endpoint_says_which_model_whatever_its_name() -> None:
         (["reasoning_effort=low", "top_p=0.5"], {"reasoning_effort": "low", "top_p": 0.5}),
         (['a={"b": [1]}', "temperature=null"], {"a": {"b": [1]}, "temperature": None}),
         (['x="7"', "y=a=b"], {"x": "7", "y": "a=b"}),
+        ("top_p=1", {"top_p": 1}),
         ({"max_tokens": 2000}, {"max_tokens": 2000}),
     ],
 )
@@ -107,7 +108,7 @@ def test_fields_are_json_or_plain_words(given_fields: Any, fields: dict[str, Any
 
 @pytest.mark.parametrize(
     "given_fields",
-    [["top_p"], ["=1"], {"stream": True}, {"n": 2}, {"model": "x"}, {"messages": []},
+    [5, ["top_p"], ["=1"], {"stream": True}, {"n": 2}, {"model": "x"}, {"messages": []},
      {"max_tokens": None}, {"max_tokens": 0}, {"max_tokens": True}, {"max_completion_tokens": 1e9},
      {"a": object()}, {"a": float("nan")}],
 )  # fmt: skip
