@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -69,7 +68,7 @@ class EarlierRuns:
         the clock ran ahead or was set back, times in the future are replaced with the present.
         """
         service = self.service
-        now, clock = time.time(), asyncio.get_running_loop().time()
+        now, clock = self.ledger.now(), asyncio.get_running_loop().time()
         attempts = self._recent_attempts(now)
         refusal = self.ledger.last_refusal(service.key_fingerprint)
         pause = refusal.pause_left(now) if refusal else 0.0
@@ -92,14 +91,14 @@ class EarlierRuns:
         refusal = self.ledger.last_refusal(self.service.key_fingerprint)
         if refusal is None or self.service.ignore_pause:
             return 0.0
-        return max(0.0, refusal.pause_left(time.time()))
+        return max(0.0, refusal.pause_left(self.ledger.now()))
 
     def seconds_needed(self, calls: int) -> float:
         """Return how many seconds some calls take at the limit, with the slots that are taken."""
         limit = self.service.limit
         if limit is None:
             return 0.0
-        now = time.time()
+        now = self.ledger.now()
         held = sum(end > now for end in _slot_ends(self._recent_attempts(now), limit, now))
         free = max(0, limit.slots - held)
         at_once = free if self.service.burst or calls <= free else 0

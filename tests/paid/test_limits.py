@@ -32,7 +32,7 @@ from pipeline.paid.resume import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
 from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
 from tests.paid.serving import Service, buyer
 
@@ -81,16 +81,6 @@ DAY = 86_400.0
 CENT = Decimal("0.01")
 
 
-class Clock:
-    """Stands still, unless a test moves it."""
-
-    def __init__(self, now: float = MIDNIGHT) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize(
     ("period", "at", "began", "ends"),
     [
@@ -109,7 +99,7 @@ def test_days_and_months_are_those_of_utc(period: Period, at: str, began: str, e
 
 
 def test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before() -> None:
-    clock = Clock()
+    clock = Clock(MIDNIGHT)
     allowance = Allowance("day", 3 * CENT, clock)
     allowance.charge(CENT)
     clock.now += DAY
@@ -263,7 +253,7 @@ def test_a_run_says_which_limit_stops_it_and_for_how_long(
     service = PaidService(
         BASE_URL, "key", "unused", max_cost_per_day=per_day, max_cost_per_month=per_month
     )
-    with closing(Ledger(tmp_path / "ledger.db", BASE_URL, Clock())) as ledger:
+    with closing(Ledger(tmp_path / "ledger.db", BASE_URL, Clock(MIDNIGHT))) as ledger:
         pool = run_job(ledger, "job", service, server := DatedServer(script), None)
     assert len(server.asked) == sent
     assert pool and pool.parked

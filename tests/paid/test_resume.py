@@ -9,7 +9,6 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
@@ -17,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pipeline.paid import resume
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger.calls import CallOpen, RateRefusal
@@ -53,9 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clock() -> Clock:
-    clock = Clock()
-    clock.now = time.time()
-    return clock
+    return Clock(time.time())
 
 
 def learned(path: Path, clock: Clock, refusal: RateRefusal) -> Ledger:
@@ -91,6 +87,7 @@ def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
 ) -> None:
     clock.now -= 3_600
     ledger = learned(tmp_path / "ledger.db", clock, RateRefusal(75, 3_600 - 5 * 60.06 - 10))
+    clock.now += 3_600
     slots, left = of_next_run(ledger, lambda it: (it.slots, it.pause_left), AUTHENTICATED)
     assert (slots, left) == (85, 0)
     assert "nothing is sent" not in caplog.text
@@ -100,13 +97,6 @@ def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
 RATE = Rate(10, 60.0)
 HELD = [RATE.answered_until(0), RATE.lost_until(0), RATE.lost_until(0)]
 UNSENT = CallOpen("free", "CONNECTION_ERROR")
-
-
-@pytest.fixture
-def moved(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of the ledger and of the next runs, which only the test moves."""
-    monkeypatch.setattr(resume, "time", SimpleNamespace(time=clock))
-    return clock
 
 
 def waits(ledger: Ledger) -> tuple[list[float], float]:
@@ -129,30 +119,30 @@ def bought(path: Path, clock: Clock) -> Ledger:
     return ledger
 
 
-def test_the_slots_of_the_run_before_are_held(tmp_path: Path, moved: Clock) -> None:
-    with closing(bought(tmp_path / "ledger.db", moved)) as ledger:
+def test_the_slots_of_the_run_before_are_held(tmp_path: Path, clock: Clock) -> None:
+    with closing(bought(tmp_path / "ledger.db", clock)) as ledger:
         assert waits(ledger)[0] == pytest.approx(HELD, abs=0.1)
-        moved.now += 30  # that under way counts as ended now
+        clock.now += 30  # that under way counts as ended now
         assert waits(ledger)[0] == pytest.approx([HELD[0] - 30, HELD[1] - 30, HELD[2]], abs=0.1)
 
 
-def test_a_clock_that_ran_ahead_frees_no_slot(tmp_path: Path, moved: Clock) -> None:
-    moved.now += DAY
-    with closing(bought(tmp_path / "ledger.db", moved)) as ledger:
-        moved.now -= DAY
+def test_a_clock_that_ran_ahead_frees_no_slot(tmp_path: Path, clock: Clock) -> None:
+    clock.now += DAY
+    with closing(bought(tmp_path / "ledger.db", clock)) as ledger:
+        clock.now -= DAY
         assert waits(ledger)[0] == pytest.approx(HELD, abs=0.1)
 
 
 @pytest.mark.parametrize("wrong_by", [-9999 * DAY, -DAY, -3600, DAY])
 def test_a_run_with_a_wrong_clock_forgets_no_pause(
-    tmp_path: Path, moved: Clock, wrong_by: float
+    tmp_path: Path, clock: Clock, wrong_by: float
 ) -> None:
-    with closing(learned(tmp_path / "ledger.db", moved, RateRefusal(7, 7200.0))) as ledger:
-        moved.now += 600 + wrong_by
+    with closing(learned(tmp_path / "ledger.db", clock, RateRefusal(7, 7200.0))) as ledger:
+        clock.now += 600 + wrong_by
         assert waits(ledger)[1] == pytest.approx(7200 if wrong_by < 0 else 0, abs=1)
-        moved.now += 600 - wrong_by
+        clock.now += 600 - wrong_by
         assert waits(ledger)[1] == pytest.approx(7200 - 1200, abs=1)
-        moved.now += 7200
+        clock.now += 7200
         assert waits(ledger)[1] == 0
 
 
@@ -171,19 +161,21 @@ MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
 def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, lesson):  # type: ignore[no-untyped-def]
     """Whatever times are recorded."""
     clock = Clock()
-    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
-        patch.setattr(resume, "time", SimpleNamespace(time=lambda: NOW))
-        with closing(Ledger(Path(folder) / "ledger.db", BASE_URL, clock)) as ledger:
-            journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
-            for sent_at, settled_at, end in attempts:
-                clock.now = sent_at
-                number = send(journal)
-                clock.now = settled_at
-                finish(journal, number, end)
-            if lesson:
-                clock.now, pause, slots = lesson
-                finish(journal, send(journal), FREE, RateRefusal(slots, pause))
-            held, paused = waits(ledger)
+    with (
+        TemporaryDirectory() as folder,
+        closing(Ledger(Path(folder) / "ledger.db", BASE_URL, clock)) as ledger,
+    ):
+        journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
+        for sent_at, settled_at, end in attempts:
+            clock.now = sent_at
+            number = send(journal)
+            clock.now = settled_at
+            finish(journal, number, end)
+        if lesson:
+            clock.now, pause, slots = lesson
+            finish(journal, send(journal), FREE, RateRefusal(slots, pause))
+        clock.now = NOW
+        held, paused = waits(ledger)
     assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)
     assert paused <= (lesson[1] if lesson else 0) + 0.01
 

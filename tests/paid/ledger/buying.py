@@ -45,8 +45,8 @@ LOST = CallOpen("unconfirmed", "TIMEOUT")
 class Clock:
     """A clock that only tests move."""
 
-    def __init__(self) -> None:
-        self.now = 1_000.0
+    def __init__(self, now: float = 1_000.0) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         return self.now
@@ -75,8 +75,8 @@ def settle(path: Path, verdicts: Mapping[int, maintenance.Verdict]) -> None:
     maintenance.settle_by_hand(path, verdicts, now=2_000.0, wait=False)
 
 
-def note(job: Job, *texts: str) -> int:
-    return job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
+def note(job: Job, *texts: str) -> None:
+    job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
 
 
 LOCKS: Mapping[str, Callable[..., AbstractContextManager[object]]] = {

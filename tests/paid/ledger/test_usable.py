@@ -59,9 +59,8 @@ def address() -> str:
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory, address: str) -> Path:
     """A ledger with an answer and a loss."""
-    path, clock = tmp_path_factory.mktemp("sound") / "ledger.db", Clock()
-    clock.now = time.time() - 100
-    with closing(Ledger(path, address, clock)) as ledger:
+    path = tmp_path_factory.mktemp("sound") / "ledger.db"
+    with closing(Ledger(path, address, Clock(time.time() - 100))) as ledger:
         journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
         buy(journal, CallEnded("answered", 200, BODY, PRICE))
         buy(journal, LOST)
