@@ -94,7 +94,7 @@ class PaidPurchase(Purchase):
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         with self._opened:
             if error and not self._plan_only:  # a table that cannot be read leaves no open job
-                with suppress(ValueError, LedgerError):  # it stays if it has sent something
+                with suppress(LedgerError):  # it stays if it has sent something
                     self._job.delete()
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -225,15 +225,13 @@ class PaidPurchase(Purchase):
 
         service = self._service
         earlier = self._earlier_runs
-        async with (
-            Client(
-                service.base_url,
-                service.api_key,
-                language_model=service.chat,
-                timeout=service.timeout.total_seconds(),
-            ) as client,
-            Journal(self._job, service.key_fingerprint, spare) as journal,
-        ):
+        client = Client(
+            service.base_url,
+            service.api_key,
+            language_model=service.chat,
+            timeout=service.timeout.total_seconds(),
+        )
+        async with Journal(self._job, service.key_fingerprint, spare) as journal:
             pool = Pool(
                 client,
                 earlier.throttle(),

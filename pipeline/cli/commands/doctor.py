@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -286,8 +285,8 @@ async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
 
     exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
     started = time.perf_counter()
-    async with aclosing(HttpTransport(url)) as transport, asyncio.timeout(PATIENCE_S):
-        await transport.send(exchange, MOST_READ)
+    async with asyncio.timeout(PATIENCE_S):
+        await HttpTransport(url).send(exchange, MOST_READ)
     return exchange, time.perf_counter() - started
 
 

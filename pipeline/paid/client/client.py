@@ -145,8 +145,6 @@ def cause(error: BaseException) -> tuple[str, bool]:
 class Client:
     """Sends attempts to one deployment of the interface, or to a language model.
 
-    It is an async context manager.
-
     Args:
         base_url: the address of the deployment, or of the language model's server.
         api_key: the API key, as `valid_key` returns it; None sends requests without one.
@@ -173,12 +171,6 @@ class Client:
         self._transport = HttpTransport(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
-
-    async def __aenter__(self) -> Client:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self._transport.aclose()
 
     async def send(self, system: System, text: str, candidates: tuple[Match, ...] = ()) -> Reply:
         """Make one attempt; a network failure is returned, not raised.

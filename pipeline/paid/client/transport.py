@@ -67,11 +67,6 @@ class Exchange:
     fields: Sequence[Field] = ()
     body: bytearray = field(default_factory=bytearray)
 
-    def begin(self) -> bytes:
-        """Return the content, to send it now."""
-        self.begun = True
-        return self.content
-
 
 class _Connection(asyncio.Protocol):
     """A connection to a server, for a single exchange; make it in its event loop.
@@ -116,7 +111,8 @@ class _Connection(asyncio.Protocol):
     ) -> None:
         """Send a request for a target, with more headers; see `HttpTransport.send`."""
         head = _head(exchange.method, target, [*exchange.headers, *more])
-        response = await self._ask(ANY_REQUEST, head + exchange.begin())
+        exchange.begun = True
+        response = await self._ask(ANY_REQUEST, head + exchange.content)
         exchange.status, exchange.fields = response.status_code, response.headers.raw_items()
         while len(exchange.body) <= most and isinstance(event := await self._event(), h11.Data):
             exchange.body += event.data
@@ -222,10 +218,6 @@ class HttpTransport:
         self._context: ssl.SSLContext | None = None
         self._addresses: Sequence[AddrInfoType] = ()
         self._looked_up_at = 0.0
-
-    async def aclose(self) -> None:
-        """Let the event loop close what is still closing."""
-        await asyncio.sleep(0)
 
     async def send(self, exchange: Exchange, most: int) -> None:
         """Send a request, and read its response until its body has more than ``most`` bytes.

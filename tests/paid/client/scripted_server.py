@@ -85,8 +85,7 @@ async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 async def attempt(base: BaseUrl, text: str = "Seeds", **options: Any) -> Reply:
-    async with Client(base, KEY, **{"timeout": 5.0} | options) as client:
-        return await client.send("cpv", text)
+    return await Client(base, KEY, **{"timeout": 5.0} | options).send("cpv", text)
 
 
 async def answers(exchange: Exchange) -> None:

@@ -60,8 +60,8 @@ async def test_a_request_is_what_the_interface_asks_for() -> None:
 
 
 async def test_a_demo_request_has_no_key() -> None:
-    async with serving(answers) as server, Client(server.base, None) as client:
-        await client.send("naics", "Seeds")
+    async with serving(answers) as server:
+        await Client(server.base, None).send("naics", "Seeds")
     line, fields, _ = server.requests[0]
     assert line.startswith(b"POST /api/naics/match ")
     assert b"x-api-key" not in fields
@@ -95,7 +95,8 @@ async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixtu
         await exchange.answer(f'{{"message":"{KEY} is not valid"}}'.encode(), "401 No", location)
 
     caplog.set_level(logging.DEBUG)
-    async with serving(repeats) as server, Client(server.base, KEY) as client:
+    async with serving(repeats) as server:
+        client = Client(server.base, KEY)
         reply = await client.send("cpv", "one")
         shown = repr(client)
     async with serving(drops_after_reading) as server:
@@ -183,7 +184,7 @@ def test_an_answer_that_came_while_the_process_was_stopped_is_read(
     mine.setblocking(False)
 
     async def send(_: HttpTransport, exchange: transport.Exchange, most: int) -> None:
-        exchange.begin()
+        exchange.begun = True
         loop = asyncio.get_running_loop()
         exchange.status = int(await loop.sock_recv(mine, 3))
         while chunk := await loop.sock_recv(mine, 4):
@@ -191,13 +192,12 @@ def test_an_answer_that_came_while_the_process_was_stopped_is_read(
 
     async def main() -> Reply:
         base = canonical("http://127.0.0.1:1")
-        async with Client(base, "key", timeout=3.0) as client:
-            attempt = asyncio.create_task(client.send("cpv", "text"))
-            await asyncio.sleep(2.5)
-            other.sendall(b"200" + b"the answer in several pieces")
-            other.shutdown(socket.SHUT_WR)
-            stop_process(stopped)
-            return await attempt
+        attempt = asyncio.create_task(Client(base, "key", timeout=3.0).send("cpv", "text"))
+        await asyncio.sleep(2.5)
+        other.sendall(b"200" + b"the answer in several pieces")
+        other.shutdown(socket.SHUT_WR)
+        stop_process(stopped)
+        return await attempt
 
     monkeypatch.setattr(HttpTransport, "send", send)
     with mine, other:
@@ -263,9 +263,9 @@ async def test_a_huge_body_is_cut_off_and_its_connection_closed() -> None:
         finally:
             gone.set()
 
-    async with serving(floods) as server, Client(server.base, KEY) as opened:
+    async with serving(floods) as server:
         with little_memory():
-            reply = await opened.send("cpv", "one")
+            reply = await attempt(server.base)
         await asyncio.wait_for(gone.wait(), 5)
     assert isinstance(reply, Received)
     assert reply.status == 200

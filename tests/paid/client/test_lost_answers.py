@@ -36,6 +36,7 @@ from tests.paid.client.scripted_server import (
     waits,
 )
 from tests.paid.client.virtual_time import pass_time
+from tests.paid.serving import nobody_there
 
 pytestmark = pytest.mark.anyio
 
@@ -186,8 +187,8 @@ async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> N
         await exchange.reader.read()
         gone.set()
 
-    async with serving(waits) as server, Client(server.base, KEY) as client:
-        task = asyncio.create_task(client.send("cpv", "one"))
+    async with serving(waits) as server:
+        task = asyncio.create_task(attempt(server.base))
         await arrived.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -208,10 +209,8 @@ async def test_an_answer_before_the_whole_text_was_read_counts() -> None:
 
 
 async def test_a_refused_connection_sent_nothing() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        reply = await attempt(BaseUrl(address))
+    address = nobody_there()
+    reply = await attempt(BaseUrl(address))
     found = f"nothing answers at {address} (connection refused)"
     assert reply == NotSent("CONNECTION_ERROR", found)
 
@@ -360,5 +359,5 @@ async def replies(script: Script, proxied: bool) -> list[Reply]:
         base = BaseUrl("http://service.example") if proxied else server.base
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("http_proxy", server.base)
-            async with Client(base, KEY, timeout=5.0) as client:
-                return [await client.send("cpv", text) for text in TEXTS]
+            client = Client(base, KEY, timeout=5.0)
+            return [await client.send("cpv", text) for text in TEXTS]

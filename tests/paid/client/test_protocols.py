@@ -85,9 +85,9 @@ async def test_a_client_asks_the_address_that_was_named_with_the_key_as_bearer()
 
     async with serving(answers) as server:
         address = canonical(f"{server.base}/api/v1/chat/completions/", chat=True)
-        async with Client(address, KEY, language_model=model()) as client:
-            reply = await client.send("cpv", QUESTION.text, CANDIDATES)
-            unasked = await client.send("cpv", "???")
+        client = Client(address, KEY, language_model=model())
+        reply = await client.send("cpv", QUESTION.text, CANDIDATES)
+        unasked = await client.send("cpv", "???")
     ((line, headers, _),) = server.requests
     assert line == b"POST /api/v1/chat/completions HTTP/1.1"
     assert headers[b"authorization"] == f"Bearer {KEY}".encode()

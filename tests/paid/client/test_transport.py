@@ -5,7 +5,6 @@ import socket
 import ssl
 import threading
 from base64 import b64encode
-from contextlib import aclosing
 
 import httpx
 import pytest
@@ -17,6 +16,7 @@ from pipeline.paid.client.outcomes import NotSent, Received, Reply
 from pipeline.paid.client.transport import proxy_of
 from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, says, serving
+from tests.paid.serving import nobody_there
 
 pytestmark = pytest.mark.anyio
 
@@ -25,8 +25,7 @@ async def posted(address: str) -> transports.Exchange:
     url = httpx.URL(address)
     headers = [(b"Host", url.netloc), (b"Content-Length", b"2")]
     exchange = transports.Exchange("POST", url, headers, b"{}")
-    async with aclosing(transports.HttpTransport(url)) as transport:
-        await transport.send(exchange, 99)
+    await transports.HttpTransport(url).send(exchange, 99)
     return exchange
 
 
@@ -189,7 +188,8 @@ async def test_the_first_address_of_a_host_that_answers_is_asked(
 
 
 async def test_every_request_has_a_connection_of_its_own() -> None:
-    async with serving(answers) as server, Client(server.base, KEY) as client:
+    async with serving(answers) as server:
+        client = Client(server.base, KEY)
         for text in ("one", "two", "three"):
             assert isinstance(await client.send("cpv", text), Received)
         assert server.connections == 3
@@ -245,10 +245,8 @@ async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
 async def test_a_proxy_that_is_not_there_sent_nothing(
     monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("ALL_PROXY", f"http://me:secret@127.0.0.1:{unused.getsockname()[1]}")
-        reply = await attempt(BaseUrl(f"{scheme}://service.example"))
+    monkeypatch.setenv("ALL_PROXY", nobody_there().replace("//", "//me:secret@"))
+    reply = await attempt(BaseUrl(f"{scheme}://service.example"))
     found = "nothing answers at the proxy (connection refused)"
     assert reply == NotSent("CONNECTION_ERROR", found)
 
