@@ -121,7 +121,7 @@ PROTECTIONS = (
         "one run for each job",
         "opened.enter_context(lock)",
         "pass",
-        "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
+        "tests/paid/test_locks.py",
     ),
     Protection(
         "a ledger with two names, each with a log of its own, is not written",

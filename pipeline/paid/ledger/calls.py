@@ -168,6 +168,11 @@ def text_digests(texts: Iterable[str]) -> list[bytes]:
     return [sha256(text.encode()).digest() for text in texts]
 
 
+def storable(text: str) -> str:
+    """Escape lone surrogates, as in the name of a file that is not UTF-8: SQLite refuses them."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def pack(body: bytes) -> bytes:
     """Return a response as the ledger keeps it."""
     return zlib.compress(body, wbits=WINDOW)

@@ -54,9 +54,15 @@ def check_not_gone(path: Path) -> None:
     """Check that no ledger was moved, deleted or emptied since a run used it.
 
     Raises:
-        LedgerError: there is no file, or an empty one, but the folder of its locks.
+        LedgerError: there is no file, or an empty one, but the folder of its locks; or no file can
+            have this path.
     """
-    locks = folder_of_locks(path)
+    try:
+        locks = folder_of_locks(path)
+    except (RuntimeError, ValueError) as error:  # a loop of links, a NUL
+        raise LedgerError(
+            f"The ledger {path} cannot be used: {error}.", f"Check the path, {ANOTHER}"
+        ) from error
     if locks.is_dir() and not _size(path):  # in this order: another run may be making both
         state = "empty" if path.exists() else "gone"
         raise LedgerError(
@@ -346,7 +352,6 @@ class Snapshot:
         self._translate_errors = partial(
             _translate_errors, f"The ledger {path} cannot be read", _ADVICE_TO_READERS
         )
-        self._file = path.resolve()  # SQLite keeps its other files beside this one
         first_run = f"The first paid run creates it; name the right one with {LEDGER}."
         with self._translate_errors():
             exists = path.exists()
@@ -356,6 +361,7 @@ class Snapshot:
         if not path.is_file():
             raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
         with self._translate_errors(), ExitStack() as opened:
+            self._file = path.resolve()  # SQLite keeps its other files beside this one
             self._connection = _connect_to_read(self._file)
             opened.callback(self._connection.close)
             self.version = version_of(self._connection, path)

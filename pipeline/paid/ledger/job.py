@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,7 +10,7 @@ from operator import itemgetter
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, unpack
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, storable, unpack
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
@@ -80,9 +81,13 @@ class CallCount:
     held: int = 0
 
 
+NOTE_ROW = "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
 DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
 
 STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
+
+FORGET_ROWS = "DELETE FROM first_rows WHERE job_id = ?"
 
 FIRST_ROWS = """
     SELECT digest, row_number FROM first_rows
@@ -164,51 +169,38 @@ class Job:
     now: Callable[[], float]
     counting: Counting
 
-    def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
-        """Note the first row of calls (system, digest, row); return how many had none before."""
+    def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> None:
+        """Note the first row of calls (system, digest, row), unless they have one."""
         noted = [(self.number, *row) for row in sorted(rows)]  # neighbours share pages
         with self.database.transaction() as connection:
-            before = connection.total_changes
-            connection.executemany(
-                "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", noted
-            )
-            return connection.total_changes - before
+            connection.executemany(NOTE_ROW, noted)
 
     def forget_rows(self) -> None:
         """Delete the first rows, before the table is planned again."""
         with self.database.transaction() as connection:
-            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (self.number,))
+            connection.execute(FORGET_ROWS, (self.number,))
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
-        values = (self.number, source, output, rows)
         with self.database.transaction() as connection:
+            values = (self.number, storable(source), storable(output), rows)
             connection.execute(DESCRIBE, values)
 
     def note_stop(self, reason: str) -> None:
         """Note why the run stopped before its end."""
         with self.database.transaction() as connection:
-            connection.execute(STOP, (reason, self.now(), self.number))
+            connection.execute(STOP, (storable(reason), self.now(), self.number))
 
     def close(self) -> None:
         """Note that the output is in place, and delete the first rows."""
         with self.database.transaction() as connection:
-            closing = (self.now(), self.number)
-            connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", closing)
-        self.forget_rows()
+            close_job(connection, self.number, self.now())
 
     def delete(self) -> None:
-        """Delete a job that sent nothing.
-
-        Raises:
-            ValueError: it sent something, which the ledger keeps forever.
-        """
-        if job_tally(self.database, self.number).attempts:
-            raise ValueError(f"Job {self.number} has sent something.")
-        self.forget_rows()
+        """Delete a job that sent nothing; attempts refer to any other one, which is an error."""
         with self.database.transaction() as connection:
-            connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.number,))
-            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.number,))
+            for table in ("first_rows", "job_notes", "jobs"):
+                connection.execute(f"DELETE FROM {table} WHERE job_id = ?", (self.number,))  # noqa: S608
 
     def responses(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
@@ -314,3 +306,9 @@ class Job:
 
     def _failures_since(self) -> float:
         return self.opened_at if self.counting.retry_failed else 0.0
+
+
+def close_job(connection: sqlite3.Connection, number: int, now: float) -> None:
+    """Close a job, which needs no first rows any more; the caller commits."""
+    connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", (now, number))
+    connection.execute(FORGET_ROWS, (number,))

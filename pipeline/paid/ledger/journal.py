@@ -24,6 +24,7 @@ from pipeline.paid.ledger.calls import (
     RateRefusal,
     State,
     pack,
+    storable,
 )
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.mark import HighWaterMark
@@ -162,10 +163,10 @@ class Journal:
             try:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
-                await self._keep(group, error)
-            else:
-                for one, result in zip(group, results, strict=True):
-                    one.resolve(result)
+                results = [error] * len(group)
+                await self._keep([one for one in group if isinstance(one, _Ended)], error)
+            for one, result in zip(group, results, strict=True):
+                one.resolve(result)
 
     async def _in_thread(self, write: Callable[[], T]) -> T:
         try:
@@ -211,20 +212,12 @@ class Journal:
             key = address_of(self._job.base_url), self._key_fingerprint
             connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
 
-    async def _keep(self, group: list[_Waiting], error: Exception) -> None:
-        """Refuse the attempts that were not sent, and keep the ends beside the ledger."""
-        ends = [one for one in group if isinstance(one, _Ended)]
-        for one in group:
-            if isinstance(one, _Sent):
-                one.resolve(error)
-        if not ends:
-            return
+    async def _keep(self, ends: Sequence[_Ended], error: Exception) -> None:
+        """Keep ends beside the ledger, which cannot record them because of an error."""
         kept = await self._in_thread(partial(self._keep_in_spare, ends))
         (self._kept if kept else self._lost).extend(one.end for one in ends)
-        if isinstance(error, LedgerError):
+        if ends and isinstance(error, LedgerError):
             self._error = self._error or error
-        for one in ends:
-            one.resolve(error)
 
     def _keep_in_spare(self, ends: Sequence[_Ended]) -> bool:
         """Write ends to the spare file; return whether that went well."""
@@ -236,7 +229,7 @@ class Journal:
                 (attempt,) = self._job.database.rows(ATTEMPT, one.attempt)
                 line = UnwrittenEnd(*attempt, now, *_result(one.end), _body(one.end))  # type: ignore[call-arg]
                 append_durably(self._spare, msgspec.json.encode(line) + b"\n")
-        except (LedgerError, OSError):
+        except (LedgerError, OSError, ValueError):  # also if the ledger has lost the attempt
             return False
         return True
 
@@ -266,7 +259,7 @@ def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> 
 def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]:
     """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
     cost = None if end.cost_usd is None else str(end.cost_usd)
-    return end.state, end.status, _storable(end.error), cost
+    return end.state, end.status, end.error and storable(end.error), cost
 
 
 def _body(end: AttemptEnd) -> bytes | None:
@@ -278,8 +271,3 @@ def _count_answers(ends: Sequence[AttemptEnd]) -> str:
     """Say how many answers there are; "" without any."""
     count = sum(isinstance(end, CallEnded) for end in ends)
     return how_many(count, "answer") if count else ""
-
-
-def _storable(error: str | None) -> str | None:
-    """Escape lone surrogates in a service's error: SQLite would refuse the whole group."""
-    return error and error.encode("utf-8", "backslashreplace").decode()

@@ -167,7 +167,6 @@ class Ledger:
         count as ended now, because nobody knows when the service received them.
         """
         take_in(self.database, self.spare)
-        self.spare.unlink(missing_ok=True)
         with self.database.transaction() as connection:
             values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,6 +13,7 @@ from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Database, Snapshot
+from pipeline.paid.ledger.job import close_job
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import address_of
@@ -42,15 +43,10 @@ def _refusal(connection: sqlite3.Connection, attempt: int, ledger: Path) -> Sett
     )
 
 
-SENT = """
-    SELECT endpoint, account FROM attempts JOIN jobs USING (job_id)
-    WHERE attempt_id = ? AND state = 'sent'
-"""
-
 OPEN_JOBS = "SELECT endpoint, identity FROM jobs WHERE closed_at IS NULL"
 
-JOB_OF = """
-    SELECT endpoint, iif(closed_at IS NULL, identity, NULL), state = 'sent'
+ATTEMPT = """
+    SELECT endpoint, account, iif(closed_at IS NULL, identity, NULL), state = 'sent'
     FROM attempts JOIN jobs USING (job_id) WHERE attempt_id = ?
 """
 
@@ -73,7 +69,8 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
     """Settle attempts, all or none, as the account's statement bills them.
 
     They are unconfirmed, as is one that a killed run left as sent, or errors with a price. Their
-    calls are open again: the next run that needs them buys them.
+    calls are open again: the next run that needs them buys them. While their money changes, nobody
+    works on their jobs.
 
     Args:
         path: the ledger's file.
@@ -85,9 +82,12 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
         SettingsError: an attempt cannot be settled.
         LedgerError: a run holds a lock, or the ledger cannot be used.
     """
-    with _nobody_at_jobs_of(path, verdicts, wait):
-        with Snapshot(path) as snapshot:
-            killed = {row for attempt in verdicts for row in snapshot.rows(SENT, attempt)}
+    with Snapshot(path) as snapshot:
+        rows = [row for attempt in verdicts for row in snapshot.rows(ATTEMPT, attempt)]
+    jobs = {(base_url, identity) for base_url, _, identity, _ in rows if identity is not None}
+    killed = {(base_url, key) for base_url, key, _, is_sent in rows if is_sent}
+    # That nobody buys proves that the run of an attempt that seems to be under way was killed.
+    with _take_locks(path, jobs, {base_url for base_url, _ in killed}, wait):
         for base_url, key_fingerprint in killed:
             with closing(Ledger(path, base_url, lambda: now)) as ledger:
                 ledger.recover(key_fingerprint)
@@ -123,8 +123,7 @@ def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) ->
         database.transaction() as connection,
     ):
         for number in jobs:
-            connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", (now, number))
-            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (number,))
+            close_job(connection, number, now)
 
 
 def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
@@ -154,7 +153,10 @@ def prune_by_hand(
     Raises:
         LedgerError: a run holds a lock, or the ledger cannot be written.
     """
-    with _nobody_buying(path, wait), closing(Database(path)) as database:
+    with Snapshot(path) as snapshot:
+        jobs = list(snapshot.rows(OPEN_JOBS))
+        base_urls = [base_url for (base_url,) in snapshot.rows("SELECT endpoint FROM jobs")]
+    with _take_locks(path, jobs, base_urls, wait), closing(Database(path)) as database:
         size = path.stat().st_size
         with database.transaction() as connection:
             query = f"SELECT attempt_id {_prunable(systems)} AND {NOT_IN_USE}"
@@ -183,28 +185,6 @@ def count_prunable(
 
 def _prunable(systems: Sequence[System]) -> str:
     return PRUNABLE.replace(":systems", ", ".join("?" * len(systems)))
-
-
-def _nobody_buying(path: Path, wait: bool) -> AbstractContextManager[None]:
-    """Let nobody buy for a ledger, nor work on any of its open jobs."""
-    with Snapshot(path) as snapshot:
-        jobs = set(snapshot.rows(OPEN_JOBS))
-        base_urls = {base_url for (base_url,) in snapshot.rows("SELECT endpoint FROM jobs")}
-    return _take_locks(path, jobs, base_urls, wait)
-
-
-def _nobody_at_jobs_of(
-    path: Path, attempts: Iterable[int], wait: bool
-) -> AbstractContextManager[None]:
-    """Let nobody work on the jobs of some attempts, whose money is about to change.
-
-    For an attempt that seems to be under way, nobody may buy at all: that proves that its run was
-    killed.
-    """
-    with Snapshot(path) as snapshot:
-        rows = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
-    jobs = {(base_url, identity) for base_url, identity, _ in rows if identity is not None}
-    return _take_locks(path, jobs, {base_url for base_url, _, sent in rows if sent}, wait)
 
 
 @contextmanager

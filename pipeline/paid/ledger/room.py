@@ -87,7 +87,8 @@ def spare_file(ledger: Path, path: Path, workers: int) -> Iterator[FileIO]:
         yield file
     finally:
         if not file.tell():
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # it is in nobody's way
+                path.unlink()
         file.close()
 
 

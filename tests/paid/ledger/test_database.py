@@ -177,6 +177,15 @@ def test_a_folder_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, Snapshot).message == f"{tmp_path} is not a file."
 
 
+@pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
+@pytest.mark.parametrize("name", ["loop", "a\0b"])
+def test_a_path_that_no_file_can_have_is_refused(
+    tmp_path: Path, name: str, open_file: Callable[[Path], object]
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    refusal(tmp_path / name, open_file)
+
+
 def test_it_shows_one_moment_while_a_run_goes_on_writing(path: Path, journal: Journal) -> None:
     buy(journal)
     with Snapshot(path) as snapshot:

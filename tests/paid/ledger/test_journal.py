@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import random
@@ -8,7 +9,6 @@ from contextlib import closing
 from decimal import Decimal
 from io import FileIO
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -44,9 +44,8 @@ async def test_answers_are_kept_although_the_main_thread_has_ended(
 ) -> None:
     """A thread that buys then goes on, but Python's executors take no more work."""
 
-    async def refused(_: Journal, group: list[Any], error: Exception) -> None:
-        for one in group:
-            one.resolve(error)
+    async def refused(*_: object) -> None:
+        pass
 
     attempt = await journal.record_attempt(ROAD, RESERVED)
     monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
@@ -118,9 +117,27 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 
 
-def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
+def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
+    """As an error of the service, or the name of a file, may be."""
     buy(journal, CallOpen("free", "ODD\ud800"))
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "ODD\\ud800"}
+    job.describe("in\udcff.csv", "out\udcff.csv", 1)
+    job.note_stop("in\udcff.csv")
+    notes = job.database.rows("SELECT input, output, stopped FROM job_notes")
+    assert [*notes] == [("in\\udcff.csv", "out\\udcff.csv", "in\\udcff.csv")]
+
+
+async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_for_ever(
+    ledger: Ledger, job: Job
+) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        journal = Journal(job, FINGERPRINT, spare)
+        attempt = await journal.record_attempt(ROAD, RESERVED)
+        with job.database.transaction() as connection:
+            connection.execute("DELETE FROM attempts")
+        async with asyncio.timeout(5):
+            with pytest.raises(ValueError, match="not under way"):
+                await journal.record_end(attempt, ANSWERED)
 
 
 def fill_up(job: Job) -> None:
@@ -165,6 +182,8 @@ def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, 
         assert opened.recover(FINGERPRINT) == 0
     money = job.money()
     assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
+    with spare_file(ledger.database.path, ledger.spare, workers=1):
+        pass
     assert not place.exists()
     assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
 
@@ -199,6 +218,22 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Jo
 
     with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
         asyncio.run(main())
+
+
+def test_a_spare_file_that_cannot_be_deleted_stops_nothing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's killed run may have left it in a folder where only he may delete it."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "unlink", denied)
+    for _ in range(2):
+        assert ledger.recover(FINGERPRINT) == 0
+        with spare_file(ledger.database.path, ledger.spare, workers=1):
+            pass
+    assert ledger.spare.exists()
 
 
 def test_nothing_is_left_of_a_spare_file_without_answers(path: Path, ledger: Ledger) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.money import ZERO
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.calls import Call, CallEnded, Cost, RateRefusal, text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded, RateRefusal, text_digest
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -96,21 +95,18 @@ def test_a_demo_call_that_was_free_says_nothing_of_prices(
     assert ledger.prices() == (Decimal(0), Decimal("0.0004"))
 
 
-def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
-    job: Job, journal: Journal
+def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
+    ledger: Ledger, job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for end, cost in ((FREE, 0), (LOST, None), (SILENT, None), (ANSWERED, PRICE), (LOST, PRICE)):
-        buy(journal, end)
-        found = job.responses_and_costs("cpv", [ROAD_DIGEST])[1]
-        assert found.get(ROAD_DIGEST, Cost(None, ZERO)).usd == cost
-
-
-def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal) -> None:
     note(job, "road")
     send(journal)
-    with pytest.raises(ValueError, match="has sent something"):
-        job.delete()
+    with pytest.raises(LedgerError):
+        job.delete()  # it has sent something
     assert job.calls() == {"cpv": CallCount(1, 1)}
+    monkeypatch.setattr(job_module, "FORGET_ROWS", "NO SQL")
+    with pytest.raises(LedgerError):
+        job.close()
+    assert ledger.open_job("tenders").number == job.number
 
 
 @pytest.mark.parametrize("name", ["FOUND", "COUNT_CALLS", "FIRST_ROWS", "ERRORS", "UNCONFIRMED"])

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.paid.ledger.calls import Call, CallOpen, Cost, PastAttempt
+from pipeline.paid.ledger.calls import Call, CallOpen, PastAttempt
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
@@ -110,20 +110,6 @@ def test_nothing_is_pruned_under_a_run(
 
 BRIDGE = Call("cpv", "bridge")
 PRICED = Decimal("0.00012")
-
-
-def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
-    path: Path, job: Job, journal: Journal
-) -> None:
-    note(job, "road")
-    billed, free, left = buy(journal, LOST), buy(journal, LOST), buy(journal, LOST)
-    gone = buy(journal, LOST, BRIDGE)
-    settle(path, {billed: PRICED, free: "free", gone: PRICED})
-    assert job.money() == Tally(4, PRICED * 2, 1, 0, RESERVED)
-    assert job.responses_and_costs("cpv", [ROAD_DIGEST])[1] == {ROAD_DIGEST: Cost(0, PRICED)}
-    assert job.unattributed() == PRICED
-    settle(path, {left: "free"})
-    assert job.money() == Tally(4, PRICED * 2, 0, 0, Decimal(0))
 
 
 @pytest.mark.parametrize("verdict", [PRICED, "free"])
