@@ -53,7 +53,7 @@ class Allowance:
     @property
     def overshoot(self) -> Decimal:
         """By how much the confirmed costs exceed the limit, US dollars."""
-        return max(ZERO, difference(self.confirmed, self.limit))
+        return excess(self.confirmed, self.limit)
 
     @property
     def left(self) -> Decimal:

@@ -69,13 +69,7 @@ class Judgement(msgspec.Struct, frozen=True):
     @property
     def cost_usd(self) -> Decimal | None:
         """The attempt's cost; None if it is unknown."""
-        match self.end:
-            case CallEnded(cost_usd=cost):
-                return cost
-            case CallOpen(state="free"):
-                return ZERO
-            case CallOpen(cost_usd=cost):
-                return cost
+        return ZERO if self.end.state == "free" else self.end.cost_usd
 
     @property
     def is_at_risk(self) -> bool:

@@ -33,7 +33,8 @@ from tests.paid.ledger.buying import FINGERPRINT
 PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
 BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
-OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
+OPEN = {"limited", "wait for 5", "internal", "503", "lost", "gateway", "not sent"}
+OUTCOMES = sorted(ENDED | OPEN)
 FAILURES = {
     "internal": (500, "INTERNAL_ERROR"),
     "refused": (400, "VALIDATION_ERROR"),
@@ -47,6 +48,13 @@ PAGES: dict[str, tuple[int, dict[str, str], bytes]] = {
     "422": (422, {}, b"<html>"),
     "gateway": (502, {}, b"<html>"),
 }
+WAITS = {
+    "503": (503, b"<html>"),
+    "billed 503": (503, b'{"success": false, "metadata": {"cost": {"apiCost": 0.0001}}}'),
+    "wait": (429, b""),
+}
+"""What is followed by how many seconds to wait, such as ``wait for 5``."""
+
 STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
 
 
@@ -96,20 +104,17 @@ class ModelServer:
 def _reply(what: str, price: Decimal) -> Reply:
     if what in PAGES:
         return Received(*PAGES[what])
+    kind, _, seconds = what.partition(" for ")
+    if kind in WAITS:
+        status, page = WAITS[kind]
+        return Received(status, {"retry-after": seconds}, page)
     match what:
         case "lost":
             return Lost("TIMEOUT", "no answer")
         case "not sent":
             return NotSent("CONNECTION_ERROR", "refused")
-        case "503" | "503 for 90" | "503 for 3000" | "503 for 9999":
-            return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
-        case "billed 503 for 90" | "billed 503 for 9999":
-            priced = b'{"success": false, "metadata": {"cost": {"apiCost": 0.0001}}}'
-            return Received(503, {"retry-after": what[len("billed 503 for ") :]}, priced)
         case "limited":
             return Received(429, {}, b"")
-        case "wait 0" | "wait 5" | "wait 9999":
-            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
         case "unreadable":
             return Received(200, {}, b"{")
         case "internal" | "refused" | "no such address" | "unauthorized":

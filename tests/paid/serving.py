@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import uvicorn
 
@@ -96,35 +96,47 @@ class WordMatcher:
             }
 
 
+Response: TypeAlias = tuple[int, dict[str, str], str]
+"""A status, headers and a body."""
+
+
 @dataclass
 class Service:
     """The service under test: where it is, who pays, what it was asked.
 
     Attributes:
         asked: the calls that it answered.
-        script: what it answers some requests instead, by their number from 0: a status, headers and
-            a body.
-        requests: how many there were.
+        script: what it answers some requests instead, by their number from 0.
+        down: what it answers all requests about a system instead.
+        reached: the system that each request was about.
     """
 
     accounts: Accounts
     account: NewKey
     asked: list[tuple[System, str]] = field(default_factory=list)
-    script: dict[int, tuple[int, dict[str, str], str]] = field(default_factory=dict)
-    requests: int = 0
+    script: dict[int, Response] = field(default_factory=dict)
+    down: dict[str, Response] = field(default_factory=dict)
+    reached: list[str] = field(default_factory=list)
+
+    @property
+    def requests(self) -> int:
+        """How many requests there were."""
+        return len(self.reached)
 
     def app(self, **options: Any) -> Any:
         matchers = {system: WordMatcher(system) for system in SYSTEMS}
         app = create_app(self.accounts, matchers, **{"key_rate": None} | options)
 
         async def scripted(scope: Any, receive: Any, send: Any) -> None:
-            number, self.requests = self.requests, self.requests + 1
-            if number in self.script:
-                status, headers, answer = self.script[number]
+            _, _, system = scope["path"].removesuffix("/match").rpartition("/")
+            if instead := self.script.get(self.requests) or self.down.get(system):
+                self.reached.append(system)
+                status, headers, answer = instead
                 pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
                 await send({"type": "http.response.start", "status": status, "headers": pairs})
                 await send({"type": "http.response.body", "body": answer.encode()})
                 return
+            self.reached.append(system)
             body = bytearray()
 
             async def reading() -> Any:
@@ -135,7 +147,7 @@ class Service:
             async def noting(message: Any) -> None:
                 if message.get("status") == 200:
                     text = json.loads(body)["description"]
-                    self.asked.append((scope["path"].split("/")[2], text))
+                    self.asked.append((system, text))
                 await send(message)
 
             await app(scope, reading, noting)

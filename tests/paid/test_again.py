@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -19,7 +19,7 @@ import pipeline
 from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
 from tests.paid.ledger.buying import settle
-from tests.paid.serving import Buyer, Service, serving, some
+from tests.paid.serving import Buyer, Response, Service, serving, some
 
 DAY = 86_400.0
 PRICE = Decimal("0.0001")
@@ -144,8 +144,6 @@ def test_held_calls_alone_are_nothing_to_buy(user: Buyer, service: Service) -> N
     assert (summary.parked, service.requests) == (None, 3)
     assert user.statuses("psc") == ["HTTP_502"]
 
-
-Response: TypeAlias = tuple[int, dict[str, str], str]
 
 MATCH = {"code": "45000000", "title": "Works", "confidence": 0.5}
 SILENT: Response = 200, {}, json.dumps({"success": True, "data": [MATCH], "metadata": {}})

@@ -14,7 +14,7 @@ from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
-from pipeline.paid.ledger.calls import Call, CallEnded, text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -80,11 +80,6 @@ def test_dropped_answers_are_read_again_without_their_cost(
 ) -> None:
     monkeypatch.setattr(matcher_module, "MOST_BYTES", 0)
     assert answers(job) == EXPECTED
-
-
-def test_the_calls_answered_are_those_with_an_owned_answer(job: Job) -> None:
-    digests = [text_digest(text) for batch in BATCHES for text in batch]
-    assert job.answered("cpv", digests) == set(job.responses("cpv", digests)) != set()
 
 
 TEXTS = ["road works", "", "office chairs", "road works", "school meals"]

@@ -37,7 +37,6 @@ WRONG = {"cost": {"apiCost": "free"}}
 
 CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(200, success(costBreakdown=DETAILED)), "answered", "answered", Decimal("0.000105")),
-    (got(200, success(cost={"apiCost": 0.00007})), "answered", "answered", Decimal("0.00007")),
     (got(200, success()), "answered", "answered", None),
     (got(200, success(costBreakdown=EUROS)), "price", "answered", None),
     (got(200, {"success": True, "metadata": {"cost": EUROS}}), "price", "unreadable", None),
@@ -47,9 +46,6 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
         "refused",
         None,
     ),
-    (got(200, success(cost={"apiCost": -1})), "price", "answered", None),
-    (got(200, {"success": True, "metadata": WRONG}), "price", "unreadable", None),
-    (got(400, error("VALIDATION_ERROR", metadata=WRONG)), "price", "refused", None),
     (got(200, b"not JSON"), "ended", "unreadable", None),
     (got(400, error("VALIDATION_ERROR")), "ended", "refused", ZERO),
     (
@@ -59,8 +55,6 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
         Decimal("0.0001"),
     ),
     (got(404), "failed", "free", ZERO),
-    (got(302, b"", location="https://elsewhere.example"), "failed", "free", ZERO),
-    (got(408), "again", "free", ZERO),
     (got(401), "credentials", "free", ZERO),
     (got(402), "money", "free", ZERO),
     (got(429), "limited", "free", ZERO),
@@ -68,7 +62,6 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(503), "again", "free", ZERO),
     (NotSent("CONNECTION_ERROR", "refused"), "again", "free", ZERO),
     (Lost("TIMEOUT", "no answer"), "lost", "unconfirmed", None),
-    (got(500), "lost", "unconfirmed", None),
     (got(502), "lost", "unconfirmed", None),
     (got(500, error("INTERNAL_ERROR", metadata=PRICED)), "lost", "billed", CENT),
     (got(503, {"metadata": PRICED}), "lost", "billed", CENT),
@@ -76,7 +69,6 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(429, error("RATE_LIMIT_EXCEEDED", metadata=PRICED)), "limited", "billed", CENT),
     (got(404, success(**PRICED)), "failed", "billed", CENT),
     (got(500, error("INTERNAL_ERROR", metadata=WRONG)), "lost", "unconfirmed", None),
-    (got(500, error("X", metadata={"costBreakdown": EUROS})), "lost", "unconfirmed", None),
     (got(503, {"metadata": {"cost": {"currency": "EUR"}}}), "again", "free", ZERO),
     (got(503, error("DATABASE", metadata={"cost": {"apiCost": 0}})), "again", "free", ZERO),
     (got(402, error("INSUFFICIENT_BALANCE", metadata=PRICED)), "money", "free", ZERO),
@@ -98,7 +90,6 @@ def test_each_way_to_end_has_its_consequence(
     [
         (got(429, retry_after="7"), "limited", 7),
         (got(429), "limited", None),
-        (got(503, retry_after="7"), "again", 7),
         (got(503, error("DATABASE"), retry_after="7"), "again", 7),
         (got(500, error("INTERNAL_ERROR"), retry_after="7"), "again", 7),
     ],

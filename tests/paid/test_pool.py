@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import pool as pool_module
-from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.ledger.calls import Call, text_digest
 from pipeline.paid.ledger.job import Counting, Job
@@ -65,20 +64,12 @@ def test_the_money_adds_up_and_no_received_answer_is_bought_again(
         assert max(Counter(server.told).values(), default=0) <= 1
         lost = job.unconfirmed("cpv", digests)
         assert max(lost.values(), default=0) <= most
-        limited = sum(what in ("limited", "wait 5") for what in script)
+        limited = sum(what in ("limited", "wait for 5") for what in script)
         assert len(server.asked) <= runs * len(set(texts)) * (TRIES + most) + limited
         assert {call.text for call in server.told} | {
             text for text in texts if lost.get(text_digest(text), 0) >= most
         } == set(texts)
         ledger.close()
-
-
-@pytest.mark.parametrize(("most", "sent"), [(1, 1), (2, 2)])
-def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent: int) -> None:
-    server = ModelServer(["detailed", "lost", "lost", "lost"])
-    wanted = [CallToBuy(Call("cpv", "first"), most, 0), CallToBuy(Call("cpv", "lost"), most, 1)]
-    assert buy(server, job, wanted).parked is None
-    assert len(server.asked) == 1 + sent
 
 
 def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: Job) -> None:
@@ -153,7 +144,7 @@ def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -
 
 
 SEEN = st.decimals(min_value=Decimal("0.00001"), max_value=Decimal("0.005"), places=7)
-FREE = st.sampled_from(["503", "not sent", "limited", "wait 5", "internal"])
+FREE = st.sampled_from(["503", "not sent", "limited", "wait for 5", "internal"])
 
 
 def reaches_the_service(troubles: list[tuple[int, str]]) -> bool:
@@ -261,7 +252,7 @@ def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_
 
 
 def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
-    server = ModelServer(["detailed", "wait 9999"])
+    server = ModelServer(["detailed", "wait for 9999"])
     pool = buy(server, job, numbered(5), stop_after=30)
     assert pool.parked == STOP
     assert len(server.asked) == 2
@@ -317,7 +308,7 @@ def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
-    server = ModelServer(["detailed", *["wait 0"] * 99])
+    server = ModelServer(["detailed", *["wait for 0"] * 99])
     pool = buy(server, job, numbered(2))
     assert some(pool.parked).exit_code == 7
     asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS

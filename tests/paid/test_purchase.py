@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification.provenance import manifest_path
-from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
+from pipeline.errors import InputChangedError, InputError, OutputError
 from pipeline.money import plain
 from pipeline.paid import pool
 from pipeline.paid.ledger.database import Snapshot
@@ -134,13 +134,6 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
     assert summary.cost_usd == service.charged
     assert user.row_costs() + some(summary.paid).unattributed_usd == service.charged
     assert len(service.asked) == 6
-
-
-def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
-    user = buyer(tmp_path, nobody_there(), "key")
-    with user.open(), pytest.raises(LedgerError, match="Another run"):
-        user.open()
-    user.open().__exit__(None)
 
 
 def test_a_run_whose_output_cannot_be_written_says_what_it_has_paid(

@@ -141,7 +141,7 @@ def test_all_calls_are_counted_with_their_rate_and_the_time_left(job: Job) -> No
 
 
 def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
-    display = shown(ModelServer(["detailed", "wait 9999"]), job, 5, stop_after=100)
+    display = shown(ModelServer(["detailed", "wait for 9999"]), job, 5, stop_after=100)
     waiting = [note for note in display.notes if "asked to wait" in note]
     assert len(waiting) > 90
     assert waiting[0].endswith("1 refused, the service asked to wait 3 h")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from tests.paid.serving import Service, some
 
 ROWS = 30
 OTHERS = [system for system in SYSTEMS if system != "psc"]
-REFUSED = b'{"success": false, "error": "UNAUTHORIZED", "message": "Not your system."}'
+REFUSED = '{"success": false, "error": "UNAUTHORIZED", "message": "Not your system."}'
 
 
 @pytest.mark.parametrize("workers", [1, 4, 16])
@@ -113,63 +112,41 @@ def test_calls_that_wait_for_it_end_when_it_is_left_out(job: Job) -> None:
     assert server.ended_after < 3000
 
 
-class OneDown:
-    """A service of which the endpoint of one system fails; it notes what that was asked."""
-
-    def __init__(self, app: Any, system: str, status: int, body: bytes) -> None:
-        self._app = app
-        self._path = f"/api/{system}/match"
-        self.status = status
-        self._body = body
-        self.is_down = True
-        self.requests: list[str] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.requests.append(scope["path"].split("/")[2])
-        if not self.is_down or scope["path"] != self._path:
-            await self._app(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": self.status, "headers": []})
-        await send({"type": "http.response.body", "body": self._body})
-
-
 @pytest.mark.parametrize(
     ("status", "body", "error"),
-    [(503, b"", "HTTP_503"), (403, REFUSED, "UNAUTHORIZED"), (404, b"", "HTTP_404")],
+    [(503, "", "HTTP_503"), (403, REFUSED, "UNAUTHORIZED"), (404, "", "HTTP_404")],
 )
 def test_its_rows_fail_and_the_next_run_buys_them(
     line: CommandLine,
     service: Service,
     caplog: pytest.LogCaptureFixture,
     status: int,
-    body: bytes,
+    body: str,
     error: str,
 ) -> None:
-    app = OneDown(service.app(), "psc", status, body)
+    service.down = {"psc": (status, {}, body)}
     line.write(*(f"text {row}" for row in range(ROWS)))
-    with line.at(app):
-        assert line("run", "--systems", "cpv,psc,naics", "--json") == 3
-        systems = line.summary["systems"]
-        assert systems["psc"][error] == ROWS
-        assert systems["cpv"]["failed"] == systems["naics"]["failed"] == 0
-        assert "psc is left out of this run." in caplog.text
-        assert len(service.asked) == 2 * ROWS
-        assert line("run", "--systems", "cpv,psc,naics", "--json") == 3  # it buys nothing else
-        assert len(service.asked) == 2 * ROWS
-        app.is_down = False
-        assert line("run", "--systems", "cpv,psc,naics", "--json") == 0
+    assert line("run", "--systems", "cpv,psc,naics", "--json") == 3
+    systems = line.summary["systems"]
+    assert systems["psc"][error] == ROWS
+    assert systems["cpv"]["failed"] == systems["naics"]["failed"] == 0
+    assert "psc is left out of this run." in caplog.text
+    assert len(service.asked) == 2 * ROWS
+    assert line("run", "--systems", "cpv,psc,naics", "--json") == 3  # it buys nothing else
+    assert len(service.asked) == 2 * ROWS
+    service.down.clear()
+    assert line("run", "--systems", "cpv,psc,naics", "--json") == 0
     assert len(service.asked) == 3 * ROWS
 
 
 def test_a_new_run_does_not_first_try_all_that_is_left_of_it(
     line: CommandLine, service: Service
 ) -> None:
-    app = OneDown(service.app(), "psc", 503, b"")
+    service.down = {"psc": (503, {}, "")}
     texts = [f"text {row}" for row in range(ROWS)]
     line.write(*texts)
-    with line.at(app):
-        assert line("run", "--systems", "cpv,psc") == 3
-        app.requests.clear()
-        line.write(*texts, "one more text")
-        assert line("run", "--systems", "cpv,psc") == 3
-    assert app.requests == ["psc"] * TRIES + ["cpv"] + ["psc"] * (FAILURES_IN_A_ROW - TRIES)
+    assert line("run", "--systems", "cpv,psc") == 3
+    service.reached.clear()
+    line.write(*texts, "one more text")
+    assert line("run", "--systems", "cpv,psc") == 3
+    assert service.reached == ["psc"] * TRIES + ["cpv"] + ["psc"] * (FAILURES_IN_A_ROW - TRIES)
