@@ -45,8 +45,8 @@ SPENT = ["day", "system", "attempts", "confirmed_usd", "unconfirmed", "unknown",
 class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
 
-    Every argument is checked once, here; the attributes hold the checked values, and ``chat`` the
-    language model with its terms; None for a deployment of the interface.
+    Every argument is checked once, here; the attributes hold the checked values. ``chat`` is the
+    language model that is asked; None for a deployment of the interface.
 
     Args:
         base_url: its address.
