@@ -90,7 +90,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an encoded slash leads past no proxy's guard",
-        '    path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more\n',
+        '        path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more\n',
         "",
         "tests/service/http/test_protocol.py::test_an_encoded_slash_separates_no_segments",
     ),

@@ -22,6 +22,9 @@ CALL = (
 )
 """A call as far as its length: further fields, an empty line and the body follow."""
 
+CHUNKED = CALL.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
+"""The head of a call whose body comes in chunks."""
+
 HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
 
 

@@ -9,20 +9,19 @@ import asyncio
 import logging
 import math
 import re
-import sys
 from collections import Counter
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pipeline.json_log import FIELDS
 from pipeline.service.http.messages import failure
 from pipeline.service.limits import network_of, parse_address
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a request's head, which h11 keeps in memory."""
+"""Bytes of a request's head."""
 
 SLOWEST = 30.0
 """Seconds that a request may take to arrive completely, from its first byte."""
@@ -30,90 +29,52 @@ SLOWEST = 30.0
 AT_REST = 1.0
 """Seconds without a request after which probably none is on its way, so that none is lost."""
 
-BUSY = "The service is busy. Try again in a moment."
-
 URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
 """A request's target in absolute form: the host, then the path and query."""
 
+HOSTS = {"1.0": (0, 1), "1.1": (1,)}
+"""How many headers Host a request has, by the version of HTTP (RFC 9112, 3.2)."""
+
 ENCODED_SLASH = re.compile(rb"%(?=2[Ff])")
 
-LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
+
+class Refusal(NamedTuple):
+    """The answer to a request that does not reach the application."""
+
+    status: int
+    message: str
+
+
+NO_HTTP = Refusal(400, "This is not HTTP. Send an HTTP/1.1 request.")
+TOO_LARGE = Refusal(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
+TOO_SLOW = Refusal(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
+BUSY = Refusal(503, "The service is busy. Try again in a moment.")
 
 log = logging.getLogger("pipeline.service")
 
 
-class StrictRequests(h11.Connection):
-    """Reads the requests of one connection, and writes the head of a response with its body.
-
-    Each write is a packet, which wakes the client.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(h11.SERVER, MAX_HEAD)
-        self._head: list[bytes] = []  # until the body comes
-
-    def send_with_data_passthrough(self, event: h11.Event) -> list[bytes] | None:
-        """Return the bytes to send for an event, those of a head with what follows; see h11."""
-        written = super().send_with_data_passthrough(event)
-        if isinstance(event, h11.Response):
-            self._head = written or []
-            return []
-        head, self._head = self._head, []
-        return None if written is None else head + written
-
-    def next_event(self) -> Any:
-        """Return the next event; see h11.
-
-        Raises:
-            h11.RemoteProtocolError: a request has both Content-Length and Transfer-Encoding. A
-                proxy may use the other of the two, so that part of a body becomes a request here
-                (RFC 9112, 6.3). Or its head is too large: h11 bounds only one that is incomplete.
-        """
-        unread = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
-        event = super().next_event()
-        if not isinstance(event, h11.Request):
-            return event
-        if unread - len(self.trailing_data[0]) > MAX_HEAD:
-            raise h11.RemoteProtocolError("The head is too large", error_status_hint=431)
-        if {name for name, _ in event.headers} >= LENGTHS:
-            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
-        return _with_path(event)
-
-
-def _with_path(request: h11.Request) -> h11.Request:
-    """Return a request with a path in which only a plain slash separates segments (RFC 3986, 2.2).
-
-    A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not either.
-    If the target is a URL, its host counts (RFC 9112, 3.2.2).
-    """
-    url = URL.fullmatch(request.target)
-    host, target = url.groups() if url else (None, request.target)
-    path, mark, query = target.partition(b"?")
-    path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more
-    if url is None and path == target.partition(b"?")[0]:
-        return request
-    others = [header for header in request.headers if host is None or header[0] != b"host"]
-    return h11.Request(
-        method=request.method,
-        target=(b"" if path.startswith(b"/") else b"/") + path + mark + query,
-        headers=others if host is None else [(b"host", host), *others],
-        http_version=request.http_version,
-    )
-
-
-class BoundedHttp(H11Protocol):
+class BoundedHttp(HttpToolsProtocol):
     """One connection.
 
     `limit_concurrency` of the configuration is the maximum number of connections; every request on
     an extra one gets 503.
+
+    llhttp reads on while earlier requests are answered. What is wrong then is answered after them.
     """
 
     _is_extra = False
     _network = ""
+    _part: Literal["head", "body"] | None = None
+    """What arrives of a request; None between two."""
+    _answered: RequestResponseCycle | None = None
+    """The request that the application answers."""
+    _unread = 0
+    """Bytes since the head began, or since the last of the body."""
+    _refusal: Refusal | None = None
+    """What the request that arrives is answered with; nothing more is read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = StrictRequests()
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
@@ -130,45 +91,110 @@ class BoundedHttp(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End a connection."""
         self._cancel_deadline()
+        self._leave()  # uvicorn ends only the last of several requests
         super().connection_lost(exc)
+
+    def _leave(self) -> None:
+        """Let the application send and receive no more."""
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Read, within a time."""
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        if self._is_extra:
+            self._refusal = BUSY
+        if self._refusal is None:
+            self._unread += len(data)
+            try:
+                self._read(data)
+            except httptools.HttpParserError:
+                self._refusal = self._refusal or NO_HTTP
+            if self._part and self._unread > MAX_HEAD:
+                self._refusal = TOO_LARGE
         self._watch()
 
-    def handle_events(self) -> None:
-        """Handle what was read, without empty lines before a request (RFC 9112, 2.2)."""
-        if self._is_extra:
-            self._refuse(503, BUSY)
-            return
-        unread = self.conn.trailing_data[0]
-        if self.conn.their_state is h11.IDLE and unread[:1] in (b"\r", b"\n"):  # h11 refuses them
-            self.conn = StrictRequests()
-            if request := unread.lstrip(b"\r\n"):  # without one, h11 would see the end of input
-                self.conn.receive_data(request)
-        super().handle_events()
+    def _read(self, data: bytes) -> None:
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as offer:
+                # It is not taken, but llhttp leaves even the body to the other protocol.
+                first = self.parser.get_method(), self.url, self.parser.get_http_version().encode()
+                lines = [b"%s %s HTTP/%s" % first]
+                lines += [b"%s: %s" % one for one in self.headers if one[0] != b"upgrade"]
+                data = b"\r\n".join([*lines, b"", data[offer.args[0] :]])
+                self._start_parser()
+
+    def _start_parser(self) -> None:
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+    def on_message_begin(self) -> None:
+        """Begin to read a request."""
+        self._part, self._unread = "head", 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; trailers are ignored."""
+        if self._part == "head":
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Check what llhttp does not, and begin to answer.
+
+        Raises:
+            HttpParserError: the head is too large, or not that of a request of HTTP/1.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        size = len(method) + len(self.url) + len(b"  HTTP/1.1\r\n\r\n")
+        if size + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEAD:
+            self._refusal = TOO_LARGE
+            raise httptools.HttpParserError("The head is too large")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        codings = {value.lower() for name, value in self.headers if name == b"transfer-encoding"}
+        if method == b"CONNECT" or hosts not in HOSTS.get(version, ()) or codings - {b"chunked"}:
+            raise httptools.HttpParserError("No request for a service of HTTP/1")
+        if not self.parser.should_upgrade():
+            self._part, self._unread = "body", 0
+            self._set_path()
+            super().on_headers_complete()
+
+    def _set_path(self) -> None:
+        """Make the target a path in which only a plain slash separates segments (RFC 3986, 2.2).
+
+        A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not
+        either. If the target is a URL, its host counts (RFC 9112, 3.2.2).
+        """
+        if url := URL.fullmatch(self.url):
+            host, self.url = url.groups()
+            others = [header for header in self.headers if header[0] != b"host"]
+            self.headers[:] = [(b"host", host), *others]  # the scope has this list
+        path, mark, query = self.url.partition(b"?")
+        path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more
+        self.url = (b"" if path.startswith(b"/") else b"/") + path + mark + query
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request, unless it is read again without its offer to upgrade."""
+        self._part = None
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
         super().on_response_complete()
         self._watch()
-
-    def shutdown(self) -> None:
-        """Let a request under way finish, and announce that the connection then closes.
-
-        A client that sent another request would not learn its outcome.
-        """
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.headers.append((b"connection", b"close"))  # uvicorn answers in kind
-        super().shutdown()
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
-        """Answer a request that is not HTTP; uvicorn calls this while it handles the error."""
-        if getattr(sys.exc_info()[1], "error_status_hint", 400) == 431:
-            self._refuse(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
-        else:
-            self._refuse(400, "This is not HTTP. Send an HTTP/1.1 request.")
 
     def _has_place(self) -> bool:
         """Return whether there are not too many connections.
@@ -190,7 +216,7 @@ class BoundedHttp(H11Protocol):
         longest = min(theirs, key=BoundedHttp.waits_since)
         if longest.waits_since() > self.loop.time() - AT_REST:
             return False
-        longest.end(503, BUSY)
+        longest.end(BUSY)
         return True
 
     def waits_since(self) -> float:
@@ -200,17 +226,20 @@ class BoundedHttp(H11Protocol):
         return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
 
     def _watch(self) -> None:
-        """Limit the time for the rest of a request or, after empty lines, for a request."""
-        waits = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
-        if self.transport.is_closing() or not (waits or self._has_part()):
+        """Limit the time for what arrives, or refuse it, once all before it is answered."""
+        if self.transport.is_closing() or not self._is_clients_turn():
             self._cancel_deadline()
+        elif self._refusal is not None:
+            self._refuse(self._refusal)
         elif self._deadline is None:
             self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
-    def _has_part(self) -> bool:
-        """Return whether a request has arrived in part."""
-        state = self.conn.their_state
-        return state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0] != b"")
+    def _is_clients_turn(self) -> bool:
+        """Return whether only the client can go on: with a request, or with the rest of one."""
+        if self._part == "body":
+            return not self.pipeline
+        waits = self.cycle is None or self.cycle.response_complete
+        return waits and (bool(self._refusal or self._part) or not self.timeout_keep_alive_task)
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:
@@ -219,25 +248,23 @@ class BoundedHttp(H11Protocol):
 
     def _end_late(self) -> None:
         self._deadline = None
-        self.end(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
+        self.end(TOO_SLOW)
 
-    def end(self, status: int, message: str) -> None:
+    def end(self, refusal: Refusal) -> None:
         """Close the connection; answer so if a request has arrived in part."""
-        if self._has_part():
-            self._refuse(status, message)
+        if self._part:
+            self._refuse(refusal)
         else:
             self.transport.close()
 
-    def _refuse(self, status: int, message: str) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         """Answer, unless a response has begun, and close the connection."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.write(_response(status, message))
-        if self.cycle is not None:  # the reader of the body learns that no more comes
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        if self._part != "body" or self.cycle is None or not self.cycle.response_started:
+            self.transport.write(_response(*refusal))
+        self._leave()
         self.transport.close()
         address = self.client[0] if self.client else None
-        log.info("refused", extra={FIELDS: {"status": status, "address": address}})
+        log.info("refused", extra={FIELDS: {"status": refusal.status, "address": address}})
 
 
 def _response(status: int, message: str) -> bytes:

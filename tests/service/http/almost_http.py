@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.service.sockets import BODY, CALL
+from tests.service.sockets import BODY, CALL, CHUNKED
 
 WELL_FORMED = [
     CALL + b"\r\n" + BODY,
-    CALL.partition(b"Content-Length")[0]
-    + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    CHUNKED + b"2\r\n{}\r\n0\r\n\r\n",
     b"GET /dashboard?x=%ff HTTP/1.0\r\nHost: service\r\nCookie: session=1\r\n\r\n",
     b"POST /login HTTP/1.1\r\nHost: service\r\nContent-Length: 9\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\n\r\nemail=a@b",

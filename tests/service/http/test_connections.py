@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import socket
 import sys
 import threading
@@ -22,6 +23,7 @@ from tests.service.conftest import SCRIPTED
 from tests.service.sockets import (
     BODY,
     CALL,
+    CHUNKED,
     HEALTH,
     connected,
     one,
@@ -201,6 +203,39 @@ def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() ->
         received = rest(connection)
     assert received.count(b"HTTP/1.1 200 ") == 2
     assert order == ["/first", "answered", "/second", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "statuses"),
+    [
+        (HEALTH + b"no HTTP\r\n", [200, 200, 400]),
+        (CHUNKED + b"no chunk\r\n", [200, 400]),
+    ],
+    ids=["a request", "its body"],
+)
+def test_what_is_wrong_is_answered_after_the_requests_before_it(
+    accounts: Accounts, wrong: bytes, statuses: list[int]
+) -> None:
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(CALL + b"\r\n" + BODY + wrong)
+        received = rest(connection)
+    assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+) ", received)] == statuses
+
+
+def test_a_client_that_leaves_is_not_waited_for_whatever_it_asked_next() -> None:
+    begun, left = threading.Event(), threading.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.set()
+
+    with serving(app) as place:
+        with connected(place) as connection:
+            connection.sendall(2 * HEALTH)
+            assert begun.wait(30)
+        assert left.wait(30)
 
 
 def test_the_answer_to_a_request_under_way_at_the_end_says_that_no_other_follows() -> None:

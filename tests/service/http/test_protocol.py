@@ -17,7 +17,18 @@ from pipeline.service.http.protocol import MAX_HEAD
 from pipeline.service.server import IDLE
 from tests.service.conftest import SCRIPTED
 from tests.service.http.almost_http import almost_http
-from tests.service.sockets import BODY, CALL, HEALTH, connected, one, refusal, rest, serving, timed
+from tests.service.sockets import (
+    BODY,
+    CALL,
+    CHUNKED,
+    HEALTH,
+    connected,
+    one,
+    refusal,
+    rest,
+    serving,
+    timed,
+)
 
 CANARY = "canary7f3a"
 
@@ -30,6 +41,10 @@ USUAL = CALL + b"\r\n" + BODY
         b"BAD\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
         b"GET / HTTP/9.9.9\r\nHost: service\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: service\r\n\r\n",
+        b"GET /\r\n\r\n",  # HTTP/0.9
+        b"canary7f3a /api/cpv/match HTTP/1.1\r\nHost: service\r\n\r\n",
+        b"CONNECT canary7f3a:443 HTTP/1.1\r\nHost: canary7f3a:443\r\n\r\n",
         b"GET  HTTP/1.1\r\nHost: service\r\n\r\n",
         b"GET /\xff\xfe?canary7f3a HTTP/1.1\r\nHost: service\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",  # no Host
@@ -39,7 +54,8 @@ USUAL = CALL + b"\r\n" + BODY
         b"POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: service\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: service\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-        # h11 before 0.16 takes any two bytes for the end of a chunk; some proxies do not.
+        b"GET / HTTP/1.1\r\nHost: service\r\nHost: canary7f3a\r\n\r\n",
+        # Some readers take any two bytes for the end of a chunk.
         b"POST / HTTP/1.1\r\nHost: service\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na__0\r\n\r\n",
         # What is a body to a proxy that believes the first would be another request here.
         CALL
@@ -63,8 +79,7 @@ def test_what_is_not_http_gets_the_envelope(
 @pytest.mark.parametrize(
     ("first", "status"),
     [
-        (b"canary7f3a /api/cpv/match HTTP/1.1", 405),
-        (b"CONNECT canary7f3a:443 HTTP/1.1", 404),
+        (b"UNLOCK /api/cpv/match HTTP/1.1", 405),
         (b"GET http://[canary7f3a HTTP/1.1", 404),
         (b"GET http:///docs HTTP/1.1", 404),
         (b"OPTIONS * HTTP/1.1", 404),
@@ -90,14 +105,8 @@ def test_http_requests_for_nothing_that_exists_get_the_envelope_too(
         (b"GET / HTTP/1.1\r\n", b"X-Much: " + b"x" * 1000 + b"\r\n"),
         (b"GET / HTTP/1.1\r\nX-Long: ", b"x" * 1000),
         (b"GET /", b"x" * 1000),
-        (
-            CALL.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n1;",
-            b"x" * 1000,
-        ),
-        (
-            CALL.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
-            b"X-Trailer: " + b"x" * 1000 + b"\r\n",
-        ),
+        (CHUNKED + b"1;", b"x" * 1000),
+        (CHUNKED + b"0\r\n", b"X-Trailer: " + b"x" * 1000 + b"\r\n"),
     ],
     ids=["fields", "a field", "a path", "a chunk's extension", "trailers"],
 )
@@ -125,7 +134,7 @@ def test_a_head_is_read_no_further_than_its_bound(
 def test_a_head_has_exactly_the_bytes_that_the_documents_allow(
     accounts: Accounts, size: int, status: int, first: int
 ) -> None:
-    """However it arrives: h11 alone would take a complete one of twice that size."""
+    """However it arrives."""
     start = b"GET /health HTTP/1.1\r\nHost: here\r\nX-Long: "
     head = start + b"x" * (size - len(start) - 4) + b"\r\n\r\n"
     with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
@@ -137,10 +146,21 @@ def test_a_head_has_exactly_the_bytes_that_the_documents_allow(
 @pytest.mark.parametrize("upgrade", ["h2c", "websocket"])
 def test_an_offer_to_upgrade_is_not_taken(accounts: Accounts, upgrade: str) -> None:
     offer = f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {upgrade}\r\n\r\n".encode()
+    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
+        sent = 0
+        for part in (CALL + offer + BODY, CALL + offer + BODY[:9], BODY[9:]):
+            connection.sendall(part)
+            sent += len(part)
+            running.wait_for(sent)
+            if part.endswith(BODY[9:]):
+                assert one(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_trailer_is_no_header(accounts: Accounts) -> None:
     with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
-        for _ in range(2):
-            connection.sendall(CALL + offer + BODY)
-            assert one(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(CHUNKED + b"%x\r\n%s\r\n" % (len(BODY), BODY))
+        connection.sendall(b"0\r\nX-API-Key: tp_unknown\r\n\r\n")
+        assert one(connection).startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(
