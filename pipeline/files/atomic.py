@@ -22,7 +22,7 @@ LONGEST_NAME = 255
 
 OUTPUT = option("output", "PATH")
 
-FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
@@ -111,7 +111,9 @@ def new_file(place: Path) -> Iterator[Path]:
 def _lock(temporary: Path, place: Path) -> int:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:
-        descriptor = _create(temporary)
+        if temporary.is_symlink():  # it is somebody else's, and leads anywhere
+            temporary.unlink()
+        descriptor = os.open(temporary, FLAGS, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -125,23 +127,10 @@ def _lock(temporary: Path, place: Path) -> int:
         os.close(descriptor)
 
 
-def _create(temporary: Path, flags: int = 0) -> int:
-    """Open an unfinished output; a link in its place is somebody else's, and leads anywhere."""
-    if temporary.is_symlink():
-        temporary.unlink()
-    return os.open(temporary, FLAGS | os.O_CREAT | flags, 0o666)
-
-
 def replace_text(path: Path, text: str) -> None:
-    """Replace a text file atomically and durably."""
-    temporary = _temporary(path)
-    try:
-        with os.fdopen(_create(temporary, os.O_TRUNC), "w", encoding="utf-8") as file:
-            file.write(text)
-        sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Replace a text file atomically and durably; errors as in `new_file`."""
+    with new_file(path) as temporary:
+        temporary.write_text(text, "utf-8")
 
 
 def sync(path: Path) -> None:
