@@ -143,7 +143,6 @@ def _undecodable(
 
 UNCLOSED = "a quote is opened and never closed"
 TOO_LONG = "it is too long, perhaps because a quote is opened and never closed"
-BLANK = "there are too many blank lines"
 
 REASONS = {
     "unexpected end of data": UNCLOSED,
@@ -225,13 +224,13 @@ class _Lines:
         """Yield each line.
 
         Raises:
-            csv.Error: a record, or the blank lines before one, are too long for the memory.
+            csv.Error: a record, with the blank lines before it, is too long for the memory.
         """
         for block in self._blocks:
             self._kept[self._joined :] = ["".join(self._kept[self._joined :])]
             self._joined = len(self._kept)  # a cell may have millions of lines
             if sum(map(len, self._kept)) > RECORD_CHARS:
-                raise csv.Error(TOO_LONG if self.take().strip() else BLANK)
+                raise csv.Error(TOO_LONG)
             for line in block:
                 self._kept.append(line)
                 yield line

@@ -285,13 +285,3 @@ def test_an_open_quote_ends_before_it_fills_the_memory(
     assert "begins on line 3" in error.message
     assert "never closed" in error.message
     assert len(read) < 300
-
-
-@pytest.mark.parametrize("data", [b"a,b\n" + b"\n" * 99 + b"1,2\n", b"a,b\n1,2\n" + b" \r\n" * 99])
-def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
-    path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 50)
-    with small_steps(7, 1, 1):
-        error = error_of(path, data)
-    assert error.message.endswith("is malformed: there are too many blank lines.")
