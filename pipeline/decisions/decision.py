@@ -384,5 +384,5 @@ class DecisionLog:
         except OSError as error:
             raise OutputError(
                 f"Another review is writing {self.path}.",
-                f"Finish it first, or save to a file of your own: {option('decisions', 'FILE')}.",
+                f"Finish it first, or save to a file of your own: {OPTION}.",
             ) from error

@@ -139,7 +139,7 @@ def _unreadable(words: str, hint: str, *magic: bytes) -> Contents:
     return Contents("", "", words, hint, magic)
 
 
-DECOMPRESS = "Decompress it first; if it holds CSV, rename it to end in {}."
+DECOMPRESS = "Decompress it, or rename it to end in {} if it is CSV that is compressed once."
 
 KNOWN = (
     *(_of_format(name) for name, each in TABLE_FORMATS.items() if each.magic),
