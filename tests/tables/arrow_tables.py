@@ -97,6 +97,11 @@ def types_with_values(draw: st.DrawFn) -> tuple[pa.DataType, st.SearchStrategy[A
             return deep, _nullable(st.lists(rows, max_size=2))
 
 
+def not_utf8(*values: bytes) -> pa.Array:
+    """Return bytes that some writers take for text."""
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values).buffers())
+
+
 METADATA = st.dictionaries(st.sampled_from([b"k", b"owner", b"\xc3\xa9"]), st.binary(max_size=4))
 
 

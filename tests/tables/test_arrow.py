@@ -14,7 +14,7 @@ from pipeline.tables import NewColumn, open_reader
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import join_texts
-from tests.tables.arrow_tables import arrow_tables
+from tests.tables.arrow_tables import arrow_tables, not_utf8
 from tests.tables.rewriting import CODE, texts_of
 
 
@@ -197,11 +197,6 @@ def test_a_nested_column_is_not_text_but_has_fields() -> None:
     assert caught.value.hint == "Name a field in it with a dot: --text-column 'tender.title'."
 
 
-def not_utf8(values: pa.Array) -> pa.Array:
-    """Return bytes that some writers take for text."""
-    return pa.Array.from_buffers(pa.string(), len(values), values.buffers())
-
-
 def test_a_row_is_never_cut() -> None:
     table = pa.table({"a": ["x" * (BATCH_CHARS + 1), "y", None]})
     batches = list(ArrowReader(table, ["a"]).batches())
@@ -216,7 +211,7 @@ def test_a_big_dictionary_does_not_make_small_batches() -> None:
 
 
 def test_text_that_is_not_utf8_in_memory_is_an_error_that_names_column_and_rows() -> None:
-    column = pa.chunked_array([pa.array(["x"] * 1_024), not_utf8(pa.array([b"y", b"\xff"]))])
+    column = pa.chunked_array([pa.array(["x"] * 1_024), not_utf8(b"y", b"\xff")])
     batches = ArrowReader(pa.table({"a": column}), ["a"]).batches()
     next(batches)
     with pytest.raises(InputError) as caught:

@@ -11,12 +11,10 @@ import pytest
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.settings import Format
 from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, checked, open_reader, open_writer
+from tests.tables.arrow_tables import not_utf8
 from tests.tables.rewriting import CODE, rewrite
 
 FAR = pa.array([2**61], pa.timestamp("us"))
-NO_TEXT = pa.Array.from_buffers(
-    pa.string(), 1, [None, pa.py_buffer(bytes((0, 0, 0, 0, 1, 0, 0, 0))), pa.py_buffer(b"\xff")]
-)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +23,7 @@ NO_TEXT = pa.Array.from_buffers(
         (FAR, "csv", "out of range"),
         (FAR, "jsonl", "out of range"),
         (FAR, "xlsx", "out of range"),
-        (NO_TEXT, "csv", "invalid start byte"),
+        (not_utf8(b"\xff"), "csv", "invalid start byte"),
         (pa.array([[float("nan")]]), "jsonl", "The column 'x' has a value .* not JSON compliant"),
         (pa.array([[float("nan")]]), "csv", "not JSON compliant"),
         (pa.array([["x" * 40_000]]), "xlsx", "A cell cannot hold more than 32,767 characters"),

@@ -19,61 +19,38 @@ def error_of(path: Path, data: bytes, dialect: Dialect | None = None) -> InputEr
 
 
 STATE = "State the encoding of the file: --encoding 'cp1252'."
+UTF_8 = "State the encoding of the file: --encoding 'utf-8'. All of the file is UTF-8."
 MADE = "Encodings that read the whole file, and the byte in them:"
+LONE = "a\rb\r".encode("utf-16-le") + b"\x00\xd8" + "\r".encode("utf-16-le")
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 2, 5, CHUNK_BYTES])
 @pytest.mark.parametrize(
-    ("data", "line", "byte", "hint", "made"),
+    ("data", "encoding", "said", "hint"),
     [
-        (b"\xe9,b\n1,2\n", 1, "E9", STATE, "cp1252 'é', cp1250 'é', cp1251 'й'."),
+        (b"\xe9,b\n1,2\n", "utf-8", "line 1: byte 0xE9", f"{STATE} {MADE} cp1252 'é', cp1250 'é'"),
+        (b"a,b\n1,2\ncaf\xe9,3\n4,5\n", "utf-8", "line 3: byte 0xE9", f"{STATE} {MADE} cp1252 'é'"),
         (
-            b"a,b\n1,2\ncaf\xe9,3\n4,5\n",
-            3,
-            "E9",
-            STATE,
-            "cp1252 'é', cp1250 'é', cp1251 'й'.",
+            *("é,b\né,".encode() + b"\xff\n", "utf-8", "line 2: byte 0xFF"),
+            f"{Words(HINT_DAMAGED.format('UTF-8'))} {MADE} cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
         ),
-        (
-            "é,b\né,".encode() + b"\xff\n",
-            2,
-            "FF",
-            Words(HINT_DAMAGED.format("UTF-8")),
-            "cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
-        ),
-        (
-            "a\n\n\n€".encode()[:-1],
-            4,
-            "E2",
-            STATE,
-            "cp1252 'â', cp1250 'â', cp1251 'в'.",
-        ),  # the file ends within a character
-        (b"a\r\nb\r\n\x80\r\n", 3, "80", STATE, "cp1252 '€', cp1250 '€', cp1251 'Ђ'."),
+        ("a\n\n\n€".encode()[:-1], "utf-8", "line 4: byte 0xE2", STATE),  # within a character
+        (b"a\r\nb\r\n\x80\r\n", "utf-8", "line 3: byte 0x80", f"{STATE} {MADE} cp1252 '€', cp1250"),
+        ("“a”\n".encode(), "ascii", "line 1: byte 0xE2", UTF_8),
+        ("“a”\n".encode(), "cp1252", "line 1: byte 0x9D", UTF_8),
+        (b"a,b\n1,2\n.", "utf-16-le", "line 1: byte 0x2E", UTF_8),
+        (b"a\nb\n\x81\n", "cp1252", "line 3: byte 0x81", "--encoding 'latin1'"),
+        (LONE, "utf-16-le", "line 3: byte 0x00", "another --encoding would change them"),
     ],
 )
 def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
-    path: Path, data: bytes, line: int, byte: str, hint: str, made: str, chunk_bytes: int
+    path: Path, data: bytes, encoding: str, said: str, hint: str, chunk_bytes: int
 ) -> None:
+    line_end = "\r" if data == LONE else "\n"
     with small_steps(chunk_bytes, 1, 1):
-        error = error_of(path, data)
-    assert error.message == f"{path}, line {line}: byte 0x{byte} is not utf-8."
-    assert error.hint == f"{hint} {MADE} {made}"
-
-
-def test_an_encoding_that_was_stated_for_utf_8_is_wrong(path: Path) -> None:
-    hint = "State the encoding of the file: --encoding 'utf-8'. All of the file is UTF-8."
-    for encoding in ("ascii", "cp1252"):
-        assert error_of(path, "“a”\n".encode(), Dialect(encoding=encoding)).hint == hint
-    assert error_of(path, b"a,b\n1,2\n.", Dialect(encoding="utf-16-le")).hint == hint
-
-
-def test_the_line_is_right_in_other_encodings(path: Path) -> None:
-    assert "line 3: byte 0x81 is not cp1252" in (
-        error_of(path, b"a\nb\n\x81\n", Dialect(encoding="cp1252")).message
-    )
-    lone = "a\rb\r".encode("utf-16-le") + b"\x00\xd8" + "\r".encode("utf-16-le")
-    dialect = Dialect(encoding="utf-16-le", line_end="\r")
-    assert "line 3: byte 0x00 is not utf-16-le" in error_of(path, lone, dialect).message
+        error = error_of(path, data, Dialect(encoding=encoding, line_end=line_end))
+    assert error.message == f"{path}, {said} is not {encoding}."
+    assert hint in error.hint
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 3, CHUNK_BYTES])

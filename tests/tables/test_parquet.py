@@ -15,7 +15,7 @@ from pipeline.errors import InputError
 from pipeline.tables import open_reader
 from pipeline.tables.parquet import ParquetReader
 from pipeline.tables.table import ARROW_USD, BATCH_CHARS
-from tests.tables.arrow_tables import arrow_tables
+from tests.tables.arrow_tables import arrow_tables, not_utf8
 from tests.tables.rewriting import CODE, folder, rewrite
 
 CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
@@ -80,13 +80,6 @@ def test_all_columns_get_the_compression_that_most_have(tmp_path: Path) -> None:
     assert codecs(tmp_path / "out.parquet") == [["GZIP"] * (4 + len(FIELDS))]
 
 
-def test_a_table_that_was_no_parquet_file_is_compressed_with_zstd(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_bytes(b"a\n1\n")
-    reader = open_reader(tmp_path / "in.csv", ())
-    rewrite(reader, tmp_path / "out.parquet", new_cells(1), "parquet", FIELDS)
-    assert codecs(tmp_path / "out.parquet") == [["ZSTD"] * 4]
-
-
 @pytest.mark.parametrize("groups", [0, 1])
 def test_a_table_without_rows_keeps_its_columns(tmp_path: Path, groups: int) -> None:
     schema = pa.schema([("a", pa.string()), ("b", pa.decimal128(5, 2))], metadata={"k": "v"})
@@ -122,13 +115,14 @@ def test_a_second_run_replaces_the_entries_of_the_first(tmp_path: Path) -> None:
     assert open_reader(third, ()).schema.metadata == {b"total": b"2"}
 
 
-def test_text_that_is_not_utf8_and_not_asked_for_stays(not_utf8: Path) -> None:
-    output = not_utf8.with_name("out.parquet")
-    rewrite(open_reader(not_utf8, ["a"]), output, new_cells(1), "parquet", FIELDS)
-    assert pq.read_table(output).column("b").cast(pa.binary()).to_pylist() == [b"\xff"]
+def test_text_that_is_not_utf8_and_not_asked_for_stays(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x"], "b": not_utf8(b"\xff")})
+    pq.write_table(table, tmp_path / "in.parquet")
+    back = rewritten(tmp_path / "in.parquet", table)
+    assert back.column("b").cast(pa.binary()).to_pylist() == [b"\xff"]
 
 
-def test_row_groups_have_a_bounded_number_of_bytes(
+def test_row_groups_have_a_bounded_number_of_bytes_compressed_with_zstd_if_not_like_the_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.tables.parquet.ROW_GROUP_BYTES", 100_000)
@@ -139,6 +133,7 @@ def test_row_groups_have_a_bounded_number_of_bytes(
     metadata = pq.read_metadata(tmp_path / "out.parquet")
     sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
     assert sizes == [2, 2, 1]
+    assert codecs(tmp_path / "out.parquet") == [["ZSTD"] * 3] * 3
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, -1, -100])

@@ -70,11 +70,6 @@ def test_a_name_matches_apart_from_white_space_if_no_other_has_it_exactly() -> N
     assert "no column 'id '" not in caught.value.message
 
 
-def test_columns_are_found_in_the_order_asked() -> None:
-    assert find_columns(NAMES, ["description", "id"], "The table") == [2, 0]
-    assert find_columns(NAMES, [], "The table") == []
-
-
 TENDER = ["id", "tender", "tender.id", "tender.titel"]
 LONG = "x" * 9_999
 
