@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pipeline.answers import SYSTEMS, System
+import msgspec
+
+from pipeline.answers import System
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, stem
 from pipeline.errors import InputError, OutputError
@@ -33,16 +35,12 @@ Key: TypeAlias = tuple[System, bytes]
 
 VERSION = 1
 
-CHOICES: tuple[Choice, ...] = get_args(Choice)
-
 LISTS = ("accepted", "general", "candidates")
 
-EXPERT = {"by": "an expert", "at": "1970-01-01T00:00:00+00:00"}
-"""Who judged, and when, where a line with verdicts does not say."""
+Text: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What a person decided.
 
     Attributes:
@@ -65,9 +63,9 @@ class Decision:
     """
 
     system: System
-    text: str
+    text: Text
     choice: Choice
-    by: str
+    by: Text
     at: str
     code: str = ""
     title: str = ""
@@ -98,7 +96,8 @@ class Decision:
 
     def to_line(self) -> bytes:
         """Return the decision as a line of a decisions file."""
-        values = {name: value for name, value in asdict(self).items() if value or name not in LISTS}
+        own = msgspec.structs.asdict(self)
+        values = {name: value for name, value in own.items() if value or name not in LISTS}
         line = json.dumps({"version": VERSION, **values}, ensure_ascii=False, allow_nan=False)
         return line.encode() + b"\n"
 
@@ -109,15 +108,17 @@ class Decision:
         Unknown names are ignored.
 
         Raises:
-            ValueError: the line holds no valid decision; the message says why.
+            msgspec.MsgspecError: the line is no JSON, or holds no decision; the message says why.
+            ValueError, OverflowError, RecursionError: so does this one.
         """
-        values = _object(line)
+        line = line.removeprefix(codecs.BOM_UTF8)  # which some editors write
+        values = msgspec.json.decode(line, type=dict[str, Any])
         if "systems" in values:
-            return [_checked(each) for each in _judged(values)]
+            return [_normalized(each) for each in msgspec.convert(values, _Judged).decisions()]
         if values.get("version") != VERSION:
             version = values.get("version")
             raise ValueError(f"its version is {version!r}, and this tool reads {VERSION}")
-        return [_checked(values)]
+        return [_normalized(msgspec.convert(values, cls))]
 
     def verdict(self, code: str) -> Verdict:
         """Return what the decision says of a code.
@@ -145,66 +146,55 @@ def text_key(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError("it is not JSON") from error
-    if not isinstance(values, dict):
-        raise ValueError("it is not a JSON object")
-    return values
+class _Verdict(msgspec.Struct):
+    """What an expert says of the codes of one system; see `Decision`."""
+
+    best: str | None = None
+    accepted: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    general: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    unknowable: bool = False
 
 
-def _judged(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the decision in each system of a line with verdicts."""
-    if not isinstance(values["systems"], dict):
-        raise ValueError("its systems are no JSON object")
-    text = " ".join(_text(values, "text").split())  # as texts of a table are read
-    for system, found in values["systems"].items():
-        if not isinstance(found, dict):
-            raise ValueError(f"its verdict for {system!r} is no JSON object")
-        choice = "skip" if found.get("unknowable") else "code" if found.get("best") else "none"
-        codes = {name: _listed(found, name) for name in (*LISTS, "other")}
-        codes["accepted"] = codes["accepted"] + codes["other"]
-        own = {"text": text, "system": system, "choice": choice, "code": found.get("best")}
-        yield {**EXPERT, **values, **own, **codes}
+class _Judged(msgspec.Struct):
+    """A line with the verdicts of an expert in several systems."""
+
+    text: Text
+    systems: dict[System, _Verdict]
+    by: Text = "an expert"
+    at: str = "1970-01-01T00:00:00+00:00"
+
+    def decisions(self) -> Iterator[Decision]:
+        """Yield the decision in each system."""
+        text = " ".join(self.text.split())  # as texts of a table are read
+        for system, found in self.systems.items():
+            choice: Choice = "skip" if found.unknowable else "code" if found.best else "none"
+            yield Decision(
+                system=system,
+                text=text,
+                choice=choice,
+                by=self.by,
+                at=self.at,
+                code=found.best or "",
+                accepted=found.accepted + found.other,
+                general=found.general,
+                candidates=found.candidates,
+            )
 
 
-def _checked(values: dict[str, Any]) -> Decision:
-    system, choice = values.get("system"), values.get("choice")
-    if system not in SYSTEMS:
-        raise ValueError(f"its system is {system!r}")
-    if choice not in CHOICES:
-        raise ValueError(f"its choice is {choice!r}")
-    return Decision(
-        system=system,
-        text=_text(values, "text"),
-        choice=choice,
-        by=_text(values, "by"),
-        at=_time(_text(values, "at")),
-        code=_code(system, _text(values, "code")) if choice == "code" else "",
-        title=_text(values, "title", ""),
-        model=_text(values, "model", ""),
-        best=_text(values, "best", ""),
-        batch=_text(values, "batch", ""),
-        confidence=_confidence(values.get("confidence")),
-        blind=values.get("blind") is True,
-        settles=values.get("settles") is True,
-        accepted=_codes(system, values, "accepted"),
-        general=_codes(system, values, "general"),
-        candidates=_codes(system, values, "candidates"),
-    )
+def _normalized(decision: Decision) -> Decision:
+    """Return a decision with its codes and its time as the code tables and other decisions have."""
 
+    def code(written: str) -> str:
+        found = normalized(decision.system, written)
+        if found is None:
+            raise ValueError(f"its code {written!r} is not a {decision.system} code")
+        return found
 
-def _text(values: dict[str, Any], name: str, default: str | None = None) -> str:
-    value = values.get(name, default)
-    if not isinstance(value, str) or (not value and default is None):
-        raise ValueError(f"its {name} is missing or not text")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"its {name} has an unpaired surrogate") from error
-    return value
+    codes = {name: tuple(map(code, getattr(decision, name))) for name in LISTS}
+    chosen = code(decision.code) if decision.choice == "code" else ""
+    return msgspec.structs.replace(decision, at=_time(decision.at), code=chosen, **codes)
 
 
 def _time(written: str) -> str:
@@ -215,29 +205,6 @@ def _time(written: str) -> str:
         raise ValueError(f"its time is {written!r}") from error
     moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     return moment.isoformat(timespec="milliseconds")
-
-
-def _codes(system: System, values: dict[str, Any], name: str) -> tuple[str, ...]:
-    return tuple(_code(system, code) for code in _listed(values, name))
-
-
-def _listed(values: dict[str, Any], name: str) -> list[str]:
-    written = values.get(name, [])
-    if not isinstance(written, list) or not all(isinstance(code, str) for code in written):
-        raise ValueError(f"its {name} are no list of codes")
-    return written
-
-
-def _code(system: System, written: str) -> str:
-    code = normalized(system, written)
-    if code is None:
-        raise ValueError(f"its code {written!r} is not a {system} code")
-    return code
-
-
-def _confidence(value: Any) -> float | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number and math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +280,10 @@ def _is_whole(line: bytes) -> bool:
 def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
     try:
         return Decision.of_line(line)
-    except (ValueError, OverflowError) as error:  # a time or a confidence beyond all that are
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        reason = readable(str(error).replace(" - at ", " in ").replace("$.", ""), 200)
         raise InputError(
-            f"{path}, line {number}, is not a decision: {readable(str(error), 200)}.",
+            f"{path}, line {number}, is not a decision: {reason}.",
             "Correct or delete that line; a review writes one JSON object a line.",
         ) from error
 

@@ -89,13 +89,13 @@ def test_a_line_with_verdicts_is_a_decision_in_each_system(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"systems": []}, "its systems are no JSON object"),
-        ({"systems": {"cpv": "45"}}, "its verdict for 'cpv' is no JSON object"),
-        ({"systems": {"isic": {}}}, "its system is 'isic'"),
-        ({"systems": {"cpv": {"general": "45"}}}, "its general are no list of codes"),
-        ({"systems": {"cpv": {"other": None}}}, "its other are no list of codes"),
+        ({"systems": []}, "Expected `object`, got `array` in `systems`"),
+        ({"systems": {"cpv": "45"}}, "Expected `object`, got `str` in `systems"),
+        ({"systems": {"isic": {}}}, "Invalid enum value 'isic' in `key` in `systems`"),
+        ({"systems": {"cpv": {"general": "45"}}}, "Expected `array`, got `str` in `systems"),
+        ({"systems": {"cpv": {"other": None}}}, "Expected `array`, got `null` in `systems"),
         ({"systems": {"cpv": {"accepted": ["road"]}}}, "its code 'road' is not a cpv code"),
-        ({"text": 1}, "its text is missing or not text"),
+        ({"text": 1}, "Expected `str`, got `int` in `text`"),
     ],
 )
 def test_a_malformed_line_with_verdicts_says_what_is_wrong(
