@@ -242,7 +242,8 @@ PROTECTIONS = (
         "a free demo call does not make plans with a key cheaper",
         "(state = 'refused' OR account = 'demo')",
         "(state = 'refused')",
-        "tests/paid/ledger/test_ledger.py::test_a_demo_call_that_was_free_says_nothing_of_prices",
+        "tests/paid/ledger/test_ledger.py::"
+        "test_a_refusal_or_a_demo_call_that_was_free_says_nothing_of_prices",
     ),
     Protection(
         "the next run reserves what an error cost",

@@ -201,13 +201,6 @@ def test_a_wrong_number_of_tokens_is_a_price_that_cannot_be_used(name: str, valu
     assert isinstance(free, Answered) and free.cost_usd == 0
 
 
-def test_what_is_free_costs_0_even_without_a_count_of_tokens() -> None:
-    at_home = replace(ASKED, token_prices=FREE)
-    for response in (completion(usage=None), b"<html>", completion("?", usage=None)):
-        outcome = read_response(200, {}, record(response, at_home))
-        assert isinstance(outcome, Answered | Unreadable) and outcome.cost_usd == 0
-
-
 @pytest.mark.parametrize("status", [400, 413, 422])
 @pytest.mark.parametrize(
     "code",

@@ -59,14 +59,6 @@ async def test_a_request_is_what_the_interface_asks_for() -> None:
     assert (reply.status, reply.body) == (200, OK)
 
 
-async def test_a_demo_request_has_no_key() -> None:
-    async with serving(answers) as server:
-        await Client(server.base, None).send("naics", "Seeds")
-    line, fields, _ = server.requests[0]
-    assert line.startswith(b"POST /api/naics/match ")
-    assert b"x-api-key" not in fields
-
-
 # The key.
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.rate import AUTHENTICATED, DEMO, Rate
+from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.simulated_job import (
     ORDINARY,
     Make,
@@ -52,18 +52,6 @@ async def test_how_an_attempt_ends_says_when_its_slot_is_free(
         await asyncio.sleep(5)
         end(slot)
     assert await take(limiter) == pytest.approx(1005 + free_after, abs=0.01)
-
-
-async def test_only_the_first_word_on_an_attempt_counts() -> None:
-    limiter = Throttle(Rate(2, 60), burst=True)
-    with await limiter.slot() as slot:
-        slot.answered()
-        await asyncio.sleep(5)
-        slot.unsent()
-        slot.answered()
-    assert limiter.free == 1
-    await together(1, limiter)
-    assert await take(limiter) == pytest.approx(1060.06, abs=0.01)
 
 
 async def test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive() -> None:
@@ -211,15 +199,6 @@ async def test_slots_come_back_slowly_and_no_further_than_the_rate() -> None:
         slots.append(limiter.slots)
         await asyncio.sleep(60.06)
     assert slots == [75, *range(75, 100, 2), 100, 100]
-
-
-async def test_one_slot_is_always_left_and_comes_back() -> None:
-    limiter = Throttle(Rate(3, 1))
-    for _ in range(9):
-        await refuse(limiter)
-    least = limiter.slots
-    await asyncio.sleep(10)
-    assert (least, limiter.slots) == (1, 3)
 
 
 async def test_fewer_slots_pace_more_slowly(caplog: pytest.LogCaptureFixture) -> None:
@@ -375,19 +354,6 @@ def test_the_server_sees_an_even_stream(hour: Play) -> None:
         last - first for first, last in zip(hour.arrivals, hour.arrivals[13:], strict=False)
     ]
     assert min(tenth_of_a_window) > 6.0
-
-
-def test_as_many_demo_calls_as_slots_go_at_once() -> None:
-    story = Story(rate=DEMO, calls=10, workers=4)
-    assert Play(story).arrivals[-1] < 1010
-    more = Play(replace(story, calls=11)).arrivals
-    assert more[0] < 1001 and more[1] > 1360
-
-
-def test_a_burst_finishes_a_short_job_sooner() -> None:
-    story = replace(ORDINARY, calls=150)
-    paced, burst = Play(story), Play(replace(story, burst=True))
-    assert burst.arrivals[-1] < 1000 + 63 < 1000 + 89 < paced.arrivals[-1]
 
 
 async def test_a_key_that_is_shared_is_shared_with_few_refusals() -> None:

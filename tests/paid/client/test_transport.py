@@ -11,11 +11,10 @@ import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client import transport as transports
-from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import NotSent, Received, Reply
 from pipeline.paid.client.transport import proxy_of
 from pipeline.paid.client.urls import BaseUrl
-from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, says, serving
+from tests.paid.client.scripted_server import KEY, Exchange, Script, answers, attempt, serving
 from tests.paid.serving import nobody_there
 
 pytestmark = pytest.mark.anyio
@@ -162,18 +161,6 @@ async def test_a_complete_response_is_read_and_its_connection_closed(
         assert server.requests[0][1][b"connection"] == b"close"
 
 
-@pytest.mark.parametrize(
-    "response",
-    [OK + b"\r\n{}", b"HTTP/1.0 200 OK\r\n\r\n{}"],
-    ids=["1.1", "1.0"],
-)
-async def test_a_response_may_end_with_its_connection(response: bytes) -> None:
-    async with serving(says(response)) as server:
-        reply = await attempt(server.base)
-    assert isinstance(reply, Received)
-    assert reply.body == b"{}"
-
-
 @pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
 async def test_the_first_address_of_a_host_that_answers_is_asked(
     hosts: list[str], monkeypatch: pytest.MonkeyPatch
@@ -185,14 +172,6 @@ async def test_the_first_address_of_a_host_that_answers_is_asked(
         monkeypatch.setattr(socket, "getaddrinfo", addresses)
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
-
-
-async def test_every_request_has_a_connection_of_its_own() -> None:
-    async with serving(answers) as server:
-        client = Client(server.base, KEY)
-        for text in ("one", "two", "three"):
-            assert isinstance(await client.send("cpv", text), Received)
-        assert server.connections == 3
 
 
 @pytest.mark.parametrize("to_proxy", ["http", "https"])

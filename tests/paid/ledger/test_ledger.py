@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.calls import Call, CallEnded, RateRefusal, text_digest
+from pipeline.paid.ledger.calls import Call, CallEnded, LastingState, RateRefusal, text_digest
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -75,22 +75,14 @@ def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal:
     assert ledger.prices(Decimal("0.00001")) is None
 
 
-def test_a_refusal_that_was_free_says_nothing_of_prices(ledger: Ledger, journal: Journal) -> None:
-    buy(journal, CallEnded("refused", 400, b"", Decimal(0), "VALIDATION_ERROR"))
-    assert ledger.prices() is None
-    buy(journal, CallEnded("refused", 400, b"", Decimal("0.0004"), "VALIDATION_ERROR"))
-    assert ledger.prices() == (Decimal("0.0004"), Decimal("0.0004"))
-
-
 @pytest.mark.parametrize("free", ["0", "0.0", "0E-7"])
-def test_a_demo_call_that_was_free_says_nothing_of_prices(
-    ledger: Ledger, job: Job, free: str
+@pytest.mark.parametrize(("key", "state"), [(FINGERPRINT, "refused"), ("demo", "answered")])
+def test_a_refusal_or_a_demo_call_that_was_free_says_nothing_of_prices(
+    ledger: Ledger, job: Job, free: str, key: str, state: LastingState
 ) -> None:
-    demo = Journal(job, "demo")
-    buy(demo, CallEnded("answered", 200, b"", Decimal(free)))
-    assert ledger.prices() is None
-    buy(demo, CallEnded("answered", 200, b"", Decimal("0.0004")))
-    assert ledger.prices() == (Decimal("0.0004"), Decimal("0.0004"))
+    for price, prices in ((Decimal(free), None), (Decimal("0.0004"), (Decimal("0.0004"),) * 2)):
+        buy(Journal(job, key), CallEnded(state, 400, b"", price, "VALIDATION_ERROR"))
+        assert ledger.prices() == prices
     buy(Journal(job, FINGERPRINT), CallEnded("answered", 200, b"", Decimal(free)))
     assert ledger.prices() == (Decimal(0), Decimal("0.0004"))
 

@@ -33,8 +33,6 @@ from tests.paid.ledger.buying import (
     PRICE,
     REFUSED,
     RESERVED,
-    ROAD_DIGEST,
-    SILENT,
     UNREADABLE,
     Clock,
     another,
@@ -171,24 +169,6 @@ def states(path: Path) -> list[str]:
     with Snapshot(path) as snapshot:
         rows = snapshot.rows("SELECT state FROM attempts ORDER BY attempt_id")
         return [state for (state,) in rows]
-
-
-def test_a_pruned_answer_is_bought_again_and_what_it_cost_stays(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
-) -> None:
-    buy(journal)
-    buy(journal, SILENT, Call("cpv", "bridge"))
-    before = job.money()
-    job.close()
-    assert prune(path) == 2
-    assert job.money() == before
-    again = ledger.open_job("tenders")
-    note(again, "road", "bridge")
-    assert again.responses("cpv", [ROAD_DIGEST]) == {}
-    assert again.calls() == {"cpv": CallCount(2, 2)}
-    prices = ledger.prices()
-    assert prices is not None
-    assert prices[0] == PRICE
 
 
 def test_failures_and_doubts_stay_as_they_are(path: Path, job: Job, journal: Journal) -> None:
