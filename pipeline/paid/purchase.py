@@ -108,9 +108,8 @@ class PaidPurchase(Purchase):
             LedgerError: something is, and the ledger is an older copy, or an earlier output was
                 bought with another one.
         """
-        counts = self._job.calls().values()
-        to_buy = sum(count.to_buy for count in counts)
-        held = sum(count.held for count in counts)
+        calls = self._job.calls()
+        distinct, to_buy, held = calls.distinct, calls.to_buy, calls.held
         usual = self._service.typical_prices
         low, high = self._ledger.prices(self._service.max_price) or usual
         if self._service.is_demo:  # a demo call may be free
@@ -120,7 +119,6 @@ class PaidPurchase(Purchase):
             self._ledger.check_marks(self._marks)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
-        distinct = sum(count.distinct for count in counts)
         left = self._earlier_runs.cost_left(self._job)
         low, high = times(low, to_buy), times(high, to_buy)
         allowed = self._service.allowed if to_buy else ""

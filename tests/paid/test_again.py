@@ -54,15 +54,6 @@ def test_within_a_job_a_failure_is_not_paid_for_twice(user: Buyer, service: Serv
     assert Decimal(user.rows()[2]["cost_usd"]) == PRICE
 
 
-def test_a_retry_that_fails_shows_how_it_failed(user: Buyer, service: Service) -> None:
-    service.script = {2: (400, {}, NO_SUCH_TEXT), 4: (404, {}, "<html>")}
-    user = user.but(workers=1)
-    user.write(["one text", "two text"])
-    user.run()
-    user.but(retry_failed=True).run()
-    assert user.statuses() == ["ok", "HTTP_404"]
-
-
 def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> None:
     user.write(["one text", "two text"])
     first = user.run()
@@ -74,19 +65,6 @@ def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> 
     assert second.cost_usd == first.cost_usd == user.row_costs() > 0
     assert fresh.run().cost_usd == 0
     assert len(service.asked) == 8
-
-
-def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
-    user: Buyer, service: Service
-) -> None:
-    service.script = {2: (402, {}, POOR)}
-    user = user.but(workers=1, max_age="30d")
-    user.write(["one text", "two text"])
-    assert user.run().parked
-    grow_old(user, 40)
-    assert user.plan().to_buy == 2
-    assert user.run().parked is None
-    assert len(service.asked) == 4
 
 
 @pytest.mark.parametrize(

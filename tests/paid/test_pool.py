@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
-from tests.paid.ledger.buying import BASE_URL
+from tests.paid.ledger.buying import BASE_URL, new_job
 from tests.paid.model_server import OUTCOMES, PRICE, STOP, ModelServer, buy, numbered, orders
 from tests.paid.serving import some
 
@@ -42,9 +41,7 @@ from tests.paid.serving import some
 def test_the_money_adds_up_and_no_received_answer_is_bought_again(
     texts: list[str], script: list[str], stops: list[float], workers: int, most: int
 ) -> None:
-    with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
-        job = ledger.open_job("job")
+    with new_job() as (_, job):
         job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
         server = ModelServer(list(script))
         runs = 0
@@ -69,7 +66,6 @@ def test_the_money_adds_up_and_no_received_answer_is_bought_again(
         assert {call.text for call in server.told} | {
             text for text in texts if lost.get(text_digest(text), 0) >= most
         } == set(texts)
-        ledger.close()
 
 
 def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: Job) -> None:
@@ -174,9 +170,7 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
     for place, trouble in troubles:
         script.insert(min(place, len(script) - 1), trouble)
     for max_cost in (low * len(shares), sum(prices, Decimal(0)), high * len(shares)):
-        with TemporaryDirectory() as folder:
-            ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
-            job = ledger.open_job("job")
+        with new_job() as (_, job):
             pool = buy(
                 ModelServer(list(script)),
                 job,
@@ -187,7 +181,6 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
                 highest=seen[1] if seen else None,
             )
             money = job.money()
-            ledger.close()
         assert money.confirmed <= max_cost
         if max_cost == high * len(shares):
             assert pool.parked is None
@@ -230,9 +223,7 @@ def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
 def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_way(
     prices: list[Decimal], workers: int, max_cost: Decimal
 ) -> None:
-    with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
-        job = ledger.open_job("job")
+    with new_job() as (_, job):
         server = ModelServer(["detailed", *(f"price {price}" for price in prices)])
         pool = buy(server, job, numbered(60), workers=workers, max_cost=max_cost)
         confirmed = job.money().confirmed
@@ -248,7 +239,6 @@ def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_
         if pool.parked:
             said = f"{plain(over)} USD over --max-cost"
             assert (said in pool.parked.message) == (over > 0)
-        ledger.close()
 
 
 def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:

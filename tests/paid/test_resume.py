@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import pytest
@@ -33,6 +32,7 @@ from tests.paid.ledger.buying import (
     Clock,
     buy,
     finish,
+    new_job,
     send,
 )
 from tests.paid.serving import Buyer, Service, buyer, serving, some
@@ -161,11 +161,8 @@ MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
 def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, lesson):  # type: ignore[no-untyped-def]
     """Whatever times are recorded."""
     clock = Clock()
-    with (
-        TemporaryDirectory() as folder,
-        closing(Ledger(Path(folder) / "ledger.db", BASE_URL, clock)) as ledger,
-    ):
-        journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
+    with new_job(clock) as (ledger, job):
+        journal = Journal(job, FINGERPRINT)
         for sent_at, settled_at, end in attempts:
             clock.now = sent_at
             number = send(journal)

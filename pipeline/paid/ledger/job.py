@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from operator import itemgetter
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.money import ZERO, known_total, total
 from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, storable, unpack
 from pipeline.paid.ledger.database import Database
@@ -43,7 +43,7 @@ COUNT_CALLS = f"""
             AND {LOST}
         ) >= ? THEN 'held'
         ELSE 'to buy'
-    END AS kind FROM first_rows WHERE job_id = ? AND system = ? LIMIT -1)
+    END AS kind FROM first_rows WHERE job_id = ? LIMIT -1)
 """  # noqa: S608 - a constant
 """Without a limit SQLite would compute each kind twice."""
 
@@ -67,7 +67,7 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """How many distinct calls a job's table has in one system.
+    """How many distinct calls a job's table has in all its systems.
 
     Attributes:
         distinct: all of them.
@@ -252,13 +252,9 @@ class Job:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
         return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
 
-    def calls(self) -> dict[System, CallCount]:
+    def calls(self) -> CallCount:
         """Count the distinct calls noted so far."""
-        counts = {system: self._count(system) for system in SYSTEMS}
-        return {system: count for system, count in counts.items() if count.distinct}
-
-    def _count(self, system: System) -> CallCount:
-        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.number, system)
+        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.number)
         [count] = self.database.rows(COUNT_CALLS, *values)
         return CallCount(*map(int, count))
 

@@ -6,10 +6,12 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import maintenance
@@ -23,6 +25,7 @@ from pipeline.paid.ledger.calls import (
 )
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from tests.forking import Process
 
@@ -50,6 +53,16 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+@contextmanager
+def new_job(clock: Callable[[], float] = time.time) -> Iterator[tuple[Ledger, Job]]:
+    """Open a job in a ledger of its own, as each example of a property needs."""
+    with (
+        TemporaryDirectory() as folder,
+        closing(Ledger(Path(folder) / "ledger.db", BASE_URL, clock)) as ledger,
+    ):
+        yield ledger, ledger.open_job("job")
 
 
 def send(journal: Journal, call: Call = ROAD) -> int:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pipeline.answers import System
 from pipeline.paid.ledger.calls import AttemptEnd, Call, CallEnded, CallOpen, text_digest
-from pipeline.paid.ledger.job import Counting, Job
+from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.maintenance import Verdict
@@ -237,15 +237,11 @@ class LedgerMachine(RuleBasedStateMachine):
                 for attempt in self.attempts.values()
                 if attempt.lost(name, job.opened_at, counting)
             )
-            distinct = Counter(system for system, _ in self.rows[name])
             open_ = self.rows[name].keys() - ended
-            held = Counter(call[0] for call in open_ if lost[call] >= self.most)
-            to_buy = Counter(call[0] for call in open_ if lost[call] < self.most)
+            held = sum(lost[call] >= self.most for call in open_)
             counting = replace(counting, most_lost=self.most)
             found = replace(job, counting=counting).calls()
-            assert {system: count.distinct for system, count in found.items()} == distinct
-            assert Counter({system: count.to_buy for system, count in found.items()}) == to_buy
-            assert Counter({system: count.held for system, count in found.items()}) == held
+            assert found == CallCount(len(self.rows[name]), len(open_) - held, held)
 
     @invariant()
     def knows_why_calls_have_no_answer(self) -> None:
