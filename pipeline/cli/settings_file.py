@@ -132,12 +132,12 @@ def confirm_found_file(context: click.Context) -> None:
     Raises:
         SettingsError: there is no terminal, or the answer is no.
     """
-    from pipeline.cli.output.console import on_terminal  # --help needs no log
+    from pipeline.cli.output.console import ask  # --help needs no log
 
     path = context.meta.get(FOUND)
     for says, question, option in _claims(context) if path else ():
         claimed = f"{path}, which was found in the current folder, {says}"
-        if not (on_terminal() and click.confirm(f"{claimed}.\n{question}", err=True)):
+        if not ask(f"{claimed}.\n{question}"):
             ways = f"the variable {variable_name(option)}"
             ways = f"{option} or {ways}" if option.startswith("--") else ways
             raise SettingsError(

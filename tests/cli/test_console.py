@@ -6,10 +6,13 @@ import logging
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 
+import click
 import pytest
 
 from pipeline.cli.output.console import (
+    ask,
     log_to_stderr,
     notice,
     print_error,
@@ -100,6 +103,22 @@ def test_quiet_shows_errors_only(log: Log) -> None:
     logging.getLogger("pipeline.test").warning("the disk is nearly full")
     logging.getLogger("pipeline.test").error("the disk is full")
     assert stream.getvalue() == "Warning: odd\nthe disk is full\n"
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("y\n", True), ("n\n", False), ("", None)])
+def test_a_question_fits_the_terminal_and_its_line_ends_without_an_answer_too(
+    monkeypatch: pytest.MonkeyPatch, log: Log, typed: str, answer: bool | None
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    stream = log(Terminal())
+    with pytest.raises(click.Abort) if answer is None else nullcontext():
+        assert ask(f"{'many calls to buy, ' * 9}\nBuy?") == answer
+    *lines, last = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert last == "Buy? [y/N]: "
+    assert stream.getvalue().endswith("\n") == (answer is None)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert not ask("Buy?")
 
 
 def test_each_line_of_a_json_log_is_an_object_with_time_level_event_and_fields(

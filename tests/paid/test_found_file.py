@@ -132,7 +132,7 @@ def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
     os.write(ours, answer)
     done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
     os.close(theirs)
-    shown = read_terminal(ours)
+    shown = " ".join(read_terminal(ours).split())
     assert f"{FOUND} names the paid service {address}." in shown
     assert "Send the texts and your API key there? [y/N]" in shown
     assert done.returncode == code

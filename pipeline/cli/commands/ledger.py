@@ -15,7 +15,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import on_terminal, progress_display, say, wrap
+from pipeline.cli.output.console import ask, progress_display, say, wrap
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -78,18 +78,6 @@ def moment(text: str) -> float:
             f"The time {text!r} cannot be understood.",
             "Give an age such as 90d, or a day such as 2026-01-31.",
         ) from error
-
-
-def _confirm_pruning() -> None:
-    """Ask whether to prune; without a terminal, nobody could say no.
-
-    Raises:
-        SettingsError: there is no terminal.
-        click.Abort: the answer is no.
-    """
-    if not on_terminal():
-        raise SettingsError("Nothing was pruned.", "Use --yes to prune without being asked.")
-    click.confirm("Prune them?", abort=True, err=True)
 
 
 @click.group(cls=SuggestingGroup)
@@ -257,8 +245,8 @@ def prune_answers(
         answers, size, in_use = count_prunable(snapshot, before, of)
     kept = f"; {in_use:,} more of that age are kept for open jobs" if in_use else ""
     say(f"{answers:,} answers, {megabytes(size)}{kept}")
-    if answers and not yes:
-        _confirm_pruning()
+    if answers and not yes and not ask("Prune them?"):
+        raise SettingsError("Nothing was pruned.", "Use --yes to prune without being asked.")
     pruned, freed = prune_by_hand(path, before, of, wait)
     say(f"{pruned:,} pruned, {megabytes(freed)} freed")
     return 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
-import click
-
-from pipeline.cli.output.console import notice, on_terminal, progress_display
+from pipeline.cli.output.console import ask, notice, on_terminal, progress_display
 from pipeline.paid.purchase import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
@@ -24,8 +22,7 @@ def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
         if sure or service.has_cost_limit or not on_terminal():
             notice(describe(service, estimate))
             return True
-        click.echo(describe(service, estimate), err=True)
-        return click.confirm("Buy?", err=True)
+        return ask(f"{describe(service, estimate)}\nBuy?")
 
     return PaidBuyer(service, progress_display(), confirm)
 

@@ -164,6 +164,21 @@ def on_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+def ask(question: str) -> bool:
+    """Ask a person yes or no; without a terminal, the answer is no.
+
+    Raises:
+        click.Abort: there was no answer.
+    """
+    if not on_terminal():
+        return False
+    try:
+        return click.confirm(wrap(question), err=True)
+    except click.Abort:
+        click.echo(err=True)  # ends the line of the question
+        raise
+
+
 def say(text: str) -> None:
     """Print to standard output.
 

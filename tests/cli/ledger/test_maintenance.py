@@ -82,7 +82,7 @@ def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
     import pty
 
     time.sleep(0.01)
-    for answer, code in [("n\n", 130), ("y\n", 0)]:
+    for answer, code in [("n\n", 2), ("y\n", 0)]:
         control, terminal = pty.openpty()
         os.write(control, answer.encode())
         arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
