@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -82,7 +83,8 @@ def test_purchases_one_after_another_wait_once_and_share_the_rate_limit() -> Non
 def test_the_demo_limit_says_that_no_key_is_set(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     demo, keyed = (PaidService("https://a.example", key, ledger=ledger) for key in (None, "key"))
-    assert "60 s (without a key, at most 10/hour); " in describe(demo, estimate(7))
-    assert "60 s (at most 100/min); " in describe(keyed, estimate(7))
+    for service, allowed in ((demo, "without a key, at most 10/hour"), (keyed, "at most 100/min")):
+        asked = replace(estimate(7), allowed=service.allowed)
+        assert f"60 s ({allowed}); " in describe(service, asked)
     (all_files,) = describe_files(demo, {}, estimate(7))
     assert "60 s (without a key, at most 10/hour); " in all_files
