@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -54,25 +53,8 @@ TESTS = Path(__file__).parent
 # Schemathesis starts in other folders and would make its own tables there.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(TESTS.parent / ".hypothesis"))
 
-LONGEST = (
-    "tests/service/test_schemathesis.py",
-    "tests/soak/",
-    "tests/service/test_rehearsal.py",
-    "tests/service/test_lifecycle.py",
-    "tests/test_notebook.py",
-    "tests/test_secrets.py",
-    "tests/paid/test_locks.py",
-    "tests/paid/test_partial.py",
-    "tests/paid/test_purchase.py",
-    "tests/cli/test_job_standard_streams.py",
-    "tests/cli/test_closed_streams.py",
-    "tests/cli/test_signals.py",
-    "tests/cli/test_run.py",
-)
-"""Tests that take seconds each: each worker begins with its share, so that all end together."""
-
-BROWSER = "tests/service/browser/"
-"""Tests that share a browser. One worker begins with them, since to start one takes seconds."""
+SLOWEST = ("tests/service/test_schemathesis.py", "tests/soak/")
+"""Tests that take longest: a worker begins with them, and the others take over what comes after."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -94,18 +76,8 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Deal the long tests to the workers, each of which takes an equal slice of the list."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    shares[0] += [item for item in items if item.nodeid.startswith(BROWSER)]
-    long = [item for item in items if item.nodeid.startswith(LONGEST)]
-    for place, item in enumerate(long):
-        shares[place % workers].append(item)
-    others = iter([item for item in items if not item.nodeid.startswith((BROWSER, *LONGEST))])
-    size = -(-len(items) // workers)
-    items[:] = [
-        item for share in shares for item in (*share, *islice(others, max(0, size - len(share))))
-    ]
+    """Put the slowest tests first: if one of them began last, all other workers would wait."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SLOWEST))
 
 
 def pytest_collection_finish() -> None:
