@@ -41,15 +41,6 @@ def test_a_table_comes_back_with_its_types() -> None:
     assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
 
 
-def test_anything_with_the_arrow_interface_is_a_table() -> None:
-    class Stream:
-        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-            stream: object = pa.table({"description": TEXTS}).__arrow_c_stream__(requested_schema)
-            return stream
-
-    assert pipeline.classify(Stream(), systems="psc").summary.rows == 4
-
-
 def test_a_path_gives_a_table_in_memory_or_a_file(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("ref;description\n007;Road marking\n")

@@ -10,15 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.answers import SYSTEMS, System
-from pipeline.classification import job
+from pipeline.answers import SYSTEMS
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import MemorySink
-from pipeline.classification.source import Source
 from pipeline.errors import InputError, SettingsError
-from pipeline.purchases import NoPurchase
 from pipeline.settings import Settings
-from pipeline.tables import ArrowReader, open_reader
+from pipeline.tables import open_reader
 from pipeline.tables.table import BATCH_ROWS
 from tests.classification.jobs import STATUSES, TEXTS, run, write_csv
 from tests.fakes import COST, ScriptedMatcher
@@ -78,15 +74,6 @@ def test_costs_add_up_to_the_last_digit(tmp_path: Path) -> None:
     assert Decimal(manifest["summary"]["cost_usd"]) == expected
 
 
-def test_the_summary_counts_each_status(tmp_path: Path) -> None:
-    summary = run(write_csv(tmp_path / "in.csv"), tmp_path / "out.csv")
-    assert summary.systems["cpv"].statuses == {
-        status: STATUSES.count(status) for status in STATUSES
-    }
-    assert summary.failed == 1
-    assert summary.rows == len(TEXTS)
-
-
 def test_the_manifest_says_what_went_in_and_what_came_out(tmp_path: Path) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
     reader = open_reader(source, ("description",))
@@ -131,16 +118,6 @@ def test_columns_of_our_names_stop_the_job_and_a_prefix_helps(tmp_path: Path) ->
     assert header.endswith(
         "cost_usd,b_cpv_code,b_cpv_title,b_cpv_confidence,b_cpv_status,b_cpv_cost_usd,b_cost_usd"
     )
-
-
-def test_a_table_in_memory_stays_in_memory() -> None:
-    systems: tuple[System, ...] = ("cpv",)
-    settings = Settings(systems=systems)
-    sink = MemorySink()
-    reader = ArrowReader(pa.table({"description": TEXTS}), settings.text_columns)
-    summary = job.run(Source(reader), sink, settings, NoPurchase(ScriptedMatcher(systems)))
-    assert sink.table["cpv_status"].to_pylist()[4] == "VALIDATION_ERROR"
-    assert summary.output is None
 
 
 def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> None:

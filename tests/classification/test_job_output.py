@@ -17,14 +17,6 @@ from tests.classification.jobs import run, write_csv
 from tests.fakes import ScriptedMatcher
 
 
-def test_an_output_of_ours_is_replaced_without_asking(tmp_path: Path) -> None:
-    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
-    run(source, output)
-    write_csv(source, ["chairs"])
-    run(source, output)
-    assert len(output.read_text().splitlines()) == 2
-
-
 def test_an_output_that_was_changed_is_kept(tmp_path: Path) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
     run(source, output)

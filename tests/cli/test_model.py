@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 from pathlib import Path
@@ -48,17 +47,6 @@ def test_the_model_answers_for_its_system_and_is_named_in_the_manifest(
     assert said["settings"]["models"] == {str(model): model_folder(model).sha256}
 
 
-def test_a_model_can_come_from_the_environment_or_the_settings_file(
-    command: Command, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("tender-pipeline.toml").write_text(f'model = "{model}"\nsystems = "cpv"\n', "utf-8")
-    assert command("run", table, "--output", "one.csv") == 0
-    Path("tender-pipeline.toml").unlink()
-    monkeypatch.setenv("TENDER_PIPELINE_MODEL", str(model))
-    assert command("run", table, "--output", "two.csv", "--systems", "cpv") == 0
-    assert codes(Path("one.csv")) == codes(Path("two.csv")) == ["03111000", ""]
-
-
 @pytest.mark.parametrize("explain", [False, True])
 def test_two_processes_answer_by_the_model_as_one_does(model: Path, explain: bool) -> None:
     batches = [["wheat barley", "", "wheat barley"], ["paving of a road"], ["жюфц"], []]
@@ -97,8 +85,6 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
     for models in (str(model), model, [model]):
         result = pipeline.classify(frame, systems="cpv", models=models)
         assert result.table["cpv_code"].to_pylist() == ["03111000", None]
-    later = asyncio.run(pipeline.classify_async(frame, systems="cpv", models=[model]))
-    assert later.table["cpv_code"].to_pylist() == ["03111000", None]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ LINKS = "\n".join(
     f"{row},{title},https://tenders.example/api/v1/notice?id={row}"
     for row, title in enumerate(["Elevator repair", "School furniture", "Bridge inspection"])
 )
-FILES = "\n".join(f"Attachment_{row}.pdf,Bridge inspection {row}" for row in range(5))
 
 Refused = tuple[str, bytes, Sequence[str]]
 
@@ -141,13 +140,6 @@ READ: list[tuple[str, bytes, Sequence[str], Sequence[str], str]] = [
         ["description"],
         [line.split(",")[2] for line in LINKS.splitlines()],
         "3 of 3 rows are numbers, dates, codes, links, file names or blank. "
-        "Did you mean --text-column 'title'?",
-    ),
-    (
-        "files.csv",
-        f"description,title\n{FILES}\n".encode(),
-        ["description"],
-        [line.split(",")[0] for line in FILES.splitlines()],
         "Did you mean --text-column 'title'?",
     ),
     (
