@@ -46,6 +46,11 @@ COUNTED = [("share", "n"), ("95 % interval", "n"), ("rows", "n")]
 
 NONE = Share(0, 0)
 
+ACCEPTANCE = (
+    "The confidence of the embedded engine is the chance that an expert accepts a code. Buyers "
+    "often write another one, so beside their codes it looks too high: --decisions measures it."
+)
+
 Line = TypeVar("Line")
 
 _Named = Sequence[tuple[Sequence[str], Figures]]
@@ -121,7 +126,10 @@ def sections(found: Findings) -> Iterator[Section]:
         named, {each: each for each in figures.bands}, lambda one, of: _cells(one.bands[of])
     )
     title = "Sure, likely and doubtful codes"
-    yield Section("bands", title, columns, cells, [*_calibration(named)])
+    notes = [*_calibration(named)]
+    if notes and not figures.verdicts and any(each.kind == "engine" for each in found.subjects):
+        notes.append(ACCEPTANCE)
+    yield Section("bands", title, columns, cells, notes)
     numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
     columns = [(f"if so many must be {word}", ""), *keys, *numbers]
     cells = _rows(named, {f"{100 * wanted:.0f} %": wanted for wanted in WANTED}, _through)

@@ -13,6 +13,7 @@ from pipeline.codes import load
 from pipeline.decisions import Decision
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores
+from pipeline.evaluation.sections import ACCEPTANCE
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.evaluation.labels import answer, evaluation
 
@@ -68,6 +69,7 @@ def test_it_says_what_is_accepted_and_how_many_rows_go_through() -> None:
     assert accepted.split()[3:5] == ["50.0", "%"]
     (wanted,) = (line for line in lines if line.startswith("85 %"))
     assert wanted.split()[2:] == ["55.0", "%", "11", "0.80"]
+    assert ACCEPTANCE not in lines
     assert lines[-1] == (
         "Let rows through from a confidence of 0.80 to have 90 % of their codes accepted: 11 of 20 "
         "rows (55.0 %)."

@@ -19,7 +19,8 @@ from pipeline.evaluation.metrics import (
     measured_depth,
     shown_depths,
 )
-from tests.evaluation.labels import ANSWERS, TRUTHS, answer, scored
+from pipeline.evaluation.sections import ACCEPTANCE
+from tests.evaluation.labels import ANSWERS, TRUTHS, answer, evaluation, scored
 
 TEN = scored(ANSWERS, TRUTHS, "aaaabbbbcc")
 FOUND = figures(TEN, load("cpv"))
@@ -110,6 +111,7 @@ def test_calibration_is_measured_by_source() -> None:
     large, small = found.sources
     assert (large.name, large.rows, small.rows) == ("large", 300, 100)
     assert large.calibration_error == pytest.approx(0.4)
+    assert ACCEPTANCE in str(evaluation(("engine", scored(answers, ["45000000"] * 400))))
     assert small.confidence == pytest.approx(0.4)
 
 
