@@ -79,8 +79,10 @@ def find_all(
     """
     found = [_named(names, name) for _, name in wanted]
     missing = [each for each, places in zip(wanted, found, strict=True) if not places]
-    if missing and not names:
-        raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
+    if missing and not any(map(one_line, names)):
+        raise InputError(
+            f"{table} has no columns with a name.", "Give a table with a column of texts."
+        )
     if missing:
         cause = MissingError(names, missing, table)
         raise InputError(cause.message, " ".join(cause.hints)) from cause

@@ -206,7 +206,7 @@ def test_a_key_that_no_record_has_is_missed_beside_other_texts_unless_it_is_miss
         (b"", "is empty", "in one list"),
         (b"\n \n", "is empty", "in one list"),
         (b'{"A": "x"}\n', "has no column 'a'. Its columns: 'A'", "--text-column 'A'"),
-        (b"{}\n", "has no columns.", "a column of texts"),
+        (b"{}\n", "has no columns with a name.", "a column of texts"),
         (b'{"t": {"a": "x"}}\n', "has no column 'a'. Its columns: 't', 't.a'", "'t.a'"),
         (
             b'{"n": 1, "t u": [{"b": "x"}]}',

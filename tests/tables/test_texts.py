@@ -163,11 +163,11 @@ def test_of_many_columns_the_first_are_listed() -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ([], "The table has no columns. Give a table with a column of texts."),
+        (["", " "], "The table has no columns with a name. Give a table with a column of texts."),
         (["a", "b", "a"], "The table has 2 columns named 'a'. Rename all but one of them."),
     ],
 )
-def test_a_table_without_columns_or_with_two_of_the_wanted_name_is_refused(
+def test_a_table_without_names_or_with_two_of_the_wanted_name_is_refused(
     names: list[str], said: str
 ) -> None:
     with pytest.raises(InputError) as caught:
