@@ -285,7 +285,8 @@ def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
 
 
 def _tables(archive: ZipFile) -> list[str]:
-    names = [(info.filename, PurePosixPath(info.filename)) for info in archive.infolist()]
+    files = [info.filename for info in archive.infolist() if not info.is_dir()]
+    names = [(name, PurePosixPath(name)) for name in files]
     return [  # a name may be there twice
         name
         for name, inner in names
