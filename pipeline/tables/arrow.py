@@ -12,7 +12,7 @@ from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary, without_encoding
 from pipeline.tables.json_records import TextColumn, find_cell_texts
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
 
@@ -244,28 +244,17 @@ def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequen
         ) from error
 
 
-class ArrowReader:
+class ArrowReader(Reader):
     """A table in memory."""
-
-    opened_fingerprint = ""
-    first_row = 1
 
     def __init__(self, table: pa.Table, text_columns: Sequence[str]) -> None:
         self._table = table
+        self.schema = table.schema
         self._text_columns = find_text_columns(table.schema, text_columns, "The table")
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's schema."""
-        return self._table.schema
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
         yield from bounded(self._chunks(), self._text_columns)
-
-    def fingerprint(self) -> str:
-        """Return "": a table in memory does not change."""
-        return ""
 
     def _chunks(self) -> Iterator[pa.RecordBatch]:
         for start in range(0, self._table.num_rows, BATCH_ROWS):

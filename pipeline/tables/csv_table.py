@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -151,11 +150,7 @@ class CsvReader(FileReader):
             raise
         if self.dialect.unnamed:
             log.warning("%s: %s", path, UNNAMED)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """The columns, all text."""
-        return pa.schema([(name, pa.string()) for name in self._names])
+        self.schema = pa.schema([(name, pa.string()) for name in self._names])
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

@@ -328,7 +328,7 @@ class JsonReader(FileReader):
         self._kinds: dict[str, Kind] = {}
         self._scan()
         try:
-            self.schema: pa.Schema = _schema(self._kinds)
+            self.schema = _schema(self._kinds)
         except UnicodeEncodeError as error:
             half = f"U+{ord(error.object[error.start]):04X}"
             raise InputError(

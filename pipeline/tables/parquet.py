@@ -66,7 +66,7 @@ class ParquetReader(FileReader):
             _check_columns(file)
             self.codec = _codec(file.metadata)
             self._batch_rows = _batch_rows(file.metadata)
-            self.schema: pa.Schema = _schema(file)
+            self.schema = _schema(file)
             leaf_columns = map(file.schema.column, range(len(file.schema)))
             old = [each.path for each in leaf_columns if each.physical_type == "INT96"]
         if old:

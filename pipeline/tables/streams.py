@@ -29,6 +29,7 @@ from pipeline.tables.formats import (
     is_table_name,
     refuse_other_contents,
 )
+from pipeline.tables.table import Reader
 
 ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
 """Usual encodings of tables: UTF-8, those of Windows for Western, Central and Eastern Europe, and
@@ -66,28 +67,15 @@ def open_output(path: Path, compression: Compression | None) -> Iterator[pa.Nati
         yield stream
 
 
-class FileReader:
-    """A table in a file, which may change while it is read; see `pipeline.tables.table.Reader`.
-
-    Attributes:
-        opened_fingerprint: the SHA-256 of the file's bytes when it was opened.
-        beside_values: what else the file has that only an output in its own format keeps, in words.
-        first_row: the number of the first record, as a spreadsheet counts rows.
-    """
-
-    beside_values = ""
-    first_row = 1
+class FileReader(Reader):
+    """A table in a file, which may change while it is read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.opened_fingerprint = self.fingerprint()
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the file's current bytes.
-
-        Raises:
-            InputError: the file can no longer be read.
-        """
+        """Return the SHA-256 of the file's current bytes; see `Reader.fingerprint`."""
         try:
             return sha256_of(self._path)
         except OSError as error:

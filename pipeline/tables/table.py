@@ -1,7 +1,8 @@
-"""The protocols of all table formats: a reader of batches, and a writer with new columns."""
+"""What all table formats have: batches, a reader of them, and a writer with new columns."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -71,24 +72,23 @@ class NewColumn:
     values: Sequence[Any]
 
 
-class Reader(Protocol):
-    """A table that can be read any number of times."""
+class Reader(ABC):
+    """A table that can be read any number of times.
 
-    @property
-    def opened_fingerprint(self) -> str:
-        """The SHA-256 of the table's bytes when it was opened; "" for a table in memory."""
-        ...
+    Attributes:
+        schema: the original columns; those of a CSV file are all text.
+        first_row: the number of the first row as a spreadsheet counts, after any header; else 1.
+        opened_fingerprint: the SHA-256 of the table's bytes when it was opened; "" for a table in
+            memory.
+        beside_values: what else a file has that only an output in its own format keeps, in words.
+    """
 
-    @property
-    def first_row(self) -> int:
-        """The number of the first row as a spreadsheet counts, after any header; else 1."""
-        ...
+    schema: pa.Schema
+    first_row = 1
+    opened_fingerprint = ""
+    beside_values = ""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The original columns; those of a CSV file are all text."""
-        ...
-
+    @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """Read the table from its beginning.
 
@@ -98,7 +98,6 @@ class Reader(Protocol):
         Raises:
             InputError: the table is ragged, undecodable or damaged; the message says where.
         """
-        ...
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the table's current bytes, to compare with `opened_fingerprint`.
@@ -106,7 +105,7 @@ class Reader(Protocol):
         Raises:
             InputError: the table can no longer be read.
         """
-        ...
+        return ""  # a table in memory does not change
 
 
 def check_unchanged(reader: Reader, message: str) -> None:
