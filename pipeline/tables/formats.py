@@ -289,12 +289,10 @@ def split_suffixes(path: PurePath) -> tuple[str, str, str]:
     """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
     compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
     name = path.name.removesuffix(compression)
-    suffix = _suffix(path)
-    return (
-        (name.removesuffix(suffix), suffix, compression)
-        if _by_suffix(path)
-        else (name, "", compression)
-    )
+    suffix = PurePath(name).suffix
+    if suffix.lower() not in SUFFIXES:
+        suffix = ""
+    return name.removesuffix(suffix), suffix, compression
 
 
 def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool:
@@ -361,9 +359,4 @@ def output_format_of(
 
 
 def _by_suffix(path: PurePath) -> Format | None:
-    return SUFFIXES.get(_suffix(path).lower())
-
-
-def _suffix(path: PurePath) -> str:
-    """Return the suffix of a file's name, before that of its compression."""
-    return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix
+    return SUFFIXES.get(split_suffixes(path)[1].lower())
