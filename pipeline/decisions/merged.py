@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from pipeline.answers import System
 from pipeline.decisions.decision import Decision, DecisionFile, Key, text_key
@@ -31,7 +30,7 @@ class Conflict:
         return f"{first.system} {readable(first.text, 60)!r}: {sides}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decisions:
     """Decisions by what they are about.
 
@@ -57,17 +56,6 @@ class Decisions:
     def of(self, system: System, text: str) -> Decision | None:
         """Return the decision about a text."""
         return self.by_key.get((system, text_key(text)))
-
-    def digests(self, system: System) -> Set[bytes]:
-        """Return the digests of the texts that are decided."""
-        return self._digests.get(system, frozenset())
-
-    @cached_property
-    def _digests(self) -> Mapping[System, Set[bytes]]:
-        digests: dict[System, set[bytes]] = defaultdict(set)
-        for system, digest in self.by_key:
-            digests[system].add(digest)
-        return digests
 
     def about(self, system: System) -> Iterator[Decision]:
         """Yield the decisions about a system, in the order in which they were made."""

@@ -79,7 +79,8 @@ class CallsToBuy:
         self, system: System, first_rows: Mapping[bytes, int]
     ) -> Iterable[tuple[bytes, int]]:
         """Return the calls to note: what people decided only if an answer was bought already."""
-        decided = {*first_rows.keys() & self._decisions.digests(system)}
+        known = self._decisions.by_key
+        decided = {digest for digest in first_rows if (system, digest) in known}
         decided -= self._job.answered(system, [*decided])
         return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
