@@ -114,29 +114,25 @@ class Contents:
     """What a file is by its first bytes.
 
     Attributes:
-        kind: its name where one is expected; "" if none ever is.
-        suffix: the suffix that its name should have; "" if this tool cannot read it.
         words: its name in messages.
         hint: what to do with it.
         magic: what its first bytes may be; none if they do not tell its kind.
+        kind: its name where one is expected; "" if none ever is.
+        suffix: the suffix that its name should have; "" if this tool cannot read it.
     """
 
-    kind: str
-    suffix: str
     words: str
     hint: str
     magic: tuple[bytes, ...] = ()
+    kind: str = ""
+    suffix: str = ""
 
 
 def _of_format(name: Format, suffix: str = "", words: str = "") -> Contents:
     known = TABLE_FORMATS[name]
     suffix = suffix or known.suffixes[0]
     hint = f"{read_as(name)} it to end in {suffix}."
-    return Contents(known.title, suffix, words or known.words, hint, known.magic)
-
-
-def _unreadable(words: str, hint: str, *magic: bytes) -> Contents:
-    return Contents("", "", words, hint, magic)
+    return Contents(words or known.words, hint, known.magic, known.title, suffix)
 
 
 DECOMPRESS = "Decompress it, or rename it to end in {} if it is CSV that is compressed once."
@@ -144,43 +140,43 @@ DECOMPRESS = "Decompress it, or rename it to end in {} if it is CSV that is comp
 KNOWN = (
     *(_of_format(name) for name, each in TABLE_FORMATS.items() if each.magic),
     *(
-        Contents(name, suffix, f"data compressed with {name}", DECOMPRESS.format(suffix), (magic,))
+        Contents(f"data compressed with {name}", DECOMPRESS.format(suffix), (magic,), name, suffix)
         for name, suffix, magic in (
             ("gzip", ".csv.gz", b"\x1f\x8b"),
             ("zstd", ".csv.zst", b"\x28\xb5\x2f\xfd"),
         )
     ),
-    _unreadable(
+    Contents(
         "data compressed with bzip2, xz or 7-Zip",
         "Decompress it first, or compress it with gzip or zstd.",
-        *(b"BZh%d1AY&SY" % level for level in range(1, 10)),
-        b"\xfd7zXZ\x00",
-        b"7z\xbc\xaf\x27\x1c",
-    ),
-    _unreadable(
-        "an old (.xls) or a protected Excel workbook",
-        "Save it as .xlsx, without a password.",
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    ),
-    _unreadable(
-        "a Git LFS pointer to the table",
-        "Download the table itself: git lfs pull.",
-        b"version https://git-lfs",
+        (
+            *(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+            b"\xfd7zXZ\x00",
+            b"7z\xbc\xaf\x27\x1c",
+        ),
     ),
     Contents(
-        "UTF-16",
-        ".csv",
+        "an old (.xls) or a protected Excel workbook",
+        "Save it as .xlsx, without a password.",
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
+    ),
+    Contents(
+        "a Git LFS pointer to the table",
+        "Download the table itself: git lfs pull.",
+        (b"version https://git-lfs",),
+    ),
+    Contents(
         "text in UTF-16",
         "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.",
         (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+        "UTF-16",
+        ".csv",
     ),
-    _unreadable("a PDF document", "Export the table as CSV or Excel.", b"%PDF-"),
-    _unreadable(
+    Contents("a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
+    Contents(
         "a web page",
         "Download the table itself; perhaps the page is for logging in, or says what failed.",
-        b"<!DOCTYPE html",
-        b"<!doctype html",
-        b"<html",
+        (b"<!DOCTYPE html", b"<!doctype html", b"<html"),
     ),
 )
 
@@ -197,7 +193,8 @@ ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
 
 def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
-    return _by_magic(first) or _json_contents(first)
+    known = next((each for each in KNOWN if first.startswith(each.magic)), None)
+    return known or _json_contents(first)
 
 
 FITTING = (("UTF-16", "CSV"), ("Excel", "ZIP"))
@@ -218,10 +215,6 @@ def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -
         return
     if found.magic or wanted != "OCDS":
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
-
-
-def _by_magic(first: bytes) -> Contents | None:
-    return next((known for known in KNOWN if first.startswith(known.magic)), None)
 
 
 def first_bytes(path: Path, compression: Compression | None = None) -> bytes:
