@@ -154,7 +154,7 @@ class CsvReader(FileReader):
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        records = read_records(self._path, self.dialect)
+        records = read_records(self.path, self.dialect)
         if self.dialect.header:
             next(records, None)
         for batch in records:
@@ -171,10 +171,10 @@ class CsvReader(FileReader):
 
         If the rows end with one more delimiter, so do the names from here on.
         """
-        first = next(read_records(self._path, self.dialect), Records())
+        first = next(read_records(self.path, self.dialect), Records())
         if not first.fields:
             raise InputError(
-                f"{self._path} is empty.", "A CSV file needs at least a line with column names."
+                f"{self.path} is empty.", "A CSV file needs at least a line with column names."
             )
         self.header = first.raws[0] if self.dialect.header else ""
         if not self.dialect.unnamed:
@@ -192,7 +192,7 @@ class CsvReader(FileReader):
         """
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
-            records = read_records(self._path, replace(self.dialect, delimiter=delimiter))
+            records = read_records(self.path, replace(self.dialect, delimiter=delimiter))
             with suppress(InputError):
                 most = _count_values(next(records).fields[0])
                 below = next(records, Records())
@@ -214,7 +214,7 @@ class CsvReader(FileReader):
         both = zip(records.fields, records.ends, strict=True)
         fields, line = next((len(row), end) for row, end in both if len(row) != width)
         raise InputError(
-            f"{self._path}, line {line}: {how_many(fields, 'field')} where {width:,} "
+            f"{self.path}, line {line}: {how_many(fields, 'field')} where {width:,} "
             f"{'is' if width == 1 else 'are'} expected.",
             ONE_COLUMN if width == 1 else FIX_THE_RECORD,
         )
@@ -223,7 +223,7 @@ class CsvReader(FileReader):
         for row, line in zip(records.fields, records.ends, strict=True):
             if row[-1].strip():
                 raise InputError(
-                    f"{self._path}, line {line}: {quoted(row[-1])} is in a column without a name.",
+                    f"{self.path}, line {line}: {quoted(row[-1])} is in a column without a name.",
                     "Name the last column in the header, or fix the record.",
                 )
 

@@ -238,7 +238,7 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
 TAKE_OUT = "If the rows are in its list {}: jq {} FILE > ROWS.json."
 
 
-def with_rows_within(hint: str, only: dict[str, Any]) -> str:
+def _with_rows_within(hint: str, only: dict[str, Any]) -> str:
     """Return the hint about the only record of a file, which may hold the rows in a list."""
     lists = {key: len(value) for key, value in only.items() if isinstance(value, list)}
     name = max(lists, key=lists.__getitem__, default="")
@@ -247,7 +247,7 @@ def with_rows_within(hint: str, only: dict[str, Any]) -> str:
     path = shlex.quote(f".{json.dumps(name)}")  # the file is not to be trusted
     take_out = TAKE_OUT.format(quoted(name), path)
     # A column in the list would join the texts of all rows to one.
-    return take_out if f"'{name}." in hint else f"{hint} {take_out}".strip()
+    return take_out if f"'{name}." in hint else f"{hint} {take_out}"
 
 
 HINT = (
@@ -377,10 +377,10 @@ class JsonReader(FileReader):
         ]
         absent = [name for name in self._wanted if name not in found | {*there}]
         try:
-            check_absent(there, absent, self._wanted, self._path)
+            check_absent(there, absent, self._wanted, self.path)
         except InputError as error:
             if rows == 1:
-                error.hint = with_rows_within(marked(error.hint), first)
+                error.hint = _with_rows_within(marked(error.hint), first)
             raise
 
     def _texts(self, record: Record) -> list[list[str] | None]:
@@ -389,12 +389,12 @@ class JsonReader(FileReader):
             return [texts_at(record.value, path) for path in self._wanted]
         except ValueError as error:
             raise InputError(
-                f"{self._path}, record {record.number}: {error}.",
+                f"{self.path}, record {record.number}: {error}.",
                 f"Name a key in it with a dot: {option('text_columns', 'tender.title')}.",
             ) from error
 
     def _records(self) -> Iterator[Record]:
-        with open_json(self._path, "record", "JSON Lines", HINT) as text:
+        with open_json(self.path, "record", "JSON Lines", HINT) as text:
             self.in_list = text.peek() == "["
             yield from text.records(JsonText.record)
 

@@ -15,7 +15,7 @@ from pipeline.errors import InputError, OutputError
 from pipeline.quoting import quoted
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.cells import Kind
-from pipeline.tables.json_reader import JsonBatch, JsonText, Record, open_json, with_rows_within
+from pipeline.tables.json_reader import JsonBatch, JsonText, Record, open_json
 from pipeline.tables.json_records import (
     DECODER,
     NESTED_NAMES,
@@ -136,7 +136,7 @@ class OcdsReader(FileReader):
 
         See `Reader.batches`.
         """
-        for records in in_batches(elements(self._path), lambda each: len(each.raw)):
+        for records in in_batches(elements(self.path), lambda each: len(each.raw)):
             trailing = None if records[-1].raw else records.pop().before
             rows = [self._row(each) for each in records]
             if trailing is not None:
@@ -153,7 +153,7 @@ class OcdsReader(FileReader):
         """
         if self._names:
             missing, self._missing = self._missing, []  # one warning is enough
-            check_absent([*self._names], missing, self._paths, self._path)
+            check_absent([*self._names], missing, self._paths, self.path)
 
     def _row(self, record: Record) -> dict[str, str | None]:
         """Return the values of a release or record for the columns of other formats."""
@@ -166,12 +166,10 @@ class OcdsReader(FileReader):
 
     def _read(self, record: Record) -> tuple[str, dict[str, Any]]:
         """Return the text and the release of a release or record."""
-        place = f"{self._path}, release {record.number}"
+        place = f"{self.path}, release {record.number}"
         try:
             element: dict[str, Any] = record.value
             if not isinstance(element.get("ocid"), str):
-                if record.number == 1 and (hint := with_rows_within("", element)):
-                    raise InputError(f"{self._path} is not OCDS: its object has no ocid.", hint)
                 raise InputError(f"{place}: it has no ocid.", NO_OCID)
             release = _release(element)
             if not isinstance(release.get(OURS, {}), dict):

@@ -75,7 +75,7 @@ class ParquetReader(FileReader):
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        with _open_parquet(self._path) as file:
+        with _open_parquet(self.path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
             yield from bounded(stream, self._text_columns)
 

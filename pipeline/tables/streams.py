@@ -68,18 +68,22 @@ def open_output(path: Path, compression: Compression | None) -> Iterator[pa.Nati
 
 
 class FileReader(Reader):
-    """A table in a file, which may change while it is read."""
+    """A table in a file, which may change while it is read.
+
+    Attributes:
+        path: the file.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.opened_fingerprint = self.fingerprint()
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's current bytes; see `Reader.fingerprint`."""
         try:
-            return sha256_of(self._path)
+            return sha256_of(self.path)
         except OSError as error:
-            raise _unreadable(self._path, error) from error
+            raise _unreadable(self.path, error) from error
 
 
 class FileWriter:

@@ -76,7 +76,6 @@ class XlsxReader(FileReader):
     """The table in a sheet, whose cells stay in memory.
 
     Attributes:
-        path: the workbook.
         schema: the columns; one without a name has the letters of its column. The cells of a column
             decide its type.
         sheet: the name of the sheet.
@@ -89,7 +88,6 @@ class XlsxReader(FileReader):
         self, path: Path, text_columns: Sequence[str], _csv: object, options: ExcelOptions
     ) -> None:
         super().__init__(path)
-        self.path = path
         with as_input_error(path), Workbook(path) as book:
             table = _find_table(path, book, text_columns, options)
             self._grid, self.sheet, self.header_row = table.grid, table.name, table.header_row
