@@ -241,11 +241,13 @@ def test_the_limit_is_used_up_and_the_next_day_goes_on(tmp_path: Path) -> None:
     [
         ("0.0005", None, ["price 0.0001", *["silent"] * 3], 3,
          "with up to 0.0003 USD more that may have been billed"),
+        ("0.0005", None, ["price 0.0009"], 1,
+         "0.0009 USD of 0.0005 USD, 0.0004 USD over --max-cost-per-day, spent with this key"),
         ("0.0002", "0.0002", [], 1, "The cost limit of this month is reached"),
         ("0.0002", "0.0002", [], 1, "after 2026-04-01 00:00 UTC"),
         ("0.0001", None, [], 0, " One call may cost 0.00015 USD: raise --max-cost-per-day."),
     ],
-    ids=["what may have been billed", "the limit that lasts", "when it ends", "under one price"],
+    ids=["may be billed", "overshoot", "the limit that lasts", "when it ends", "under one price"],
 )  # fmt: skip
 def test_a_run_says_which_limit_stops_it_and_for_how_long(
     tmp_path: Path, per_day: str, per_month: str | None, script: list[str], sent: int, said: str
