@@ -43,6 +43,9 @@ def test_data_that_are_not_compressed_as_the_name_says_are_an_error(
         stream.read()
     assert caught.value.message == f"{path} is not compressed with {compression}."
     assert caught.value.hint == f"Rename it without {path.suffix}."
+    path.unlink()
+    with pytest.raises(InputError, match="No such file"), open_input(path):
+        pass
 
 
 def parquet_bytes(rows: int = 1) -> bytes:
