@@ -197,7 +197,6 @@ def shell(line: str, folder: Path) -> tuple[int, str, str]:
     done = subprocess.run(
         ["bash", "-c", f"{command}\n{line}; exit ${{PIPESTATUS[0]}}"],
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
         text=True,
         check=False,

@@ -79,7 +79,14 @@ class _StandardError(io.TextIOWrapper):
 
 
 def _parts(stream: Any) -> tuple[Any, str, str | None, None, bool, bool]:
-    """Return the arguments that make a `TextIOWrapper` like this one, which it replaces."""
+    """Return the arguments that make a `TextIOWrapper` like this one, which it replaces.
+
+    One without a buffer (``PYTHONUNBUFFERED``) gets one. Without it, Click would meet a full disk
+    when it tries an empty text, and hide the error; and a text could be written in part.
+    """
     encoding, errors = stream.encoding, stream.errors
     by_line, at_once = stream.line_buffering, stream.write_through
-    return stream.detach(), encoding, errors, None, by_line, at_once
+    buffer = stream.detach()
+    if isinstance(buffer, io.RawIOBase):
+        buffer, by_line, at_once = io.BufferedWriter(buffer), True, False
+    return buffer, encoding, errors, None, by_line, at_once

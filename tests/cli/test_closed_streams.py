@@ -49,8 +49,9 @@ def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
     assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")
 
 
-def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path) -> None:
-    line = "tender-pipeline codes show 45000000 >/dev/full"
+@pytest.mark.parametrize("how", ["", "PYTHONUNBUFFERED=1 "])
+def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path, how: str) -> None:
+    line = f"{how}tender-pipeline codes show 45000000 >/dev/full"
     code, _, err = shell(line, tmp_path)
     assert code == 2
     assert err.startswith("Error: Standard output cannot be written to")
