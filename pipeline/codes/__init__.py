@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.codes.added import added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized, spellings
 from pipeline.codes.shipped import (
@@ -19,9 +19,8 @@ from pipeline.codes.shipped import (
     titles_in,
 )
 from pipeline.codes.table import CodeTable, stem
-from pipeline.errors import SettingsError
 from pipeline.public import public
-from pipeline.settings import checked_language
+from pipeline.settings import checked_language, parse_system
 
 if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it
     import pandas as pd
@@ -95,10 +94,7 @@ def code_table(system: str, *, language: str = "en") -> pd.DataFrame:
     """
     import pandas as pd
 
-    name = system.strip().lower() if isinstance(system, str) else system
-    if name not in SYSTEMS:
-        raise SettingsError(f"There is no system {system!r}.", f"Choose from {', '.join(SYSTEMS)}.")
-    spoken = checked_language(language)
+    name, spoken = parse_system(system), checked_language(language)
     table = load(name)
     shown = titles(name, spoken)
     codes = list(table.titles)

@@ -19,7 +19,6 @@ from pipeline.evaluation.metrics import (
     Figures,
     GroupFigures,
     Share,
-    broad,
     shown_depths,
 )
 from pipeline.evaluation.phrases import (
@@ -162,7 +161,7 @@ class Findings:
             if subject.learned
         ]
         if figures[0].measured == STATED:
-            caveats.insert(0, only_stated(broad(self.settings.system).name))
+            caveats.insert(0, only_stated(figures[0].broad.name))
         return " ".join([verdict(names, figures, self.comparison), *caveats])
 
     @property

@@ -16,7 +16,6 @@ from pipeline.evaluation.metrics import (
     GroupFigures,
     Pair,
     Share,
-    broad,
     shown_depths,
 )
 from pipeline.evaluation.phrases import (
@@ -141,7 +140,7 @@ def sections(found: Findings) -> Iterator[Section]:
         title = f"Most frequent confusions: {level}"
         if cells:
             yield Section(f"confused-{level.split()[0]}", title, columns, cells)
-    yield from _sources(named, keys, broad(found.settings.system).name)
+    yield from _sources(named, keys, figures.broad.name)
 
 
 def _rows(

@@ -162,8 +162,3 @@ def check_subjects(subjects: Sequence[Subject]) -> None:
             "The two subjects are the same.",
             f"Name two different ones{beside('compare')}, or evaluate one.",
         )
-
-
-def is_address(word: str) -> bool:
-    """Return whether a word is the address of a service."""
-    return "://" in word

@@ -25,7 +25,7 @@ from pipeline.answers import BANDS, System, band, chance
 from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import excerpt, named_words, spoken_words
-from pipeline.codes import CodeTable, above, find_code, load, titles
+from pipeline.codes import above, find_code, load, titles
 from pipeline.codes.table import full_code
 from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.text.cleaning import written_sentences
@@ -79,9 +79,8 @@ class Candidates:
             (matches,) = self._ranker(item.system).rank([item.text], MOST)
             for match in matches:
                 ranked.setdefault(match.code, match.confidence)
-        codes = load(item.system)
         return [
-            self._candidate(codes, code, sure, item.titles.get(code, ""))
+            self._candidate(item.system, code, sure, item.titles.get(code, ""))
             for code, sure in list(ranked.items())[:MOST]
         ]
 
@@ -94,22 +93,21 @@ class Candidates:
         """Search the codes as `searched` does; a code finds itself and those below."""
         codes = load(system)
         code = find_code(codes, words)
-        if code is not None:
-            found = [code, *codes.children(code)]
-            usual = [each for each in found if codes.assignable(each)]
-            return [self._candidate(codes, each) for each in usual[:MOST]]
-        matches = searched(system, words, MOST)
-        return [self._candidate(codes, match.code) for match in matches]
+        if code is None:
+            found = [match.code for match in searched(system, words, MOST)]
+        else:
+            found = [*filter(codes.assignable, [code, *codes.children(code)])]
+        return [self._candidate(system, each) for each in found[:MOST]]
 
     def _ranker(self, system: System) -> Ranker:
         return ranker(system, self._table.models.get(system))
 
     def _candidate(
-        self, codes: CodeTable, code: str, confidence: float | None = None, title: str = ""
+        self, system: System, code: str, confidence: float | None = None, title: str = ""
     ) -> Candidate:
-        system, language = codes.system, self._table.language
-        shown, below = titles(system, language).get(code, title), len(codes.children(code))
-        return Candidate(code, shown, confidence, above(system, code, language), below)
+        language, below = self._table.language, len(load(system).children(code))
+        title = titles(system, language).get(code, title)
+        return Candidate(code, title, confidence, above(system, code, language), below)
 
 
 SHOWN = 400

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pipeline.answers import System
-from pipeline.checks import check_flag
+from pipeline.checks import check, check_flag
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
-from pipeline.errors import SettingsError
 from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
@@ -76,7 +75,8 @@ def train(
         OutputError: the folder holds something else, or cannot be written.
     """
     shown = display_for(progress)
-    folder = _path("output", output)
+    check(isinstance(output, str | PathLike), f"output is {output!r}.", "output must be a path.")
+    folder = Path(output).absolute()  # a notebook may change its folder
     check_flag("overwrite", overwrite)
     asked = Settings(text_columns=cast("Any", text_columns))
     reviewed = decisions_in(decisions, warn_in_python, asked.text_columns)
@@ -97,9 +97,3 @@ def train(
 
 def _ignore(line: str) -> None:
     """Ignore a line about skipped rows: the returned model has it."""
-
-
-def _path(name: str, value: Any) -> Path:
-    if not isinstance(value, str | PathLike):
-        raise SettingsError(f"{name} is {value!r}.", f"{name} must be a path.")
-    return Path(value).absolute()  # a notebook may change its folder

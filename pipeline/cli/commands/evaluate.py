@@ -33,7 +33,6 @@ from pipeline.evaluation.settings import (
     Subject,
     check_given,
     check_subjects,
-    is_address,
     model,
     offline,
 )
@@ -178,7 +177,7 @@ def _subjects(options: _Options) -> list[Subject]:
 def _compared_subjects(words: tuple[str, str], options: _Options) -> list[Subject]:
     subjects: list[Subject] = []
     for word in words:
-        service = replace(options, base_url=word).service() if is_address(word) else None
+        service = replace(options, base_url=word).service() if "://" in word else None
         subjects.append(service or offline(word, options.system))
     return subjects
 
