@@ -24,75 +24,29 @@ pytestmark = pytest.mark.skipif(
 )
 
 PSC_WORDS = {
-    "acvivs": "activities",
     "activs": "activities",
-    "admin": "administrative",
+    "acvivs": "activities",
     "apllications": "applications",
-    "arch": "architect",
-    "circulat": "circulating",
-    "comm": "communication",
-    "commerc": "commercial",
     "compnts": "components",
-    "condit": "conditioning",
     "conservervat": "conservation",
-    "construct": "construction",
     "ctr": "contractor",
-    "detect": "detection",
-    "distrib": "distribution",
-    "educ": "education",
-    "eng": "engineer",
-    "enviro": "environmental",
-    "environ": "environmental",
     "eqpt": "equipment",
-    "equip": "equipment",
-    "eval": "evaluation",
     "facs": "facilities",
-    "furnish": "furnishings",
     "govt": "government",
-    "haz": "hazardous",
     "highwy": "highway",
     "hw": "hardware",
     "insigna": "insignia",
-    "inspect": "inspection",
-    "inst": "instruments",
-    "mach": "machines",
-    "maint": "maintenance",
-    "maj": "major",
-    "mat": "materials",
     "matls": "materials",
     "mgmt": "management",
     "missles": "missiles",
-    "nucl": "nuclear",
-    "perp": "perpetual",
-    "photogr": "photography",
-    "prefab": "prefabricated",
     "preperation": "preparation",
-    "process": "processing",
-    "prof": "professional",
-    "protect": "protection",
-    "publish": "publishing",
-    "purch": "purchase",
     "qc": "quality control",
-    "rec": "record",
-    "recruit": "recruitment",
-    "refrig": "refrigeration",
-    "relocat": "relocation",
-    "rep": "representative",
-    "restor": "restoration",
-    "screen": "screening",
     "stmts": "statements",
-    "supp": "supplies",
-    "suppl": "supplies",
     "sv": "services",
     "svcs": "services",
     "sw": "software",
-    "sys": "systems",
-    "tech": "technical",
-    "transp": "transportation",
-    "transport": "transportation",
-    "visib": "visible",
 }
-"""The abbreviations and misspellings of the official PSC titles."""
+"""The abbreviations and misspellings of the official PSC titles; others are how a word begins."""
 
 
 def reference(name: str) -> Iterator[dict[str, str]]:
@@ -100,11 +54,11 @@ def reference(name: str) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
-def psc_form(title: str) -> str:
-    """Return a PSC title without what its writers vary: case, punctuation, abbreviations."""
+def psc_words(title: str) -> list[str]:
+    """Return the words of a PSC title without what its writers vary: case, punctuation, "and"."""
     plain = re.sub("^[A-Z] – ", "", title).lower().replace("'", "").replace("’", "")  # noqa: RUF001
     tokens = re.findall("[a-z0-9]+", plain.replace("&", " and "))
-    return " ".join(PSC_WORDS.get(token, token) for token in tokens if token != "and")
+    return " ".join(PSC_WORDS.get(token, token) for token in tokens if token != "and").split()
 
 
 @pytest.mark.parametrize("system", ["cpv", "psc", "naics"])
@@ -130,7 +84,8 @@ def test_every_code_has_the_official_title(system: System) -> None:
 def test_psc_titles_are_the_official_ones_written_out() -> None:
     official = {row["code"]: row["title"] for row in reference("psc")}
     for code, title in shipped("psc").titles.items():
-        assert (code, psc_form(title)) == (code, psc_form(official[code]))
+        ours, theirs = psc_words(title), psc_words(official[code])
+        assert len(ours) == len(theirs) and all(map(str.startswith, ours, theirs)), code
 
 
 def test_the_retired_psc_and_their_last_days_are_exactly_the_official_ones() -> None:

@@ -22,12 +22,6 @@ def drawings(text: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", text, re.S)]
 
 
-@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
-def test_the_page_is_well_formed_and_complete_in_itself(subjects: list[tuple[str, object]]) -> None:
-    text = page(evaluation(*subjects))  # type: ignore[arg-type]
-    check_complete(text)
-
-
 def test_the_page_says_what_was_found() -> None:
     found = evaluation(ONE)
     text = page(found)
@@ -65,9 +59,12 @@ def test_an_accuracy_that_no_rows_reach_has_no_bar(subjects: list[tuple[str, obj
 
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
-def test_the_page_has_every_table_of_the_terminal(subjects: list[tuple[str, object]]) -> None:
+def test_the_page_is_complete_and_has_every_table_of_the_terminal(
+    subjects: list[tuple[str, object]],
+) -> None:
     found = evaluation(*subjects)  # type: ignore[arg-type]
     text = page(found)
+    check_complete(text)
     shown = [*sections(found)]
     assert shown[-1].title == "By source"
     for section in shown:
@@ -78,11 +75,6 @@ def test_the_page_has_every_table_of_the_terminal(subjects: list[tuple[str, obje
             code, _, title = cell.partition(" ")
             in_page = cell.replace(" %", "\N{NO-BREAK SPACE}%")
             assert in_page in text or f"<b>{code}</b> {title}" in text or cell.startswith("p ")
-
-
-def test_the_table_of_differences_says_which_way_they_are() -> None:
-    text = page(evaluation(ONE, TWO))
-    assert text.count("B minus A, points") > 1, "in the head, and on a phone with each figure"
 
 
 def test_labels_that_are_bare_divisions_are_judged_as_far_as_stated() -> None:
@@ -156,6 +148,7 @@ def test_two_subjects_are_side_by_side_with_the_verdict() -> None:
     assert "is not significant" in found.verdict
     assert "is not significant" in text
     assert "Side by side" in text
+    assert text.count("B minus A, points") > 1, "in the head, and on a phone with each figure"
     assert len(drawings(text)) == 3  # with a plot of reliability each
     assert text.count("Most frequent confusions") == 2
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
-from pipeline.engine.model.acceptance import TRAITS, Voice
+from pipeline.engine.model.acceptance import TRAITS, Acceptance, Voice
+from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.errors import InputError, SettingsError
@@ -62,6 +64,16 @@ def trained(judged: bool = True) -> dict[System, Trained]:
     return dict(zip(SYSTEMS, found, strict=True))
 
 
+def judged_anew(
+    judged: Sequence[Judgement], cosines: Floats | None = None
+) -> tuple[Acceptance, dict[str, Any]]:
+    """Return what a model of CPV that knows no verdicts learns from these, and its figures."""
+    plain = trained(judged=False)["cpv"].model
+    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
+    listed = lister(task("cpv", *history(300), ([], [])), True, plain)
+    return judge(plain, listed, voices, judged, cosines)
+
+
 def model() -> Model:
     return trained()["cpv"].model
 
@@ -96,11 +108,7 @@ def test_no_source_is_judged_by_what_it_taught() -> None:
         for each in judgements(150, 3, rule)
         if not each.verdicts["cpv"].accepted & {"90910000"}
     ]
-    plain = trained(judged=False)["cpv"].model
-    texts, codes = history(300)
-    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
-    listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
-    _, figures = judge(plain, listed, voices, some)
+    _, figures = judged_anew(some)
     assert figures["accepted"] < 0.2
 
 
@@ -110,12 +118,9 @@ def test_texts_that_do_not_say_what_is_bought_are_not_sure() -> None:
         Judgement(f"district annual phase {n}", f"source {n % 7}", {"cpv": blank})
         for n in range(200)
     ]
-    plain = trained(judged=False)["cpv"].model
-    texts, codes = history(300)
-    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
-    listed = lister(task("cpv", texts, codes, ([], [])), True, plain)
-    acceptance, figures = judge(plain, listed, voices, [*judgements(400, 3), *nothing])
-    _, sure = replace(plain, acceptance=acceptance).predict(["district annual phase 201"], 1)
+    acceptance, figures = judged_anew([*judgements(400, 3), *nothing])
+    learned = replace(trained(judged=False)["cpv"].model, acceptance=acceptance)
+    _, sure = learned.predict(["district annual phase 201"], 1)
     assert figures["texts"] == 400, "they are in no share"
     assert sure[0, 0] < 0.3
 
@@ -215,9 +220,6 @@ def test_a_description_counts_less_than_a_notice() -> None:
 
 
 def test_the_figures_are_those_of_notices() -> None:
-    plain = trained(judged=False)["cpv"].model
-    listed = lister(task("cpv", *history(300), ([], [])), True, plain)
-    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
     refused = [
         replace(each, source="writer", verdicts={"cpv": replace(NO_VERDICT, unknowable=False)})
         for each in judgements(60, 6)
@@ -225,6 +227,6 @@ def test_the_figures_are_those_of_notices() -> None:
     other = [replace(each, verdicts={"psc": NO_VERDICT}) for each in refused]
     written = [replace(each, is_notice=False) for each in refused + other]
     cosines = np.zeros((90 + len(written), 3), np.float32)
-    _, figures = judge(plain, listed, voices, [*written, *judgements(90, 5)], cosines)
+    _, figures = judged_anew([*written, *judgements(90, 5)], cosines)
     assert figures["texts"] == 90
     assert figures["accepted"] > 0.5
