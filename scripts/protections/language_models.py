@@ -19,8 +19,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a number of tokens that cannot be right is no price",
-        "if is_number and 0 <= value <= MOST_TOKENS and value == int(value):",
-        "if is_number and not value.is_nan() and value < 1e9:",
+        "tokens = whole_number(value, 0, MOST_TOKENS)",
+        "tokens = whole_number(value, -(10**9), 10**9)",
         "tests/paid/client/test_chat_responses.py::test_a_wrong_number_of_tokens_is_a_price_that_cannot_be_used",
     ),
     Protection(
