@@ -67,6 +67,19 @@ def test_what_is_too_old_is_bought_again_once(user: Buyer, service: Service) -> 
     assert len(service.asked) == 8
 
 
+def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
+    user: Buyer, service: Service
+) -> None:
+    service.script = {2: (402, {}, POOR)}
+    user = user.but(workers=1, max_age="30d")
+    user.write(["one text", "two text"])
+    assert user.run().parked
+    grow_old(user, 40)
+    assert user.plan().to_buy == 2
+    assert user.run().parked is None
+    assert len(service.asked) == 4
+
+
 @pytest.mark.parametrize(
     ("answer", "status"),
     [((400, {}, NO_SUCH_TEXT), "VALIDATION_ERROR"), ((404, {}, "<html>"), "HTTP_404")],

@@ -102,7 +102,7 @@ def take_in(database: Database, path: Path) -> None:
         LedgerError: the file cannot be read, or the ledger not be written.
     """
     try:
-        lines = [*filter(None, path.read_bytes().split(b"\n"))]
+        lines = [*filter(None, path.read_bytes().rstrip(b"\n").split(b"\n"))]
     except FileNotFoundError:
         return
     except OSError as error:

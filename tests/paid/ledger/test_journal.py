@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import random
+import tracemalloc
 from contextlib import closing
 from decimal import Decimal
 from io import FileIO
@@ -18,7 +19,7 @@ from pipeline.paid.ledger.calls import Call, CallEnded, CallOpen
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file
+from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file, take_in
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -234,6 +235,17 @@ def test_a_spare_file_that_cannot_be_deleted_stops_nothing(
         with spare_file(ledger.database.path, ledger.spare, workers=1):
             pass
     assert ledger.spare.exists()
+
+
+def test_the_empty_lines_of_a_spare_file_take_no_more_memory_than_they_are(ledger: Ledger) -> None:
+    size = 16 * SPARE_PER_WORKER
+    ledger.spare.write_bytes(b"\n" * size)
+    tracemalloc.start()
+    try:
+        take_in(ledger.database, ledger.spare)
+        assert tracemalloc.get_traced_memory()[1] < 2 * size
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_is_left_of_a_spare_file_without_answers(path: Path, ledger: Ledger) -> None:
