@@ -15,7 +15,7 @@ from pipeline.tables import Batch
 
 
 class CallToBuy(msgspec.Struct, frozen=True):
-    """A call to buy at its first row, from 0.
+    """A call to buy.
 
     It is not sent again after ``losses`` lost answers in this run. ``candidates`` are what a
     language model chooses from.
@@ -23,7 +23,6 @@ class CallToBuy(msgspec.Struct, frozen=True):
 
     call: Call
     losses: int
-    row: int
     candidates: tuple[Match, ...] = ()
 
 
@@ -112,7 +111,7 @@ class CallsToBuy:
             for system, losses in wanted.items():
                 if (digest, row) not in losses:
                     continue
-                order = CallToBuy(Call(system, text), losses[digest, row], row)
+                order = CallToBuy(Call(system, text), losses[digest, row])
                 if digest in sent[system] and len(later) < MOST_LATER:
                     later.append(order)
                 else:

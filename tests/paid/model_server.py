@@ -134,11 +134,11 @@ def _failure(error: str) -> bytes:
 
 def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
     """Yield what is still to be bought, as a purchase does."""
-    for row, text in enumerate(dict.fromkeys(texts)):
+    for text in dict.fromkeys(texts):
         digest = text_digest(text)
         losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
         if losses > 0 and not job.responses("cpv", [digest]):
-            yield CallToBuy(Call("cpv", text), losses, row)
+            yield CallToBuy(Call("cpv", text), losses)
 
 
 def buy(
@@ -186,10 +186,8 @@ def buy(
 
 def in_all_systems(count: int) -> list[CallToBuy]:
     """Return the calls of so many rows, row by row."""
-    return [
-        CallToBuy(Call(system, f"text {row}"), 2, row) for row in range(count) for system in SYSTEMS
-    ]
+    return [CallToBuy(Call(system, f"text {row}"), 2) for row in range(count) for system in SYSTEMS]
 
 
 def numbered(count: int) -> list[CallToBuy]:
-    return [CallToBuy(Call("cpv", f"text {number}"), 2, number) for number in range(count)]
+    return [CallToBuy(Call("cpv", f"text {number}"), 2) for number in range(count)]

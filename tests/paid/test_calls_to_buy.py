@@ -28,8 +28,8 @@ def batches(rows: Sequence[str] = ROWS) -> Iterable[Any]:
     return [SimpleNamespace(texts=rows[at : at + 4]) for at in range(0, len(rows), 4)]
 
 
-def ordered(orders: CallsToBuy) -> list[tuple[str, int, int]]:
-    return [(each.call.text, each.row, each.losses) for each in orders.of(batches())]
+def ordered(orders: CallsToBuy) -> list[tuple[str, int]]:
+    return [(each.call.text, each.losses) for each in orders.of(batches())]
 
 
 def noted(job: Job, journal: Journal) -> None:
@@ -40,7 +40,7 @@ def noted(job: Job, journal: Journal) -> None:
     buy(journal, LOST, Call("cpv", "dam"))
 
 
-TO_BUY = [("bridge", 2, 2), ("tunnel", 4, 2), ("lock", 7, 2), ("dam", 8, 1)]
+TO_BUY = [("bridge", 2), ("tunnel", 2), ("lock", 2), ("dam", 1)]
 
 
 def test_the_calls_to_buy_are_those_without_an_answer_row_by_row(
@@ -55,7 +55,7 @@ def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journa
     orders = CallsToBuy(job, ("cpv",))
     buy(journal, call=Call("cpv", "tunnel"))
     buy(journal, LOST, Call("cpv", "dam"))
-    assert ordered(orders) == [("bridge", 2, 2), ("lock", 7, 2)]
+    assert ordered(orders) == [("bridge", 2), ("lock", 2)]
 
 
 def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
@@ -64,14 +64,14 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
     noted(job, journal)
     job.note_rows([("psc", text_digest("road"), 0)])
     orders = CallsToBuy(job, ("cpv", "psc"))
-    found = [(each.call.system, each.row) for each in orders.of(batches())]
-    assert found == [("psc", 0), *[("cpv", row) for _, row, _ in TO_BUY]]
+    found = [(each.call.system, each.call.text) for each in orders.of(batches())]
+    assert found == [("psc", "road"), *[("cpv", text) for text, _ in TO_BUY]]
 
 
 def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
     note(job, "road", "bridge")
     orders = CallsToBuy(job, ("cpv",))
-    assert [*orders.of(batches(["canal", "bridge"]))] == [CallToBuy(Call("cpv", "bridge"), 2, 1)]
+    assert [*orders.of(batches(["canal", "bridge"]))] == [CallToBuy(Call("cpv", "bridge"), 2)]
 
 
 def test_what_failed_before_comes_last(
@@ -79,7 +79,7 @@ def test_what_failed_before_comes_last(
 ) -> None:
     noted(job, journal)
     buy(journal, FREE, Call("cpv", "bridge"))
-    later = [("dam", 8, 1), ("bridge", 2, 2)]
+    later = [("dam", 1), ("bridge", 2)]
     assert sorted(ordered(CallsToBuy(job, ["cpv"]))[2:]) == sorted(later)
     assert ordered(CallsToBuy(job, ["cpv"]))[:2] == TO_BUY[1:3]
     monkeypatch.setattr("pipeline.paid.calls_to_buy.MOST_LATER", 0)
