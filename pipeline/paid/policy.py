@@ -125,7 +125,7 @@ def _judge_single(got: Received, outcome: Single) -> Judgement:
             return Judgement(CallOpen("free", error, status), "again", detail or error, wait)
         case Unconfirmed(error):
             return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
-        case Stray(_, detail):
+        case Stray(detail):
             return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", detail)
 
 

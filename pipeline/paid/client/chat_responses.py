@@ -170,7 +170,7 @@ def _failure(
         return outcome
     if status == 404 or (is_json and 400 <= status <= 499):
         hint = WRONG_ADDRESS if status == 404 else WRONG_FIELDS
-        return Stray(status, f"{_quote(status, message)} ({hint})")
+        return Stray(f"{_quote(status, message)} ({hint})")
     return stray(status, headers)
 
 

@@ -122,7 +122,6 @@ class Unconfirmed(msgspec.Struct, frozen=True):
 class Stray(msgspec.Struct, frozen=True):
     """The response is not the service's: a wrong base URL, a proxy or a firewall."""
 
-    status: int
     detail: str
 
 
@@ -185,13 +184,13 @@ def by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome 
 def stray(status: int, headers: Mapping[str, str]) -> Stray:
     """Return that a response is not the service's, with what its status says."""
     if 300 <= status <= 399 and (target := printable(headers.get("location"))):
-        return Stray(status, f"HTTP {status}, a redirect to {target}")
+        return Stray(f"HTTP {status}, a redirect to {target}")
     match status:
         case 407:
-            return Stray(status, "HTTP 407, from a proxy that wants a user and a password")
+            return Stray("HTTP 407, from a proxy that wants a user and a password")
         case 413:
-            return Stray(status, "HTTP 413, the text is too long for the service or a proxy")
-    return Stray(status, f"HTTP {status}, not a response of the service")
+            return Stray("HTTP 413, the text is too long for the service or a proxy")
+    return Stray(f"HTTP {status}, not a response of the service")
 
 
 def stated_wait(headers: Mapping[str, str]) -> float | None:

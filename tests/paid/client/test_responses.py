@@ -47,7 +47,7 @@ NO_OBJECT = "the body is not a JSON object"
 
 
 def stray(status: int) -> Stray:
-    return Stray(status, f"HTTP {status}, not a response of the service")
+    return Stray(f"HTTP {status}, not a response of the service")
 
 
 EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
@@ -117,9 +117,9 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("bare 404", 404, b'{"detail":"Not Found"}', stray(404)),
     ("a framework's 404", 404, b'{"status":404,"error":"Not Found"}', stray(404)),
     ("proxy wants a password", 407, b"",
-     Stray(407, "HTTP 407, from a proxy that wants a user and a password")),
+     Stray("HTTP 407, from a proxy that wants a user and a password")),
     ("too long for a proxy", 413, b"",
-     Stray(413, "HTTP 413, the text is too long for the service or a proxy")),
+     Stray("HTTP 413, the text is too long for the service or a proxy")),
     ("empty 204", 204, b"", stray(204)),
     ("accepted", 202, b'{"job":1}', stray(202)),
     ("redirect without target", 302, b"", stray(302)),
