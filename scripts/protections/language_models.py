@@ -24,6 +24,12 @@ PROTECTIONS = (
         "tests/paid/client/test_chat_responses.py::test_a_wrong_number_of_tokens_is_a_price_that_cannot_be_used",
     ),
     Protection(
+        "a number that cannot be compared ends no run",
+        "if not isinstance(value, Decimal) or not value.is_finite():",
+        "if not isinstance(value, Decimal):",
+        "tests/paid/client/test_chat_responses.py::test_a_response_means",
+    ),
+    Protection(
         "tokens of reasoning are paid for, wherever they are counted",
         "max(written or 0, (both or 0) - read)",
         "written or 0",
