@@ -10,7 +10,7 @@ from pipeline.answers import System
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.files.paths import data_folder
-from pipeline.files.regular import check_regular
+from pipeline.files.regular import open_regular
 from pipeline.quoting import command
 
 DAMAGE = (OSError, LookupError, AttributeError, TypeError, ValueError)
@@ -95,8 +95,8 @@ def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a chang
     import pyarrow.parquet as pq
 
     try:
-        check_regular(path)
-        table = pq.ParquetFile(path).read()
+        with open_regular(path) as file:
+            table = pq.ParquetFile(file).read()
         about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
         if not all(isinstance(code, str) for code in titles):

@@ -25,15 +25,6 @@ def open_regular(path: Path) -> BufferedReader:
     return _open(path, pipes=False)
 
 
-def check_regular(path: Path) -> None:
-    """Refuse a file that is not regular, for libraries that open files themselves.
-
-    Raises:
-        OSError: the file is not regular, or cannot be opened.
-    """
-    open_regular(path).close()
-
-
 def read_text(path: Path, most: int = TEXT_BYTES) -> str:
     """Read a small text file, or an open pipe such as ``<(...)``.
 

@@ -59,26 +59,23 @@ class CsvBatch:
     Attributes:
         schema: the columns, all text.
         texts: the text of each row.
-        fields: the values of each row.
-        raw: each row's record as in the file, with blank lines before it.
-        trailing: blank lines after the last row of the file.
+        records: the rows.
     """
 
     schema: pa.Schema
     texts: Sequence[str]
-    fields: Sequence[Sequence[str]]
-    raw: Sequence[str]
-    trailing: str = ""
+    records: Records
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return all columns as text."""
-        columns = list(zip(*self.fields, strict=True)) or [()] * len(self.schema)
+        columns = list(zip(*self.records.fields, strict=True)) or [()] * len(self.schema)
         arrays = [pa.array(column, type=pa.string()) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> CsvBatch:
         """Return the first rows only."""
-        return CsvBatch(self.schema, self.texts[:rows], self.fields[:rows], self.raw[:rows])
+        first = Records(self.records.raws[:rows], self.records.fields[:rows])
+        return CsvBatch(self.schema, self.texts[:rows], first)
 
 
 def numbered_batches(reader: Reader) -> Iterator[tuple[Sequence[int], Batch]]:
@@ -97,7 +94,7 @@ def row_numbers(batch: Batch, before: int) -> Sequence[int]:
     """
     if not isinstance(batch, CsvBatch):
         return range(before + 1, before + 1 + len(batch.texts))
-    steps = (1 + _blank_lines(raw) for raw in batch.raw)
+    steps = (1 + _blank_lines(raw) for raw in batch.records.raws)
     return [*accumulate(steps, initial=before)][1:]
 
 
@@ -157,14 +154,12 @@ class CsvReader(FileReader):
         records = read_records(self.path, self.dialect)
         if self.dialect.header:
             next(records, None)
-        for batch in records:
-            self._check_widths(batch)
-            yield self._batch(batch)
-
-    def _batch(self, records: Records) -> CsvBatch:
-        rows, cells = records.fields, self._text_in
-        texts = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
-        return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
+        cells = self._text_in
+        for some in records:
+            self._check(some)
+            rows = some.fields
+            texts = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
+            yield CsvBatch(self.schema, texts, some)
 
     def _read_header(self) -> list[str]:
         """Return the cells of the first record, and keep the record if it names the columns.
@@ -205,23 +200,16 @@ class CsvReader(FileReader):
                     most = max(most, _count_values(names))
         return None
 
-    def _check_widths(self, records: Records) -> None:
+    def _check(self, records: Records) -> None:
         width = len(self._names)
-        if {*map(len, records.fields)} <= {width}:
-            if self.dialect.unnamed:
-                self._check_unnamed(records)
-            return
-        both = zip(records.fields, records.ends, strict=True)
-        fields, line = next((len(row), end) for row, end in both if len(row) != width)
-        raise InputError(
-            f"{self.path}, line {line}: {how_many(fields, 'field')} where {width:,} "
-            f"{'is' if width == 1 else 'are'} expected.",
-            ONE_COLUMN if width == 1 else FIX_THE_RECORD,
-        )
-
-    def _check_unnamed(self, records: Records) -> None:
         for row, line in zip(records.fields, records.ends, strict=True):
-            if row[-1].strip():
+            if len(row) != width:
+                raise InputError(
+                    f"{self.path}, line {line}: {how_many(len(row), 'field')} where {width:,} "
+                    f"{'is' if width == 1 else 'are'} expected.",
+                    ONE_COLUMN if width == 1 else FIX_THE_RECORD,
+                )
+            if self.dialect.unnamed and row[-1].strip():
                 raise InputError(
                     f"{self.path}, line {line}: {quoted(row[-1])} is in a column without a name.",
                     "Name the last column in the header, or fix the record.",
@@ -275,8 +263,8 @@ class CsvWriter(FileWriter):
         """Write the batch's original columns followed by the new ones."""
         new = self._records(zip(*(map(cell, column.values) for column in columns), strict=True))
         if isinstance(batch, CsvBatch):
-            self._append(batch.raw, new)
-            self._stream.write(batch.trailing.encode(self._dialect.encoding))
+            self._append(batch.records.raws, new)
+            self._stream.write(batch.records.trailing.encode(self._dialect.encoding))
         else:
             original = self._records(zip(*_original_texts(batch), strict=True))
             self._append([record + self._dialect.terminator for record in original], new)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.files.regular import check_regular, open_regular, read_text, read_toml
+from pipeline.files.regular import open_regular, read_text, read_toml
 from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
@@ -32,13 +32,13 @@ def test_a_pipe_a_device_and_a_folder_are_refused_without_waiting(
 ) -> None:
     for path in (pipe, Path(os.devnull)):
         with pytest.raises(OSError, match=r"^it is not a regular file$"):
-            check_regular(path)
+            open_regular(path)
         with pytest.raises(OSError, match=r"^it is not a regular file$"):
             read_text(path)
     with pytest.raises(OSError, match=r"^it is a folder$"):
-        check_regular(tmp_path)
+        open_regular(tmp_path)
     with pytest.raises(FileNotFoundError):
-        check_regular(tmp_path / "nothing")
+        open_regular(tmp_path / "nothing")
 
 
 def test_a_small_text_may_come_from_a_pipe_that_is_open_already() -> None:
