@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
-from pipeline.tables.cells import is_binary, without_encoding
+from pipeline.tables.cells import without_encoding
 from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import join_parts, join_texts
@@ -142,17 +142,12 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _has_text(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return _has_text(kind.storage_type)
-    if is_binary(kind):
-        return not pa.types.is_fixed_size_binary(kind)
+    column = without_encoding(pa.nulls(1, kind))
     try:
-        column_texts(pa.nulls(1, kind))
+        column.cast(pa.string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
-    return True
+    return not pa.types.is_fixed_size_binary(column.type)
 
 
 def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:

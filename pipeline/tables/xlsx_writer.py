@@ -77,7 +77,7 @@ class XlsxCopy(FileWriter):
     """
 
     def __init__(self, path: Path, reader: XlsxReader, new_fields: Sequence[pa.Field]) -> None:
-        _check_columns(reader.end + len(new_fields))
+        _check_number(reader.end + len(new_fields), COLUMNS, "columns")
         self._reader = reader
         self._row = reader.header_row
         with ExitStack() as stack:
@@ -167,7 +167,7 @@ class XlsxWriter(FileWriter):
         import xlsxwriter  # copies of workbooks do not need it, and it takes a tenth of a start
 
         names = [*reader.schema.names, *(field.name for field in new_fields)]
-        _check_columns(len(names))
+        _check_number(len(names), COLUMNS, "columns")
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
             file = stack.enter_context(path.open("wb"))
@@ -192,7 +192,7 @@ class XlsxWriter(FileWriter):
             OutputError: a sheet cannot hold so many rows, or so long a text.
         """
         new = [[*map(_new_value, column.values)] for column in columns]
-        _check_rows(self._row + len(batch.texts))
+        _check_number(self._row + len(batch.texts), ROWS, "rows")
         for row in zip(*_original(batch), *new, strict=True):
             self._write_row(row)
 
@@ -238,7 +238,7 @@ def check(batch: Batch, rows: int) -> None:
     """
     if isinstance(batch, XlsxBatch):
         return
-    _check_rows(rows + len(batch.texts) + 1)
+    _check_number(rows + len(batch.texts) + 1, ROWS, "rows")
     for column in _original(batch):
         for value in column:
             if isinstance(value, str):
@@ -261,14 +261,9 @@ def _same(part: ZipInfo, size: int) -> ZipInfo:
     return made
 
 
-def _check_columns(columns: int) -> None:
-    if columns > COLUMNS:
-        raise OutputError(f"A sheet cannot hold more than {COLUMNS:,} columns.", HINT)
-
-
-def _check_rows(rows: int) -> None:
-    if rows > ROWS:
-        raise OutputError(f"A sheet cannot hold more than {ROWS:,} rows.", HINT)
+def _check_number(number: int, most: int, what: str) -> None:
+    if number > most:
+        raise OutputError(f"A sheet cannot hold more than {most:,} {what}.", HINT)
 
 
 def _check_text(text: str) -> None:
