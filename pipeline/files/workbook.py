@@ -36,7 +36,8 @@ SMALL, MOST_TIMES = 2**26, 200
 to a tenth; only a "zip bomb" shrinks to a thousandth."""
 
 MOST_CELLS = 2**26
-"""The largest extent of a sheet, in cells: python-calamine takes 31 bytes even for an empty one."""
+"""The largest extent of a sheet, in cells from A1: python-calamine takes 31 bytes even for an empty
+one."""
 
 CHUNK = 2**16
 
@@ -297,7 +298,7 @@ class _SheetXml:
         self.uncomputed = (0, 0)
         self.errors: dict[int, dict[int, CellError]] = {}
         self._first_free = first_free
-        self._first, self._last = [ROWS, COLUMNS], [0, 0]
+        self._last_row = self._last_column = 0  # with a value
         self._row = self._begin = self._free = 0
         self._row_digits = ""
         self._column = -1
@@ -307,12 +308,11 @@ class _SheetXml:
 
     def check_extent(self) -> None:
         """Refuse a sheet that python-calamine has no room for."""
-        (top, left), (bottom, right) = self._first, self._last
-        if top <= bottom and (bottom - top + 1) * (right - left + 1) > MOST_CELLS:
+        if self._last_row * (self._last_column + 1) > MOST_CELLS:
             raise ValueError(
-                f"its cells reach from {column_letters(left)}{top} to {column_letters(right)}"
-                f"{bottom}, and more than {MOST_CELLS:,} are too many; delete those far from the "
-                "table, or save it as .csv"
+                f"its cells reach to {column_letters(self._last_column)}{self._last_row}, and more "
+                f"than {MOST_CELLS:,} are too many; delete those far from the table, or save it as "
+                ".csv"
             )
 
     def _start(self, name: str, values: dict[str, str]) -> None:
@@ -357,14 +357,9 @@ class _SheetXml:
             if self._formula or self._kind == "e":
                 self._judge()
             if self._valued:
-                column, first, last = self._column, self._first, self._last
-                last[0] = self._row
-                if self._row < first[0]:
-                    first[0] = self._row
-                if column > last[1]:
-                    last[1] = column
-                if column < first[1]:
-                    first[1] = column
+                self._last_row = self._row
+                if self._column > self._last_column:
+                    self._last_column = self._column
 
     def _judge(self) -> None:
         """Note an error, or a formula that was not calculated."""

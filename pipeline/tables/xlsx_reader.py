@@ -177,10 +177,6 @@ class _Table:
     header_row: int
     header: Row
 
-    @property
-    def names(self) -> set[str]:
-        return _names(self.header)
-
 
 def _find_table(
     path: Path, book: Workbook, text_columns: Sequence[str], options: ExcelOptions
@@ -195,12 +191,13 @@ def _find_table(
     """
     sheets = _sheets(path, book, options)
     wanted = set(text_columns)
-    best: _Table | None = None
+    best, most = None, 0
     for table in _tables(book, sheets, wanted, options):
-        if wanted and has_all(table.names, wanted):
+        names = _names(table.header)
+        if wanted and has_all(names, wanted):
             return table
-        if best is None or len(table.names) > len(best.names):
-            best = table
+        if len(names) > most:
+            best, most = table, len(names)
     if best:
         return best
     raise InputError(

@@ -41,9 +41,7 @@ def test_cells_that_reach_too_far_are_refused(tmp_path: Path) -> None:
     corner = f'<row r="1048576">{text(LAST, "here")}</row>'
     path = of_xml(tmp_path / "u.xlsx", CODES + LIFE + corner, packing=ZIP_DEFLATED)
     assert path.stat().st_size < 2_000
-    with pytest.raises(
-        CodeTableError, match="its cells reach from A1 to XFD1048576, and more than"
-    ):
+    with pytest.raises(CodeTableError, match="its cells reach to XFD1048576, and more than"):
         add(path)
 
 
