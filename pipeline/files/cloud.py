@@ -99,7 +99,9 @@ def opened(scheme: str, bucket: str) -> tuple[Any, str]:
         case "s3":
             return _s3(bucket), bucket
         case "gs" | "gcs":
-            return _gcs(), bucket
+            from pyarrow.fs import GcsFileSystem
+
+            return GcsFileSystem(retry_time_limit=GCS_TIME), bucket
         case _:
             return _azure(bucket)
 
@@ -135,12 +137,6 @@ def _s3(bucket: str) -> Any:
         )
     place = url.netloc + url.path.rstrip("/")
     return S3FileSystem(endpoint_override=place, scheme=url.scheme, region=region, **options)
-
-
-def _gcs() -> Any:
-    from pyarrow.fs import GcsFileSystem
-
-    return GcsFileSystem(retry_time_limit=GCS_TIME)
 
 
 def _azure(bucket: str) -> tuple[Any, str]:
@@ -299,14 +295,16 @@ class Storage:
     ) -> Iterator[tuple[Any, str]]:
         """Yield the file system of an address and the path in it, and translate its errors."""
         import pyarrow as pa
+        from pyarrow.fs import FileType
 
         what = "written" if kind is OutputError else "read"
         try:
             files, root = self._system(path)
             try:
                 yield files, "/".join([root, path.key]).rstrip("/")
-            except FileNotFoundError:
-                _check_there(files, root)
+            except FileNotFoundError as error:
+                if files.get_file_info(root).type == FileType.NotFound:
+                    raise OSError("NO_SUCH_BUCKET") from error
                 raise
         except (OSError, ValueError, pa.ArrowException) as error:
             reason, hint = explained(error, path.scheme)
@@ -324,11 +322,3 @@ def _version(file: Any) -> str:
     """Return the entity tag of an open object."""
     facts = {name.lower(): value for name, value in file.metadata().items()}
     return str(facts["etag"].decode().strip('"'))
-
-
-def _check_there(files: Any, bucket: str) -> None:
-    """Raise another error than that an object is missing if its bucket is."""
-    from pyarrow.fs import FileType
-
-    if files.get_file_info(bucket).type == FileType.NotFound:
-        raise OSError("NO_SUCH_BUCKET")

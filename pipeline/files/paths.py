@@ -189,8 +189,6 @@ def stamp(path: AnyPath) -> tuple[int, int, int] | None:
 
 APP = "tender-pipeline"
 
-USUAL_STATE = Path(".local", "state")
-
 
 def data_folder() -> Path:
     """Return the folder of files that must be kept, such as the ledger.
@@ -220,7 +218,7 @@ def machine_folder() -> Path:
     Raises:
         SettingsError: the user has no home folder and the environment names no other.
     """
-    usual = Path("Library", "Application Support") if sys.platform == "darwin" else USUAL_STATE
+    usual = "Library/Application Support" if sys.platform == "darwin" else ".local/state"
     try:
         folder = Path.home() / usual / APP
         folder.mkdir(parents=True, exist_ok=True)

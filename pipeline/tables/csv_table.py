@@ -269,10 +269,6 @@ class CsvWriter(FileWriter):
             original = self._records(zip(*_original_texts(batch), strict=True))
             self._append([record + self._dialect.terminator for record in original], new)
 
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV cannot hold metadata
-        """Finish the file."""
-        self._closing.close()
-
     def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""
         delimiter, encoding = self._dialect.delimiter, self._dialect.encoding

@@ -58,10 +58,10 @@ class JsonWriter(FileWriter):
             self._end = b"" if batch.trailing is not None else b"\n]\n" if self._in_list else b"\n"
         self._stream.write(b"".join(map(_append, records, new)) + trailing)
 
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata
+    def close(self, metadata: dict[str, str]) -> None:
         """Finish the file; a sample lacks the end of its list or line."""
         self._stream.write(self._end)
-        self._closing.close()
+        super().close(metadata)
 
 
 def check(batch: Batch, _rows: int) -> None:

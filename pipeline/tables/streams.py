@@ -94,6 +94,10 @@ class FileWriter:
     _closing: ExitStack
     """Closes all that is open."""
 
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - most formats hold none
+        """Finish the file."""
+        self._closing.close()
+
     def abort(self) -> None:
         """Close the unfinished file."""
         self._closing.close()
