@@ -74,6 +74,9 @@ def _cells(number: int, row: Sequence[Cell]) -> list[str]:
 
 
 def _cell(at: str, cell: Cell) -> str:
-    if isinstance(cell, str):
-        return f'<c r="{at}" t="inlineStr"><is><t>{escape(cell)}</t></is></c>'
-    return f'<c r="{at}"><v>{cell}</v></c>'
+    return text(at, cell) if isinstance(cell, str) else f'<c r="{at}"><v>{cell}</v></c>'
+
+
+def text(at: str, value: str) -> str:
+    """Return the XML of a cell with a text."""
+    return f'<c r="{at}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'

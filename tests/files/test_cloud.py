@@ -85,12 +85,7 @@ def test_a_wrong_endpoint_is_refused_without_its_secrets(
         ("s3", "AWS Error UNKNOWN (HTTP status 301)", "another region", "AWS_REGION"),
         ("gs", "UNAVAILABLE: Could not create a OAuth2", "refuses the credentials", "gcloud"),
         ("gs", "PERMISSION_DENIED: x does not have", "access is denied", "gcloud"),
-        (
-            "abfs",
-            "no token from DefaultAzureCredential",
-            "or there are none",
-            "az login",
-        ),
+        ("abfs", "no token from DefaultAzureCredential", "or there are none", "az login"),
         ("abfs", "Azure Error: [ContainerNotFound] 404", "no such bucket", "name of the bucket"),
         ("abfs", "Could not resolve hostname", "does not answer", "network"),
         ("s3", "Something\n new", "Something new", "network"),

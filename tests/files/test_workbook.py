@@ -11,7 +11,7 @@ from pipeline.codes import load
 from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from pipeline.files.workbook import CellError, Value, Workbook
-from tests.files.spreadsheet import PARTS, SHEET, SHEET_PART, of_xml
+from tests.files.spreadsheet import PARTS, SHEET, SHEET_PART, of_xml, text
 
 LAST = "XFD1048576"
 
@@ -25,10 +25,6 @@ def read(path: Path) -> list[dict[int, Value]]:
     with Workbook(path) as book:
         rows = list(book.grid(book.sheets[0]).rows())
     return [{at: value for at, value in enumerate(row) if value != ""} for row in rows]
-
-
-def text(at: str, value: str) -> str:
-    return f'<c r="{at}" t="inlineStr"><is><t>{value}</t></is></c>'
 
 
 CODES = f"<row>{text('A1', 'code')}{text('B1', 'title')}</row>"

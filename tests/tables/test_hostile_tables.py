@@ -56,7 +56,6 @@ def run(command: Command) -> Command:
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("t.csv", b"description,n\nroad,\xff\xfe\n", "line 2: byte 0xFF is not utf-8"),
         ("t.csv", b"description,naics_code,cost_usd\n,,\n", "'naics_code', 'cost_usd'"),
         ("t.parquet", parquet(), "has no columns"),
         ("t.parquet", parquet(("description", ["a"]), ("description", ["b"])), "2 columns named"),

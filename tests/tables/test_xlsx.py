@@ -20,7 +20,7 @@ from xlsxwriter.worksheet import Worksheet
 from pipeline.errors import InputError
 from pipeline.settings import ExcelOptions
 from pipeline.tables import NewColumn, open_reader, open_writer, read_table
-from tests.files.spreadsheet import OFFICE, PARTS, SHEET, SHEET_PART, of_xml
+from tests.files.spreadsheet import OFFICE, PARTS, SHEET, SHEET_PART, of_xml, text
 from tests.tables.rewriting import folder, rewrite, texts_of
 from tests.tables.workbooks import CODE, COST, NEW, calamine, cells, rewritten, workbook
 
@@ -69,10 +69,6 @@ def test_every_cell_comes_back_byte_for_byte_before_the_new_ones(
         original = {at: xml for at, xml in after[number].items() if at[0] in "BC"}
         assert original == before.get(number, {})
         assert values[number - 2][2:] == (["code", "cost"] if number == 2 else ["=1+1", 0.1])
-
-
-def text(place: str, value: str) -> str:
-    return f'<c r="{place}" t="str"><v>{value}</v></c>'
 
 
 HEADER = f'<row r="1">{text("A1", "a")}{text("B1", "b")}</row>'
