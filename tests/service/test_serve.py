@@ -33,6 +33,8 @@ def _log_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", list(root.handlers))
     monkeypatch.setattr(root, "level", root.level)
+    for name in ("_srcfile", "logThreads", "logProcesses", "logMultiprocessing"):
+        monkeypatch.setattr(logging, name, getattr(logging, name))
 
 
 def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_order(
