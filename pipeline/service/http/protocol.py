@@ -23,6 +23,9 @@ from pipeline.service.limits import network_of, parse_address
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head."""
 
+MOST_AHEAD = 100
+"""Requests of a connection that may wait for the answer to an earlier one."""
+
 SLOWEST = 30.0
 """Seconds that a request may take to arrive completely, from its first byte."""
 
@@ -146,13 +149,17 @@ class BoundedHttp(HttpToolsProtocol):
         """Check what llhttp does not, and begin to answer.
 
         Raises:
-            HttpParserError: the head is too large, or not that of a request of HTTP/1.
+            HttpParserError: the head is too large, or not that of a request of HTTP/1; or too many
+                requests wait.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version()
         size = len(method) + len(self.url) + len(b"  HTTP/1.1\r\n\r\n")
         if size + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEAD:
             self._refusal = TOO_LARGE
             raise httptools.HttpParserError("The head is too large")
+        if len(self.pipeline) >= MOST_AHEAD:  # uvicorn would read on after each answer
+            self._refusal = BUSY
+            raise httptools.HttpParserError("Too many requests wait")
         hosts = sum(name == b"host" for name, _ in self.headers)
         codings = {value.lower() for name, value in self.headers if name == b"transfer-encoding"}
         if method == b"CONNECT" or hosts not in HOSTS.get(version, ()) or codings - {b"chunked"}:

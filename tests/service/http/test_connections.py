@@ -210,8 +210,9 @@ def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() ->
     [
         (HEALTH + b"no HTTP\r\n", [200, 200, 400]),
         (CHUNKED + b"no chunk\r\n", [200, 400]),
+        (3 * protocol.MOST_AHEAD * HEALTH, [200] * (1 + protocol.MOST_AHEAD) + [503]),
     ],
-    ids=["a request", "its body"],
+    ids=["a request", "its body", "how many there are"],
 )
 def test_what_is_wrong_is_answered_after_the_requests_before_it(
     accounts: Accounts, wrong: bytes, statuses: list[int]
