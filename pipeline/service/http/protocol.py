@@ -97,6 +97,13 @@ class BoundedHttp(HttpToolsProtocol):
         self._leave()  # uvicorn ends only the last of several requests
         super().connection_lost(exc)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether to keep the connection, for the answers to complete requests."""
+        if self._part or self.cycle is None or self.cycle.response_complete:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
     def _leave(self) -> None:
         """Let the application send and receive no more."""
         if self._answered is not None:

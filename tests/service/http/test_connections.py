@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from pipeline.service import server
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
+from pipeline.service.chaos.server import RESET_ON_CLOSE
 from pipeline.service.http import protocol
 from pipeline.service.http.outcomes import ServiceLines
 from pipeline.service.http.protocol import BoundedHttp
@@ -223,6 +224,13 @@ def test_what_is_wrong_is_answered_after_the_requests_before_it(
     assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+) ", received)] == statuses
 
 
+def test_a_client_that_sends_no_more_gets_the_answers_to_what_it_sent(accounts: Accounts) -> None:
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(2 * (CALL + b"\r\n" + BODY))
+        connection.shutdown(socket.SHUT_WR)
+        assert rest(connection).count(b"HTTP/1.1 200 ") == 2
+
+
 def test_a_client_that_leaves_is_not_waited_for_whatever_it_asked_next() -> None:
     begun, left = threading.Event(), threading.Event()
 
@@ -236,6 +244,7 @@ def test_a_client_that_leaves_is_not_waited_for_whatever_it_asked_next() -> None
         with connected(place) as connection:
             connection.sendall(2 * HEALTH)
             assert begun.wait(30)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         assert left.wait(30)
 
 
