@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import resource
 import signal
@@ -158,9 +159,10 @@ def listening(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except (OSError, UnicodeError) as error:
         listener.close()
+        of_port = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise SettingsError(
             f"Cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}.",
-            "Choose another --port or --host; --port 0 takes a free port.",
+            "Choose another --port; 0 takes a free one." if of_port else "Choose another --host.",
         ) from error
     return listener
 

@@ -95,7 +95,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         ("systems = [1]", "'1'"),
         ('systems = "ted"', "naics (--systems). --systems comes from tender-pipeline.toml."),
         ('text-column = "nope"', "--text-column comes from tender-pipeline.toml."),
-        ("no_header = 3", "'3' is not a valid boolean"),
+        ("no_header = 3", "y, yes. It comes from tender-pipeline.toml."),
     ],
 )
 def test_a_wrong_settings_file_is_refused(

@@ -113,7 +113,7 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 2
     said = f"Cannot listen on 127.0.0.1 port {port}: {os.strerror(errno.EADDRINUSE)}."
     assert said in done.stderr
-    assert "--port 0 takes a free port." in done.stderr
+    assert "\nChoose another --port; 0 takes a free one.\n" in done.stderr  # review has no --host
     assert "Traceback" not in done.stderr
 
 

@@ -230,7 +230,7 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
             return click.NoSuchOption(name, error.message, [likeliest], error.ctx)
         case click.BadParameter(ctx=click.Context() as context, param=click.Parameter() as param):
             if origin := origin_of(context, param):
-                message = f"{error.message} It comes from {origin}."
+                message = f"{error.message.rstrip('.')}. It comes from {origin}."
                 return click.BadParameter(message, context, param, error.param_hint)
     return error
 
