@@ -262,8 +262,8 @@ class LabelledOptions(DialectOptions):
     )
     code_column: str = option("The column with the right code.", default="code")
     decisions: tuple[Path, ...] = option(
-        "A file of decisions: of review, or an output of run with corrected codes; repeat it for "
-        "several."
+        "A file of decisions: one that review has written, or an output of run with corrected "
+        "codes; repeat it for several."
     )
 
     def reader(

@@ -176,7 +176,7 @@ def check_no_terms() -> None:
         and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
     ]
     if given:
-        names = ", ".join(given)
+        names = " and ".join(given)
         verb, them = ("is", "it") if len(given) == 1 else ("are", "them")
         raise SettingsError(
             f"{names} {verb} for buying answers, and no paid service is named.",
@@ -217,8 +217,8 @@ class RunOptions(PaidOptions, DialectOptions):
     )
     top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1)
     min_confidence: float | None = option(
-        "A best match under this is one to check: its status is review.  [default: from where an "
-        "expert accepts 85 of 100; 0 with --base-url]",
+        "A best match under this is one to check: its status is review.  [default: the confidence "
+        "from which an expert accepts 85 of 100 codes; 0 with --base-url]",
         ANSWER,
     )
     roll_up: float | None = option(
@@ -238,8 +238,8 @@ class RunOptions(PaidOptions, DialectOptions):
         metavar="SHARE",
     )
     decisions: tuple[str, ...] = option(
-        "A file of decisions, which replace codes: of review, or an output of run with corrected "
-        "codes; repeat it for several.",
+        "A file of decisions, which replace codes: one that review has written, or an output of "
+        "run with corrected codes; repeat it for several.",
         ANSWER,
         type=Names("path"),
     )

@@ -36,7 +36,7 @@ def test_terms_of_buying_without_a_service_are_refused_before_the_work(
 ) -> None:
     assert command(command_name, table, "--wait", "--max-cost", 1, "--base-url", "") == 2
     said = capsys.readouterr().err
-    assert "--max-cost, --wait are for buying answers, and no paid service is named." in said
+    assert "--max-cost and --wait are for buying answers, and no paid service is named." in said
     assert "Name the service, --base-url URL, or leave them out" in said
     assert not Path("outputs").exists()
 

@@ -53,7 +53,7 @@ class _Options(PaidOptions, LabelledOptions):
     """The options of the command; `EvaluationSettings` checks those of the same names."""
 
     labelled: Path | None = argument(required=False, type=LocalPath(path_type=Path))
-    system: System = option("Whose codes they are (required).")
+    system: System = option("The system of the codes (required).")
     source_column: str | None = option(
         "A column with the source, or the language, for figures by each."
     )

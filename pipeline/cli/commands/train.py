@@ -33,7 +33,7 @@ class _Options(LabelledOptions):
     """The options of the command."""
 
     history: Path | None = argument(required=False, type=LocalPath(path_type=Path))
-    system: System = option("Whose codes they are.")
+    system: System = option("The system of the codes.")
     output: Path = option(
         "The folder for the model; it replaces an older model there.", required=True
     )
