@@ -82,9 +82,11 @@ def _parts(stream: Any) -> tuple[Any, str, str | None, None, bool, bool]:
     """Return the arguments that make a `TextIOWrapper` like this one, which it replaces.
 
     One without a buffer (``PYTHONUNBUFFERED``) gets one. Without it, Click would meet a full disk
-    when it tries an empty text, and hide the error; and a text could be written in part.
+    when it tries an empty text, and hide the error; and a text could be written in part. A
+    character that the encoding lacks, as in the name of a file, is escaped and is no error.
     """
-    encoding, errors = stream.encoding, stream.errors
+    encoding = stream.encoding
+    errors = "backslashreplace" if stream.errors == "strict" else stream.errors
     by_line, at_once = stream.line_buffering, stream.write_through
     buffer = stream.detach()
     if isinstance(buffer, io.RawIOBase):

@@ -49,6 +49,19 @@ def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
     assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("latin-1", "\\u044e\\udcff.csv"), ("utf-8", "\u044e\\udcff.csv")]
+)
+def test_a_name_that_the_terminal_cannot_show_does_not_undo_the_job(
+    tmp_path: Path, table: Path, encoding: str, shown: str
+) -> None:
+    assert table.exists()
+    line = f"PYTHONIOENCODING={encoding}:strict {RUN} --output $'\u044e\\xff.csv'"
+    code, out, err = shell(line, tmp_path)
+    assert (code, f"output: {shown}\n" in out) == (0, True), err
+    assert (tmp_path / "\u044e\udcff.csv").is_file()
+
+
 @pytest.mark.parametrize("how", ["", "PYTHONUNBUFFERED=1 "])
 def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path, how: str) -> None:
     line = f"{how}tender-pipeline codes show 45000000 >/dev/full"
