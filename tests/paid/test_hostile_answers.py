@@ -109,14 +109,6 @@ def said(asked: list[str], script: Mapping[str, Response]) -> Callable[..., Any]
     return app
 
 
-def the_buyer(folder: Path, address: str) -> Buyer:
-    user = replace(
-        buyer(folder, address, KEY), settings=Settings(systems=("cpv",), top=3, min_confidence=0)
-    )
-    user.write([text for text, *_ in ANSWERS])
-    return user
-
-
 def completed(user: Buyer) -> Summary:
     """Give the same command again as long as a price that cannot be used parks it."""
     summary, runs = user.run(), 1
@@ -131,7 +123,9 @@ def completed(user: Buyer) -> Summary:
 def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:
     asked: list[str] = []
     with serving(said(asked, {text: response for text, response, _ in ANSWERS})) as address:
-        user = the_buyer(tmp_path, address)
+        asking = Settings(systems=("cpv",), top=3, min_confidence=0)
+        user = replace(buyer(tmp_path, address, KEY), settings=asking)
+        user.write([text for text, *_ in ANSWERS])
         paid, rows, costs = some(completed(user).paid), user.rows(), user.row_costs()
         expected = [text for text, *_ in ANSWERS if text != "proxy"]
         once = [text for text in asked if text != "proxy"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
-from tests.forking import Process
 from tests.paid.serving import Buyer, Service, Sluice, buyer, serving, started
 
 
@@ -53,42 +51,29 @@ def test_while_another_run_holds_a_lock_nothing_is_sent(
 TEXTS = ["one text", "two text", "three text"]
 
 
-@contextmanager
-def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Process, Sluice]]:
-    """Give a buyer, and another process that is buying the same texts with another key."""
-    latch = Sluice(service.app(), 0)
-    other = service.accounts.open(Decimal("5.00"))
-    folders = tmp_path / "first", tmp_path / "second"
-    for folder in folders:
-        folder.mkdir()
-    ledger = tmp_path / "ledger.db"
+def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
+    """It has another key, and the ledger of the first one."""
+    latch, other = Sluice(service.app(), 0), service.accounts.open(Decimal("5.00"))
+    ledger, folders = tmp_path / "ledger.db", [tmp_path / "first", tmp_path / "second"]
     with serving(latch) as address:
-        second = buyer(folders[1], address, other.key, ledger=ledger)
         for folder in folders:
+            folder.mkdir()
             buyer(folder, address, None).write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:
-            assert latch.reached.wait(20)
             try:
-                yield second, first, latch
+                assert latch.reached.wait(20)
+                with started(
+                    folders[1], address, other.key, subprocess.PIPE, ledger=ledger, wait=True
+                ) as waiting:
+                    assert waiting.stderr is not None
+                    assert any("Waiting for it." in line for line in waiting.stderr)
+                    latch.open()
+                    assert first.wait(20) == waiting.wait(20) == 0
             finally:
                 latch.open()
                 first.kill()
-
-
-def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
-    with two_buyers(tmp_path, service) as (second, first, latch):
-        key = str(second.service.api_key)
-        terms = {"ledger": second.service.ledger, "wait": True}
-        with started(
-            second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **terms
-        ) as waiting:
-            assert waiting.stderr is not None
-            assert any("Waiting for it." in line for line in waiting.stderr)
-            latch.open()
-            assert first.wait(20) == waiting.wait(20) == 0
     assert set(Counter(service.asked).values()) == {1}
     assert len(service.asked) == 2 * len(TEXTS)
-    assert {charge.account_id for charge in service.accounts.statement.charges()} == {
-        service.account.account_id
-    }
-    assert second.row_costs() == 0
+    payers = {charge.account_id for charge in service.accounts.statement.charges()}
+    assert payers == {service.account.account_id}
+    assert buyer(folders[1], address, None).row_costs() == 0

@@ -116,6 +116,19 @@ def says(data: bytes) -> Script:
     return script
 
 
+def floods_with(head: bytes, flood: bytes) -> Script:
+    """Return a script that sends a head, and then the same again and again."""
+
+    async def script(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.raw(head)
+        while True:
+            await exchange.raw(flood)
+            await pass_time(0.005)
+
+    return script
+
+
 async def silent(exchange: Exchange) -> None:
     await exchange.read_request()
     await waits(exchange)

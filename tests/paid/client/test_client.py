@@ -34,13 +34,13 @@ from tests.paid.client.scripted_server import (
     KEY,
     OK,
     Exchange,
-    Script,
     answers,
     attempt,
     drops_after_reading,
+    floods_with,
     serving,
 )
-from tests.paid.client.virtual_time import VirtualTimeLoop, pass_time, run
+from tests.paid.client.virtual_time import VirtualTimeLoop, run
 
 pytestmark = pytest.mark.anyio
 
@@ -205,17 +205,6 @@ def little_memory() -> Iterator[None]:
         assert tracemalloc.get_traced_memory()[1] < 8 * MAX_BODY
     finally:
         tracemalloc.stop()
-
-
-def floods_with(head: bytes, flood: bytes) -> Script:
-    async def script(exchange: Exchange) -> None:
-        await exchange.read_request()
-        await exchange.raw(head)
-        while True:
-            await exchange.raw(flood)
-            await pass_time(0.005)
-
-    return script
 
 
 MANY_HEADERS = b"".join(b"X%d: y\r\n" % place for place in range(5_000))

@@ -28,6 +28,7 @@ from tests.paid.client.scripted_server import (
     answers,
     attempt,
     drops_after_reading,
+    floods_with,
     resets_after_reading,
     says,
     serving,
@@ -35,7 +36,6 @@ from tests.paid.client.scripted_server import (
     speaks_no_tls,
     waits,
 )
-from tests.paid.client.virtual_time import pass_time
 from tests.paid.serving import nobody_there
 
 pytestmark = pytest.mark.anyio
@@ -155,23 +155,15 @@ async def test_a_refusal_without_an_end_is_free_unless_its_body_may_say_otherwis
     assert not judge(reply).is_at_risk
 
 
-async def drips(exchange: Exchange) -> None:
-    await exchange.read_request()
-    await exchange.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n")
-    while True:
-        await exchange.raw(b" ")
-        await pass_time()
-
-
-async def drips_headers(exchange: Exchange) -> None:
-    await exchange.read_request()
-    await exchange.raw(b"HTTP/1.1 200 OK\r\n")
-    while True:
-        await exchange.raw(b"X: y\r\n")
-        await pass_time()
-
-
-@pytest.mark.parametrize("script", [silent, drips, drips_headers])
+@pytest.mark.parametrize(
+    "script",
+    [
+        silent,
+        floods_with(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" "),
+        floods_with(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+    ],
+    ids=["silent", "drips", "drips headers"],
+)
 async def test_the_timeout_is_for_the_whole_attempt(script: Script) -> None:
     async with serving(script) as server:
         reply = await attempt(server.base)
