@@ -12,6 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from pipeline.money import total
 from pipeline.paid.client.protocols import SYSTEM
 from tests.paid.serving import Buyer, buyer, serving
@@ -30,15 +33,15 @@ TEXTS = [
 DISTINCT = 3
 PRICES = "0.15/0.60"
 
-Response = tuple[int, Mapping[str, str], Any]
+Answer = tuple[int, Mapping[str, str], Any]
 
 
-def error(status: int, message: str = "No.", **named: Any) -> Response:
+def error(status: int, message: str = "No.", **named: Any) -> Answer:
     headers = named.pop("headers", {})
     return status, headers, {"error": {"message": message, **named}}
 
 
-FAULTS: dict[str, Response] = {
+FAULTS: dict[str, Answer] = {
     "filtered": error(400, code="content_filter"),
     "wrong model": error(404, "no such model"),
     "wrong key": error(401, "Incorrect API key"),
@@ -81,30 +84,23 @@ class ChatServer:
     before: Callable[[int], None] = lambda number: None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        request = Request(scope, receive)
         wanted = None if self.key is None else f"Bearer {self.key}"
-        assert headers.get("authorization") == wanted
-        assert "x-api-key" not in headers
-        assert (scope["method"], scope["path"]) == ("POST", "/v1/chat/completions")
-        what = self._answered(json.loads(body))
+        assert request.headers.get("authorization") == wanted
+        assert "x-api-key" not in request.headers
+        assert (request.method, request.url.path) == ("POST", "/v1/chat/completions")
+        what = self._answered(await request.json())
         self.before(len(self.asked))
         if what is None:  # billed, but the answer never comes
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b'{"choices": [', "more_body": True})
             await asyncio.sleep(0)
             raise ConnectionError
-        status, stated, content = what
+        status, headers, content = what
         raw = content if isinstance(content, str) else json.dumps(content)
-        pairs = [(name.encode(), value.encode()) for name, value in stated.items()]
-        await send({"type": "http.response.start", "status": status, "headers": pairs})
-        await send({"type": "http.response.body", "body": raw.encode()})
+        await Response(raw, status, headers)(scope, receive, send)
 
-    def _answered(self, request: dict[str, Any]) -> Response | None:
+    def _answered(self, request: dict[str, Any]) -> Answer | None:
         allowed = (KNOWN | {"max_completion_tokens"}) - self.refuses
         for name in request:
             if name not in allowed:

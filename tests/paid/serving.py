@@ -18,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import starlette.responses
 import uvicorn
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
@@ -132,9 +133,7 @@ class Service:
             if instead := self.script.get(self.requests) or self.down.get(system):
                 self.reached.append(system)
                 status, headers, answer = instead
-                pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-                await send({"type": "http.response.start", "status": status, "headers": pairs})
-                await send({"type": "http.response.body", "body": answer.encode()})
+                await starlette.responses.Response(answer, status, headers)(scope, receive, send)
                 return
             self.reached.append(system)
             body = bytearray()

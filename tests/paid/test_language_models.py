@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 import pipeline
 from pipeline.answers import Matched
@@ -321,8 +322,7 @@ def test_doctor_asks_for_the_models_without_a_key(chat: CommandLine) -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         asked.append((scope["method"], scope["path"], dict(scope["headers"]).get(b"authorization")))
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"{}"})
+        await Response("{}")(scope, receive, send)
 
     with serving(app) as address:
         terms = ["--base-url", f"{address}/v1", "--ledger", chat.ledger, *MODEL]
