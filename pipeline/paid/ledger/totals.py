@@ -100,11 +100,12 @@ class Spent:
 
 
 def read_spending(snapshot: Snapshot) -> dict[Spent, Tally]:
-    """Add up all attempts of each system and day."""
+    """Add up all attempts of each system and day, in a ledger that `check_usable` has checked."""
     spent: dict[Spent, Tally] = {}
     base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
     for job, day, system, state, cost, reserved, often in snapshot.rows(ATTEMPTS):
-        where = Spent(base_urls.get(job, "unknown"), _date(day), system)
+        at = date.fromordinal(EPOCH + day).isoformat()
+        where = Spent(base_urls.get(job, "unknown"), at, system)
         spent.setdefault(where, Tally()).count(state, cost, reserved, often)
     return spent
 
@@ -146,14 +147,6 @@ def amount(text: object) -> Decimal:
         f"The ledger has {text!r} instead of an amount of money.",
         f"See which attempts are wrong: {command('ledger verify --ledger PATH')}",
     )
-
-
-def _date(day: int) -> str:
-    """Return the date of a number of days since 1970, which may be any in a damaged ledger."""
-    try:
-        return date.fromordinal(EPOCH + day).isoformat()
-    except (ValueError, OverflowError):
-        return "no date"
 
 
 Wanted: TypeAlias = State | Literal["failed"]

@@ -76,13 +76,6 @@ def test_money_is_added_by_day_and_system(
     }
 
 
-def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None:
-    buy(journal)
-    with journal._job.database.transaction() as connection:
-        connection.execute("UPDATE attempts SET sent_at = 1e18")
-    assert set(seen(path, read_spending)) == {Spent(BASE_URL, "no date", "cpv")}
-
-
 def numbers(
     path: Path,
     states: Sequence[Wanted] = (),
