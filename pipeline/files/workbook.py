@@ -376,6 +376,7 @@ class _SheetXml:
             self.errors.setdefault(self._row, {})[self._column] = CellError(text)
 
 
+@lru_cache(maxsize=COLUMNS)
 def column_letters(column: int) -> str:
     """Return the letters of a column, numbered from 0."""
     letters = ""

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
@@ -28,6 +28,7 @@ from pipeline.files.workbook import (
 )
 from pipeline.money import plain
 from pipeline.quoting import quoted
+from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.streams import FileWriter
 from pipeline.tables.table import Batch, NewColumn, Reader
@@ -37,7 +38,11 @@ from pipeline.wording import AS_CSV
 
 HINT = f"Write CSV or Parquet: {AS_CSV}."
 
-FORMS = {date: "yyyy-mm-dd", datetime: "yyyy-mm-dd hh:mm:ss.000"}
+FORMS = ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000")
+"""The formats of dates and of times: numbers 1 and 2 of those that a new workbook has."""
+
+FIRST_DAY, DAY = datetime(1899, 12, 30), timedelta(days=1)
+"""A date is the number of days since the first one."""
 
 DAMAGED = tuple(error for error in UNREADABLE if error is not OSError)
 """What reading raises, and writing does not."""
@@ -59,9 +64,7 @@ CALCULATION = re.compile(rb"<(?:\w+:)?(?:Override|Relationship)\b[^>]*calcChain\
 open_reader = XlsxReader
 
 
-def open_writer(
-    path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]
-) -> XlsxCopy | XlsxWriter:
+def open_writer(path: Path, _name: str, reader: Reader, new_fields: Sequence[pa.Field]) -> XlsxCopy:
     """Open a workbook: a copy of the input if that is one too."""
     if isinstance(reader, XlsxReader):
         return XlsxCopy(path, reader, new_fields)
@@ -69,7 +72,7 @@ def open_writer(
 
 
 class XlsxCopy(FileWriter):
-    """A copy of the workbook that the table is from, with cells after those of its rows.
+    """A copy of a workbook, with cells after those of the rows of its table.
 
     Raises:
         InputError: the workbook can no longer be read.
@@ -99,9 +102,7 @@ class XlsxCopy(FileWriter):
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:  # noqa: ARG002
         """Write the new columns of a batch; the original cells are those of the input."""
-        for values in zip(*(map(_new_value, column.values) for column in columns), strict=True):
-            self._row += 1
-            self._add(values)
+        self._add_all([*map(_new_values, columns)])
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
         """Finish the workbook, without the rows of the table that were not written."""
@@ -129,7 +130,12 @@ class XlsxCopy(FileWriter):
         with as_input_error(self._reader.path, DAMAGED):
             self._next = next(self._rows)
 
-    def _add(self, values: Sequence[str | float | None]) -> None:
+    def _add_all(self, columns: Sequence[Sequence[Any]]) -> None:
+        for values in zip(*columns, strict=True):
+            self._row += 1
+            self._add(values)
+
+    def _add(self, values: Sequence[Any]) -> None:
         """Add cells to a row of the table; one without values may not be in the file."""
         number = self._row
         self._copy_rows(number)
@@ -156,34 +162,22 @@ class XlsxCopy(FileWriter):
             self._advance()
 
 
-class XlsxWriter(FileWriter):
-    """A new workbook with one sheet.
-
-    Raises:
-        OutputError: a sheet cannot hold so many columns.
-    """
+class XlsxWriter(XlsxCopy):
+    """A new workbook with one sheet: a copy of an empty one, to which all columns are added."""
 
     def __init__(self, path: Path, reader: Reader, new_fields: Sequence[pa.Field]) -> None:
         import xlsxwriter  # copies of workbooks do not need it, and it takes a tenth of a start
 
-        names = [*reader.schema.names, *(field.name for field in new_fields)]
-        _check_number(len(names), COLUMNS, "columns")
-        with ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tender-pipeline-"))
-            file = stack.enter_context(path.open("wb"))
-            as_is = dict.fromkeys(("strings_to_formulas", "strings_to_urls"), False)
-            self._book = xlsxwriter.Workbook(
-                file, {"constant_memory": True, "tmpdir": folder, **as_is}
-            )
-            self._sheet = self._book.add_worksheet()
-            stack.callback(lambda: self._sheet.row_data_fh.close())  # which an abort leaves open
-            self._formats = {
-                kind: self._book.add_format({"num_format": form}) for kind, form in FORMS.items()
-            }
-            self._plain = self._book.add_format()
-            self._row = 0
-            self._write_row(names)
-            self._closing = stack.pop_all()
+        with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
+            file = Path(folder) / "empty.xlsx"
+            with xlsxwriter.Workbook(file) as book:
+                sheet = book.add_worksheet()
+                sheet.write_number(0, 0, 0)  # a sheet without a value is no table
+                for column, form in enumerate(FORMS, 1):
+                    sheet.write_blank(0, column, None, book.add_format({"num_format": form}))
+            empty = XlsxReader(file, (), None, ExcelOptions())
+            empty.end = 0  # so the columns take the place of its cells
+            super().__init__(path, empty, [*reader.schema, *new_fields])
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns followed by the new ones.
@@ -191,40 +185,8 @@ class XlsxWriter(FileWriter):
         Raises:
             OutputError: a sheet cannot hold so many rows, or so long a text.
         """
-        new = [[*map(_new_value, column.values)] for column in columns]
         _check_number(self._row + len(batch.texts), ROWS, "rows")
-        for row in zip(*_original(batch), *new, strict=True):
-            self._write_row(row)
-
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
-        """Finish the workbook."""
-        from xlsxwriter.exceptions import XlsxWriterException
-
-        with self._closing:
-            try:
-                self._book.close()
-            except XlsxWriterException as error:
-                raise OSError(str(error)) from error
-
-    def _write_row(self, values: Sequence[Any]) -> None:
-        for column, value in enumerate(values):
-            self._write(column, value)
-        self._row += 1
-
-    def _write(self, column: int, value: Any) -> None:
-        match value:
-            case float() if not isfinite(value):
-                value = str(value)
-            case int() if abs(value) > WHOLE:
-                value = str(value)
-            case str():
-                _check_text(value)
-                if value.startswith("<r>") and value.endswith("</r>"):
-                    # The library would take it for text that is formatted already.
-                    rich = value[0], self._plain, value[1:]
-                    self._sheet.write_rich_string(self._row, column, *rich)
-                    return
-        self._sheet.write(self._row, column, value, self._formats.get(type(value)))
+        self._add_all([*_original(batch), *map(_new_values, columns)])
 
 
 def check(batch: Batch, rows: int) -> None:
@@ -245,12 +207,30 @@ def check(batch: Batch, rows: int) -> None:
                 _check_text(value)
 
 
-def _cell_xml(prefix: str, place: str, value: str | float | None) -> str:
+def _cell_xml(prefix: str, place: str, value: Any) -> str:
+    """Return the XML of a cell.
+
+    Raises:
+        OutputError: a text is too long.
+    """
+    attributes = ""
+    match value:
+        case bool():
+            attributes, value = ' t="b"', int(value)
+        case datetime():
+            attributes, value = ' s="2"', (value - FIRST_DAY) / DAY
+        case date():
+            attributes, value = ' s="1"', (value - FIRST_DAY.date()).days
+        case float() if not isfinite(value):
+            value = str(value)
+        case int() if abs(value) > WHOLE:
+            value = str(value)
     if isinstance(value, str):
+        _check_text(value)
         text = escape(CONTROLS.sub(lambda found: f"_x{ord(found[0]):04X}_", value))
         inner = f'<{prefix}t xml:space="preserve">{text}</{prefix}t>'
         return f'<{prefix}c r="{place}" t="inlineStr"><{prefix}is>{inner}</{prefix}is></{prefix}c>'
-    return f'<{prefix}c r="{place}"><{prefix}v>{value!r}</{prefix}v></{prefix}c>'
+    return f'<{prefix}c r="{place}"{attributes}><{prefix}v>{value!r}</{prefix}v></{prefix}c>'
 
 
 def _same(part: ZipInfo, size: int) -> ZipInfo:
@@ -278,6 +258,10 @@ def _check_text(text: str) -> None:
 def _length(text: str) -> int:
     """Return the length as spreadsheet programs count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if len(text) > CHARACTERS // 2 else 0
+
+
+def _new_values(column: NewColumn) -> list[str | float | None]:
+    return [*map(_new_value, column.values)]
 
 
 def _new_value(value: Any) -> str | float | None:
