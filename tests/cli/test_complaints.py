@@ -57,6 +57,12 @@ def test_a_misspelt_command_suggests_the_likeliest_one(command: Command, capsys:
         (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2, "'/root/x' cannot be"),
         (PermissionError(errno.EACCES, "Permission denied"), 1, "An unexpected error"),
         (OSError(errno.EIO, "Input/output error"), 1, "[Errno 5] Input/output error"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file"),
+            2,
+            "The current folder no longer exists.",
+        ),
+        (MemoryError(), 1, "There is not enough memory."),
         (KeyError("x"), 1, "KeyError: 'x'"),
     ],
 )

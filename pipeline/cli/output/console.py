@@ -258,6 +258,14 @@ def explain_end(error: BaseException) -> PipelineError:
                 f"{quoted(path)} cannot be used: {error.strerror}.",
                 "Give the path of a file, and check the permissions of the folders above it.",
             )
+        case FileNotFoundError(filename=None):  # as only the current folder has no name
+            code = PipelineError.exit_code
+            found = PipelineError(
+                "The current folder no longer exists.", "Go to another: cd FOLDER."
+            )
+        case MemoryError():
+            code, hint = UNEXPECTED, "Free some, or use fewer processes, if there are several."
+            found = PipelineError("There is not enough memory.", hint)
         case _:
             code, what = UNEXPECTED, f"{type(error).__name__}: {error}".rstrip(": ")
             found = PipelineError(
