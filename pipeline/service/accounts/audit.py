@@ -53,7 +53,9 @@ class Audit:
         count, summed, left = 0, ZERO, ZERO
         used: dict[tuple[str, str], tuple[int, Decimal]] = {}
         rows = self._connection.execute(
-            "SELECT entry_id, date(at, 'unixepoch'), kind, amount_usd, balance_usd, system "
+            # SQLite's date() rounds: the last half millisecond of a day would be of the next.
+            "SELECT entry_id, date(CAST(at AS INTEGER), 'unixepoch'), kind, amount_usd, "
+            "balance_usd, system "
             "FROM entries WHERE account_id = ? ORDER BY entry_id",
             (account,),
         )

@@ -38,6 +38,14 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
         assert list(audit.problems()) == []
 
 
+def test_a_call_in_the_last_moment_of_a_day_is_one_of_that_day(
+    accounts: Accounts, clock: VirtualClock
+) -> None:
+    clock.now = 86400 * 12 - 0.0001
+    accounts.statement.charge([[Due(accounts.open().account_id, 1, "cpv", PRICE)]])
+    assert found(accounts) == []
+
+
 @pytest.mark.parametrize(
     ("change", "problems"),
     [
@@ -103,8 +111,8 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
         (
             "UPDATE entries SET at = 'noon', system = NULL WHERE entry_id = 4",
             [
+                "account 1: the total of None calls on 1970-01-01 is wrong",
                 "account 1: the total of psc calls on 1970-01-12 is wrong",
-                "account 1: the total of None calls on None is wrong",
             ],
         ),
         (
