@@ -111,20 +111,6 @@ async def test_an_account_has_100_requests_a_minute_whatever_its_key_and_address
     assert len(accounts.statement.charges()) == 102
 
 
-async def test_an_address_without_a_key_has_10_requests_an_hour(
-    accounts: Accounts, clock: VirtualClock
-) -> None:
-    app = create_app(accounts, SCRIPTED)
-    demo, other = Caller(app), Caller(app, address="192.0.2.2")
-    assert [(await demo.match()).status_code for _ in range(11)] == [200] * 10 + [429]
-    response = await demo.match()
-    assert response.headers["Retry-After"] == "3600"
-    assert (await other.match()).status_code == 200
-    assert (await Caller(app, accounts.open().key).match()).status_code == 200
-    clock.now += 3600.5
-    assert (await demo.match()).status_code == 200
-
-
 async def test_the_longest_description_fits_however_it_is_escaped(accounts: Accounts) -> None:
     caller = Caller(create_app(accounts, engine_matchers()))
     assert (await caller.match("\U0001f6e3" * 20_000, "naics")).status_code == 200
