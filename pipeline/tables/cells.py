@@ -58,12 +58,9 @@ def leaves(column: pa.Array) -> Iterator[pa.Array]:
 
     Values under a null are left out. Unions are not flattened.
     """
+    column = without_encoding(column)
     kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        yield from leaves(column.storage)
-    elif pa.types.is_dictionary(kind):
-        yield from leaves(column.dictionary_decode())
-    elif pa.types.is_struct(kind):
+    if pa.types.is_struct(kind):
         for child in column.flatten():
             yield from leaves(child)
     elif pa.types.is_map(kind):

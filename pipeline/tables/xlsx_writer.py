@@ -303,25 +303,20 @@ def _values(name: str, column: pa.Array) -> Sequence[Any]:
         return list(column.to_pylist())
     texts = arrow_cells(name, column)
     convert: Callable[[str], Any] = str
-    if types.is_date(kind):
-        convert = _day
-    elif types.is_timestamp(kind) and kind.tz is None:
+    if types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None):
         convert = _moment
     elif types.is_decimal(kind):
         convert = _exact
     return [convert(text) if text else None for text in texts]
 
 
-def _day(text: str) -> date | str:
-    moment = _moment(text)
-    return moment if isinstance(moment, str) else moment.date()
-
-
-def _moment(text: str) -> datetime | str:
-    """Return a time; as text before March 1900, after 9999, or finer than milliseconds."""
+def _moment(text: str) -> date | str:
+    """Return a date or a time; as text before March 1900, after 9999, or finer than milliseconds."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:  # a year before 1 or after 9999
         return text
     finer = text.partition(".")[2][3:].strip("0")  # fromisoformat drops nanoseconds
-    return text if finer or moment < FIRST_DATE else moment
+    if finer or moment < FIRST_DATE:
+        return text
+    return moment if " " in text else moment.date()
