@@ -173,6 +173,9 @@ class Storage:
     """Access to buckets, with credentials from the usual places of each store.
 
     An S3-compatible server other than Amazon's is the one that ``AWS_ENDPOINT_URL`` names.
+
+    Raises:
+        InputError, OutputError: methods that read and methods that write, if the store refuses.
     """
 
     _systems: dict[tuple[str, str], tuple[Any, str]] = field(
@@ -180,11 +183,7 @@ class Storage:
     )
 
     def kind(self, path: CloudPath) -> Literal["file", "folder"] | None:
-        """Return what is at an address; None for nothing.
-
-        Raises:
-            InputError: the store cannot be asked.
-        """
+        """Return what is at an address; None for nothing."""
         from pyarrow.fs import FileType
 
         kinds: dict[Any, Literal["file", "folder"]]
@@ -193,11 +192,7 @@ class Storage:
             return kinds.get(files.get_file_info(place).type)
 
     def files(self, folder: CloudPath) -> list[CloudPath]:
-        """Return the objects in a folder and in the folders below, in order.
-
-        Raises:
-            InputError: the store cannot be asked.
-        """
+        """Return the objects in a folder and in the folders below, in order."""
         from pyarrow.fs import FileSelector, FileType
 
         with self._ask(folder) as (files, place):
@@ -209,18 +204,11 @@ class Storage:
         """Return what identifies the content of an object; None if there is no object.
 
         It is the entity tag, which changes when the object is written.
-
-        Raises:
-            InputError: the store cannot be asked.
         """
         return self._read_open(path, _version)
 
     def read(self, path: CloudPath) -> bytes | None:
-        """Return the content of a small object; None if there is no object.
-
-        Raises:
-            InputError: it cannot be read.
-        """
+        """Return the content of a small object; None if there is no object."""
         return self._read_open(path, lambda file: bytes(file.read()))
 
     def _read_open(self, path: CloudPath, find: Callable[[Any], Found]) -> Found | None:
@@ -281,11 +269,7 @@ class Storage:
                 return _version(file)
 
     def delete(self, path: CloudPath) -> None:
-        """Delete an object.
-
-        Raises:
-            OutputError: it cannot be deleted.
-        """
+        """Delete an object."""
         with self._ask(path, OutputError) as (files, place):
             files.delete_file(place)
 

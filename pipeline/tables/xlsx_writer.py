@@ -311,7 +311,7 @@ def _values(name: str, column: pa.Array) -> Sequence[Any]:
 
 
 def _moment(text: str) -> date | str:
-    """Return a date or a time; as text before March 1900, after 9999, or finer than milliseconds."""
+    """Return a day or a time; as text before March 1900, after 9999, or finer than milliseconds."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:  # a year before 1 or after 9999
