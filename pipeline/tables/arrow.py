@@ -16,6 +16,8 @@ from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Rea
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
 
+STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+
 
 def find_text_columns(
     schema: pa.Schema, wanted: Sequence[str], table: Path | str
@@ -134,11 +136,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def is_text(kind: pa.DataType) -> bool:
     """Return whether the values of a type are strings, also in a dictionary."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in STRINGS
 
 
 def _has_text(kind: pa.DataType) -> bool:

@@ -31,6 +31,8 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
 }
 """The Arrow types of columns by their kinds; others are text."""
 
+BINARY = (pa.binary(), pa.large_binary(), pa.binary_view())
+
 MERGED: dict[frozenset[Kind], Kind] = {
     frozenset(("int", "large int")): "large int",
     frozenset(("int", "float")): "float",
@@ -143,20 +145,10 @@ def _format(column: pa.Array) -> Sequence[str]:
     _check_times(column)
     if pa.types.is_nested(column.type):
         return ["" if value is None else _json(value) for value in column.to_pylist()]
-    if is_binary(column.type):
+    if column.type in BINARY or pa.types.is_fixed_size_binary(column.type):
         values = column.to_pylist()
         return ["" if value is None else base64.b64encode(value).decode() for value in values]
     return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
-
-
-def is_binary(kind: pa.DataType) -> bool:
-    """Return whether values of a type are bytes."""
-    return bool(
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_binary_view(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
 
 
 def _check_times(column: pa.Array) -> None:

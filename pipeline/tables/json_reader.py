@@ -23,9 +23,9 @@ from pipeline.tables.json_records import (
     NESTED_NAMES,
     Number,
     after_space,
+    describe,
     json_error,
     kind_of,
-    members_of,
     nested_names,
     spans,
     texts_at,
@@ -159,9 +159,16 @@ class JsonText:
         self.expect("]")
 
     def record(self) -> Iterator[Record]:
-        """Read a record that is an object; see `value` and `end`."""
+        """Read a record.
+
+        Raises:
+            ValueError: it is no object; see also `value` and `end`.
+        """
         self.begin()
-        yield self.end(members_of(self.value()))
+        value = self.value()
+        if not isinstance(value, dict):
+            raise ValueError(f"it is {describe(value)}, not an object")
+        yield self.end(value)
 
     def begin(self) -> None:
         """Begin a record with the next character that is not white space."""

@@ -41,17 +41,6 @@ def after_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def members_of(value: Any) -> dict[str, Any]:
-    """Return a record that is an object.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, dict):
-        raise ValueError(f"it is {_describe(value)}, not an object")
-    return value
-
-
 def json_error(error: ValueError | RecursionError, start: int = 0) -> str:
     """Return what is wrong with JSON that begins at a position of the text."""
     match error:
@@ -163,10 +152,11 @@ def _texts(value: Any, path: str) -> Sequence[str]:
         case str():
             return [value]
         case _:
-            raise ValueError(f"{quoted(path)} is {_describe(value)}, not text")
+            raise ValueError(f"{quoted(path)} is {describe(value)}, not text")
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """Return what a parsed value is, in words."""
     names = {"dict": "an object", "list": "an array", "Number": "a number", "str": "a text"}
     return names.get(type(value).__name__, json.dumps(value))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -102,7 +102,7 @@ class XlsxCopy(FileWriter):
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:  # noqa: ARG002
         """Write the new columns of a batch; the original cells are those of the input."""
-        self._add_all([*map(_new_values, columns)])
+        self._add_all([map(_new_value, column.values) for column in columns])
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
         """Finish the workbook, without the rows of the table that were not written."""
@@ -130,7 +130,7 @@ class XlsxCopy(FileWriter):
         with as_input_error(self._reader.path, DAMAGED):
             self._next = next(self._rows)
 
-    def _add_all(self, columns: Sequence[Sequence[Any]]) -> None:
+    def _add_all(self, columns: Iterable[Iterable[Any]]) -> None:
         for values in zip(*columns, strict=True):
             self._row += 1
             self._add(values)
@@ -186,7 +186,8 @@ class XlsxWriter(XlsxCopy):
             OutputError: a sheet cannot hold so many rows, or so long a text.
         """
         _check_number(self._row + len(batch.texts), ROWS, "rows")
-        self._add_all([*_original(batch), *map(_new_values, columns)])
+        new = [map(_new_value, column.values) for column in columns]
+        self._add_all([*_original(batch), *new])
 
 
 def check(batch: Batch, rows: int) -> None:
@@ -258,10 +259,6 @@ def _check_text(text: str) -> None:
 def _length(text: str) -> int:
     """Return the length as spreadsheet programs count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if len(text) > CHARACTERS // 2 else 0
-
-
-def _new_values(column: NewColumn) -> list[str | float | None]:
-    return [*map(_new_value, column.values)]
 
 
 def _new_value(value: Any) -> str | float | None:
