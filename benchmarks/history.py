@@ -4,28 +4,25 @@
 
 INDEX is the Census Bureau's "2022 NAICS Index File" saved as CSV: 20,373 entries with their codes.
 Each entry is taken once; the entries are shuffled by `numpy.random.default_rng(12345).permutation`
-and cut in two halves. One half is learned and the other asked for, then the other way round, by the
-command line as a user would. Prints for each fold, and for their mean, the share of entries whose
-code came first and among the first 10, the expected calibration error of the first code's
-confidence over ten bins, and the seconds that `train` took.
+and cut in two halves. One half is learned and the other asked for, then the other way round.
+Prints for each fold, and for their mean, the share of entries whose code came first and among the
+first 10, the expected calibration error of the first code's confidence over ten bins, and the
+seconds that `train` took.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
+import pipeline
 from benchmarks.command_line import parser_for
-from pipeline.engine.model.calibration import calibration_error
 
 SEED = 12345
 
@@ -45,7 +42,7 @@ def main() -> None:
     parser.add_argument("index", type=Path)
     parser.add_argument("--text-column", default="entry")
     parser.add_argument("--code-column", default="code")
-    parser.add_argument("--jobs", default="1", help="processes that answer; training takes one")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that answer")
     arguments = parser.parse_args()
     one, other = _halves(_entries(arguments.index, arguments.text_column, arguments.code_column))
     print(f"{len(one) + len(other):,} entries, {len(one):,} and {len(other):,} a half")
@@ -75,39 +72,16 @@ def _halves(entries: pa.Table) -> tuple[pa.Table, pa.Table]:
     return entries.take(order[:middle]), entries.take(order[middle:])
 
 
-def _fold(taught: pa.Table, asked: pa.Table, jobs: str) -> Fold:
-    """Train on one half and classify the other."""
-    with tempfile.TemporaryDirectory() as name:
-        history, questions, answers = (
-            Path(name, f"{part}.parquet") for part in ("taught", "asked", "answered")
-        )
-        pyarrow.parquet.write_table(taught, history)
-        pyarrow.parquet.write_table(asked.select(["entry"]), questions)
-        model = str(Path(name, "model"))
-        columns = ["--text-column", "entry"]
+def _fold(taught: pa.Table, asked: pa.Table, jobs: int) -> Fold:
+    """Train on one half and ask for the other."""
+    about: Any = {"system": "naics", "text_columns": "entry", "progress": False}
+    with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        learned = ["--system", "naics", "--code-column", "code", "--only-history"]
-        _command("train", str(history), *columns, *learned, "--output", model)
+        model = pipeline.train(taught, output=Path(folder, "model"), only_history=True, **about)
         seconds = time.perf_counter() - started
-        answered = ["--systems", "naics", "--model", model, "--top", "10", "--jobs", jobs]
-        _command("run", str(questions), *columns, *answered, "--output", str(answers))
-        return _measured(pyarrow.parquet.read_table(answers), asked["code"].to_pylist(), seconds)
-
-
-def _command(*arguments: str) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments], check=True, stdout=subprocess.DEVNULL
-    )
-
-
-def _measured(answers: pa.Table, truths: list[str], seconds: float) -> Fold:
-    matches = answers["naics_matches"].to_pylist()
-    ranked = [[match["code"] for match in found or []] for found in matches]
-    right = [codes[:1] == [truth] for codes, truth in zip(ranked, truths, strict=True)]
-    among_ten = [truth in codes for codes, truth in zip(ranked, truths, strict=True)]
-    confidences = [value or 0.0 for value in answers["naics_confidence"].to_pylist()]
-    error = calibration_error(np.array(confidences), np.array(right))
-    return Fold(float(np.mean(right)), float(np.mean(among_ten)), error, seconds)
+        (found,) = pipeline.evaluate(asked, subject=model, jobs=jobs, **about).subjects
+    right = found.figures.right
+    return Fold(right[1].value, right[10].value, found.figures.calibration_error, seconds)
 
 
 def _show(name: str, fold: Fold) -> None:
