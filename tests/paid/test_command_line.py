@@ -8,17 +8,14 @@ import json
 import os
 import pty
 import sys
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xlsxwriter
 
 from pipeline import PaidService, classify
 from pipeline.errors import InputError
-from pipeline.paid.ledger.database import Database
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.tables import read_table
 from tests.fakes import read_terminal
@@ -172,39 +169,6 @@ def test_another_service_does_the_files_again(line: CommandLine, service: Servic
         assert line.summary["done"] == 1
 
 
-def of_a_newer_version(ledger: Path) -> None:
-    database = Database(ledger)
-    with database.transaction() as connection:
-        connection.execute("PRAGMA user_version = 99")
-    database.close()
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (
-            lambda ledger: ledger.write_bytes(b"no database" * 999),
-            "Check the path",
-        ),
-        (of_a_newer_version, "Update tender-pipeline"),
-        (Path.mkdir, "Make the file and its folder writable"),
-    ],
-)
-@pytest.mark.parametrize("command", ["run", "plan"])
-def test_a_ledger_that_cannot_be_used_is_an_error_before_anything_is_sent(
-    line: CommandLine,
-    service: Service,
-    command: str,
-    spoil: Callable[[Path], Any],
-    said: str,
-) -> None:
-    line.write("one text")
-    spoil(line.ledger)
-    assert line(command) == 8
-    assert said in line.err
-    assert service.asked == []
-
-
 def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
     """On a terminal a run without a limit asks; its answer is typed by the test."""
     line.write("one text")
@@ -219,17 +183,6 @@ def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
     assert done.stdout.endswith("No output was written.\n")
     assert done.returncode == 2
     assert service.asked == []
-    assert not line.output.exists()
-
-
-def test_what_the_output_cannot_hold_is_refused_before_it_is_bought(
-    line: CommandLine, service: Service
-) -> None:
-    line.output = line.output.with_suffix(".xlsx")
-    line.write("one text", "x" * 40_000)
-    assert line("run") == 2
-    assert "A cell cannot hold more than 32,767 characters" in line.err
-    assert service.requests == 0
     assert not line.output.exists()
 
 

@@ -260,13 +260,6 @@ def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
     assert server.told == [first.call, failing.call, last.call]
 
 
-def test_a_service_that_is_down_is_asked_again_when_it_says(job: Job) -> None:
-    server = ModelServer(["503 for 90"])
-    assert buy(server, job, numbered(1)).parked is None
-    assert len(server.told) == 1
-    assert 90 < server.ended_after < 100
-
-
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) -> None:
     server = ModelServer(["detailed", *["503 for 9999"] * workers])
@@ -305,11 +298,12 @@ def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     assert server.ended_after > asking + 30
 
 
+@pytest.mark.parametrize("down", ["503", "billed 503"])
 @pytest.mark.parametrize("asked", [90, 9999])
-def test_a_service_that_charges_for_being_down_is_given_the_time_that_it_asks_for(
-    job: Job, asked: int
+def test_a_service_that_is_down_is_given_the_time_that_it_asks_for_even_if_it_charges(
+    job: Job, down: str, asked: int
 ) -> None:
-    server = ModelServer(["detailed", f"billed 503 for {asked}"])
+    server = ModelServer(["detailed", f"{down} for {asked}"])
     pool = buy(server, job, numbered(2), longest_pause=3600)
     assert (pool.parked is None) == (asked == 90)
     assert pool.parked is None or pool.parked.message.startswith("The service is down")

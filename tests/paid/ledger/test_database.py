@@ -175,6 +175,7 @@ def test_an_empty_file_stays_empty(path: Path) -> None:
 
 def test_a_folder_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, Snapshot).message == f"{tmp_path} is not a file."
+    assert refusal(tmp_path).hint.startswith("Make the file and its folder writable")
 
 
 @pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
