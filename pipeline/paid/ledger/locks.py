@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
+from functools import partial
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
@@ -66,7 +67,7 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManag
     )
     file = ledger.resolve()
     path = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
-    return _hold(path, taken, wait, _mode(ledger))
+    return _hold(path, taken, wait, mode_beside(ledger))
 
 
 def job_lock(
@@ -88,7 +89,7 @@ def job_lock(
     taken = LedgerError(
         "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
-    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, _mode(ledger))
+    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, mode_beside(ledger))
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -108,8 +109,8 @@ def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
     return folder_of_locks(ledger) / f"job-{_name(base_url, identity)}.lock"
 
 
-def _mode(ledger: Path) -> int:
-    """Return the mode of a lock: whoever may write the ledger may take it."""
+def mode_beside(ledger: Path) -> int:
+    """Return the mode of a file beside a ledger: whoever may write the ledger may use it."""
     return ledger.stat().st_mode & 0o666 | 0o600 if ledger.exists() else 0o600
 
 
@@ -164,7 +165,7 @@ def _make_folder(folder: Path) -> None:
 def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
     """Lock a file, unless another process has; again if it was deleted in between."""
     while True:
-        opened.append(_open(path, mode))
+        opened.append(open_beside(path, mode))
         try:
             flock(opened[-1], LOCK_EX | LOCK_NB)
         except (BlockingIOError, PermissionError):  # a network file system may say either
@@ -175,13 +176,12 @@ def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
         opened.pop().close()
 
 
-def _open(path: Path, mode: int) -> FileIO:
+def open_beside(path: Path, mode: int) -> FileIO:
     """Open a file, which is created if it does not exist; its mode ignores the umask."""
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        file = FileIO(os.open(path, flags | os.O_CREAT | os.O_EXCL, mode), "r+")
+        file = FileIO(path, "x+", opener=partial(os.open, mode=mode))
     except FileExistsError:  # without O_CREAT, which a shared folder may refuse for others' files
-        return FileIO(os.open(path, flags), "r+")
+        return FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))
     with suppress(PermissionError):
         os.fchmod(file.fileno(), mode)
     return file

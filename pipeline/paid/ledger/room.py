@@ -17,6 +17,7 @@ from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import KEEP, UNDER_WAY, State
 from pipeline.paid.ledger.database import ANOTHER, Database
+from pipeline.paid.ledger.locks import mode_beside, open_beside
 from pipeline.paid.ledger.schema import address_of
 
 SPARE_PER_WORKER = 1 << 16
@@ -77,7 +78,8 @@ def spare_file(ledger: Path, path: Path, workers: int) -> Iterator[FileIO]:
         LedgerError: the disk has no room even for that.
     """
     with _translate_no_room(ledger):
-        file = FileIO(path, "wb")
+        file = open_beside(path, mode_beside(ledger))
+        file.truncate()  # a run that was killed may have left it: its ends are in the ledger
     try:
         with _translate_no_room(ledger):
             try:

@@ -249,8 +249,11 @@ def test_the_empty_lines_of_a_spare_file_take_no_more_memory_than_they_are(ledge
 
 
 def test_nothing_is_left_of_a_spare_file_without_answers(path: Path, ledger: Ledger) -> None:
+    """While it is there, whoever may write the ledger may use it, and nobody else."""
+    path.chmod(0o660)
     before = {*path.parent.iterdir()}
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         assert {*path.parent.iterdir()} - before == {Path(str(spare.name))}
+        assert ledger.spare.stat().st_mode & 0o777 == 0o660
         assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
     assert {*path.parent.iterdir()} == before
