@@ -99,7 +99,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether to keep the connection, for the answers to complete requests."""
-        if self._part or self.cycle is None or self.cycle.response_complete:
+        if self._part == "body" or self.cycle is None or self.cycle.response_complete:
             return False
         self.cycle.keep_alive = False
         return True
@@ -136,11 +136,8 @@ class BoundedHttp(HttpToolsProtocol):
                 lines = [b"%s %s HTTP/%s" % first]
                 lines += [b"%s: %s" % one for one in self.headers if one[0] != b"upgrade"]
                 data = b"\r\n".join([*lines, b"", data[offer.args[0] :]])
-                self._start_parser()
-
-    def _start_parser(self) -> None:
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # like uvicorn
 
     def on_message_begin(self) -> None:
         """Begin to read a request."""
@@ -172,9 +169,9 @@ class BoundedHttp(HttpToolsProtocol):
         if method == b"CONNECT" or hosts not in HOSTS.get(version, ()) or codings - {b"chunked"}:
             raise httptools.HttpParserError("No request for a service of HTTP/1")
         if not self.parser.should_upgrade():
-            self._part, self._unread = "body", 0
             self._set_path()
             super().on_headers_complete()
+            self._part, self._unread = "body", 0
 
     def _set_path(self) -> None:
         """Make the target a path in which only a plain slash separates segments (RFC 3986, 2.2).

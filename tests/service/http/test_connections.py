@@ -226,7 +226,7 @@ def test_what_is_wrong_is_answered_after_the_requests_before_it(
 
 def test_a_client_that_sends_no_more_gets_the_answers_to_what_it_sent(accounts: Accounts) -> None:
     with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
-        connection.sendall(2 * (CALL + b"\r\n" + BODY))
+        connection.sendall(2 * (CALL + b"\r\n" + BODY) + b"no HTTP\r\n")
         connection.shutdown(socket.SHUT_WR)
         assert rest(connection).count(b"HTTP/1.1 200 ") == 2
 
