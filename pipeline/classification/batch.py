@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pipeline.answers import System
 from pipeline.classification.cloud_sink import existing
@@ -19,6 +19,7 @@ from pipeline.classification.manifest import was_done
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
 from pipeline.classification.request import Job, Request
+from pipeline.classification.sink import Manifest
 from pipeline.classification.summary import (
     COMPLETE,
     NOT_FAILED,
@@ -33,8 +34,6 @@ from pipeline.purchases import CostLimitReached, identity_of_files
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
-
-Manifest: TypeAlias = Mapping[str, Any]
 
 SEVERITY = (COMPLETE, WITH_FAILED_ROWS, PipelineError.exit_code)
 """The exit codes of files from the best to the worst; all others end the run."""

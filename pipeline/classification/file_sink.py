@@ -18,7 +18,6 @@ import pyarrow as pa
 from pipeline.classification.provenance import (
     check_replaceable,
     foreign_manifest,
-    has_manifest,
     is_full_table,
     manifest_path,
     read_manifest,
@@ -136,7 +135,7 @@ class FileSink(Sink):
             if target.exists():
                 full = self.sample and is_full_table(read_manifest(target))
                 check_replaceable(self.path, written_by_us(target), full)
-            if manifest_path(target).exists() and not has_manifest(target):
+            if manifest_path(target).exists() and not read_manifest(target):
                 raise foreign_manifest(target)
 
     @contextmanager

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
+from pipeline.classification.provenance import MANIFEST, manifest_path, read_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
@@ -176,8 +176,7 @@ def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterato
         if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
             continue
         is_table = _is_table(path)
-        is_our_output = is_table and manifest_path(path) in names
-        if not is_our_output:
+        if not (is_table and manifest_path(path) in names):  # an output of ours
             yield _Candidate(path, folder, is_table)
 
 
@@ -196,8 +195,7 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
             is_table = _is_within(file, whole) and _is_table(file)
-            is_our_output = is_table and has_manifest(file)
-            if not is_our_output:
+            if not (is_table and read_manifest(file)):  # an output of ours
                 yield _Candidate(file, folder, is_table)
 
 

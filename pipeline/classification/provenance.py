@@ -54,11 +54,6 @@ def manifest_path(output: PathType) -> PathType:
     return output.with_name(f"{output.name}{MANIFEST}")
 
 
-def has_manifest(output: Path) -> bool:
-    """Return whether an output has a manifest of this tool."""
-    return bool(read_manifest(output))
-
-
 def written_by_us(output: Path) -> bool:
     """Return whether this tool wrote a file, and the file has not changed since."""
     return sha256_of(output) in part_of(read_manifest(output), "output").values()

@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine
     from pipeline.paid.service import PaidService
 
 
-FREE = "embedded engine: offline and free"
+FREE = "embedded engine, offline and free"
 
 log = logging.getLogger("pipeline")
 
@@ -294,7 +294,7 @@ def _sink(
 def _who_answers(service: PaidService | None) -> str:
     """Return what answers, in words."""
     if service is None:
-        return "embedded engine, offline and free"
+        return FREE
     key = "with a key" if service.api_key else "without a key"
     demo = " (demo)" if service.is_demo else ""
     return f"{service.name} {key}{demo}, {service.rate_limit}, ledger {service.ledger}"

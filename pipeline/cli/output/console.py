@@ -47,14 +47,6 @@ class Output:
         wanted = os.environ.get(option_name("log_format"), "").strip().lower()
         return begun or cls("json" if wanted == "json" else "text")
 
-    @property
-    def display(self) -> Display | None:
-        """A progress bar if standard error is a terminal; none if it is quiet, None if a log."""
-        if self.quiet:
-            return silent
-        is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        return bar if is_terminal and self.form != "json" else None
-
 
 class _Lines(JsonLines):
     """Formats a line of the log: its fields are for programs, and so is its event."""
@@ -154,8 +146,12 @@ def _tell(level: int, text: str, event: str, in_words: str) -> None:
 
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
-    """Return a progress bar if standard error is a terminal, else another display."""
-    return Output.now().display or elsewhere
+    """Return a progress bar if standard error is a terminal, else another; none if it is quiet."""
+    output = Output.now()
+    if output.quiet:
+        return silent
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return bar if is_terminal and output.form != "json" else elsewhere
 
 
 def on_terminal() -> bool:
