@@ -21,7 +21,12 @@ class JsonErrors(click.Command):
     """A command that prints its errors as JSON if asked with ``--json``, and then raises them.
 
     They go to standard output, or to standard error if the table goes to standard output.
+
+    Attributes:
+        writes_table: whether the command may write a table there.
     """
+
+    writes_table = False
 
     def make_context(
         self,
@@ -31,7 +36,7 @@ class JsonErrors(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
-        with _printing_json(self._wants_json(args), self.table_may_go_to_stdout(args)):
+        with _printing_json(self._wants_json(args), self.writes_table and "-" in args):
             return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -44,17 +49,14 @@ class JsonErrors(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        asked, beside = ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)
+        asked = ctx.params.get("as_json", False)
+        beside = self.writes_table and self.table_goes_to_stdout(ctx)
         with _printing_json(asked, beside), _naming_origins(ctx):
             return super().invoke(ctx)
 
-    def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:  # noqa: ARG002
-        """Return whether the command may write a table there, by arguments that may be wrong."""
-        return False
-
-    def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002
-        """Return whether the command writes a table there."""
-        return False
+    def table_goes_to_stdout(self, ctx: click.Context) -> bool:
+        """Return whether the command, which may write a table there, does so."""
+        raise NotImplementedError
 
     def _wants_json(self, args: Sequence[str]) -> bool:
         """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -26,13 +26,9 @@ class _JobCommand(OptionGroups):
 
     writes_table = True
 
-    def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
-        """Return whether ``run`` may write a table there."""
-        return self.writes_table and "-" in args
-
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:
         """Return whether ``run`` writes a table there."""
-        return self.writes_table and RunOptions(**ctx.params).to_standard_output
+        return RunOptions(**ctx.params).to_standard_output
 
 
 EXAMPLES = """\b
