@@ -56,7 +56,10 @@ def test_the_confidence_is_compared_with_the_share_that_is_accepted() -> None:
     scores, decided = Scores("cpv"), [chose("a", "45000000")] * 20
     answers = [answer("45233140", confidence=0.75)] * 15 + [answer("39000000", confidence=0.75)] * 5
     scores.add(answers, ["45000000"] * 20, [""] * 20, decided)
-    assert figures(scores, load("cpv")).calibration_error == pytest.approx(0)
+    scores.add(ANSWERS[4:5] * 20, ["45233140"] * 20, [""] * 20, DECIDED[4:5] * 20)  # not judged
+    found = figures(scores, load("cpv"))
+    assert found.calibration_error == pytest.approx(0)
+    assert found.coverage(0.7)["share"] == 1
 
 
 def test_it_says_what_is_accepted_and_how_many_rows_go_through() -> None:

@@ -122,6 +122,8 @@ async def test_search_finds_codes_by_the_words_of_their_titles(sit: Open, tmp_pa
     assert "codesfor“snowremoval”" in sitting.words
     await sitting.go("/?q=laptop")
     assert sitting.codes[0] == "7E20", "no title has the word"
+    await sitting.go("/?q=S2")
+    assert {len(code) for code in sitting.codes} == {4}, "no tender has the group"
     await sitting.go("/?q=%3Cscript%3E--")
     assert "<script>--" not in sitting.response.text
 
