@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,8 +23,6 @@ from pipeline.paid.ledger.calls import (
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from tests.forking import Process
 
 BASE_URL = "https://service.example"
 FINGERPRINT = key_fingerprint("key")
@@ -90,42 +85,3 @@ def settle(path: Path, verdicts: Mapping[int, maintenance.Verdict]) -> None:
 
 def note(job: Job, *texts: str) -> None:
     job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
-
-
-LOCKS: Mapping[str, Callable[..., AbstractContextManager[object]]] = {
-    "key": buyer_lock,
-    "job": job_lock,
-    "ledger": ledger_lock,
-}
-
-
-@contextmanager
-def another(lock: str, *names: object) -> Iterator[Process]:
-    """Hold a lock in another process, which is killed at the end if it was not before."""
-    stdin, ours = os.pipe()  # its end, if this process does not live to kill the other one
-    with (
-        os.fdopen(ours, "wb"),
-        os.fdopen(stdin, "rb") as waiting,
-        Process(
-            [lock, *names],
-            call="tests.paid.ledger.buying:hold",
-            stdin=waiting,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            assert process.stdout.readline() == "held\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def hold() -> None:
-    """Hold the lock that the arguments name, until standard input ends."""
-    lock, *names = sys.argv[1:]
-    places = [Path(name) if name.startswith("/") else name for name in names]
-    with LOCKS[lock](*places, wait=False):
-        print("held", flush=True)
-        sys.stdin.read()

@@ -30,7 +30,6 @@ from tests.paid.ledger.buying import (
     ROAD_DIGEST,
     SILENT,
     Clock,
-    another,
     buy,
     finish,
     note,
@@ -200,19 +199,19 @@ def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
 def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: Path) -> None:
     with closing(Ledger(path, SMALL)):
         pass
-    with another("key", SMALL, FINGERPRINT):
+    with buyer_lock(SMALL, FINGERPRINT, wait=False):
         for endpoint in (LARGE, PLAIN):
             with pytest.raises(LedgerError), buyer_lock(endpoint, FINGERPRINT, wait=False):
                 pass
         with buyer_lock(f"{PLAIN}/x#small-1", FINGERPRINT, wait=False):
             pass
     with (
-        another("ledger", path, SMALL),
+        ledger_lock(path, SMALL, wait=False),
         pytest.raises(LedgerError, match=rf"for {PLAIN}:"),
         ledger_lock(path, LARGE, wait=False),
     ):
         pass
-    with another("job", path, SMALL, "tenders"), job_lock(path, LARGE, "tenders", wait=False):
+    with job_lock(path, SMALL, "tenders", wait=False), job_lock(path, LARGE, "tenders", wait=False):
         pass
 
 
@@ -228,7 +227,10 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
             buy(Journal(job, FINGERPRINT), ANSWERED)
             job.close()
     prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], wait=False)
-    with another("ledger", path, LARGE), pytest.raises(LedgerError, match="Another process"):
+    with (
+        ledger_lock(path, LARGE, wait=False),
+        pytest.raises(LedgerError, match="Another process"),
+    ):
         prune()
     prune()
     for endpoint in (SMALL, LARGE):

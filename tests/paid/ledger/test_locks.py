@@ -8,12 +8,12 @@ from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, another
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 
 
-def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:
+def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_has_ended() -> None:
     with (
-        another("key", BASE_URL, FINGERPRINT),
+        buyer_lock(BASE_URL, FINGERPRINT, wait=False),
         pytest.raises(LedgerError, match=r"^Another run is buying with this key\..*--wait"),
         buyer_lock(BASE_URL, FINGERPRINT, wait=False),
     ):
@@ -28,7 +28,7 @@ def test_a_second_buyer_for_the_same_ledger_by_any_path_and_for_any_user_is_refu
     link = tmp_path / "link.db"
     link.symlink_to(path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user's"))
-    with another("ledger", path, BASE_URL):
+    with ledger_lock(path, BASE_URL, wait=False):
         with pytest.raises(LedgerError) as caught, ledger_lock(link, BASE_URL, wait=False):
             pass
         with ledger_lock(path, "http://localhost:8000", wait=False):

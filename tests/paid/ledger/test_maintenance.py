@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import (
     Verdict,
     count_prunable,
@@ -35,7 +37,6 @@ from tests.paid.ledger.buying import (
     RESERVED,
     UNREADABLE,
     Clock,
-    another,
     buy,
     note,
     send,
@@ -77,32 +78,29 @@ def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
 def test_the_money_of_a_job_does_not_change_under_its_run(
     path: Path, job: Job, journal: Journal
 ) -> None:
-    of_ledger, of_job = ("ledger", path, BASE_URL), ("job", path, BASE_URL, "tenders")
+    of_ledger = partial(ledger_lock, path, BASE_URL, wait=False)
+    of_job = partial(job_lock, path, BASE_URL, "tenders", wait=False)
     sent, lost = send(journal), buy(journal, LOST)
     for lock, attempt in ((of_ledger, sent), (of_job, sent), (of_job, lost)):
-        with another(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
+        with lock(), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
             settle_billed(path, attempt)
         assert "--wait" in caught.value.hint
     assert job.money().confirmed == 0
     job.close()
-    with another(*of_job):  # its successor
+    with of_job():  # its successor
         settle_billed(path, lost)
 
 
-@pytest.mark.parametrize("kind", ["job", "ledger"])
 def test_nothing_is_pruned_under_a_run(
-    path: Path, ledger: Ledger, job: Job, journal: Journal, kind: str
+    path: Path, ledger: Ledger, job: Job, journal: Journal
 ) -> None:
     buy(journal)
     job.close()
     ledger.open_job("others")
-    names = [BASE_URL, "others"] if kind == "job" else [BASE_URL]
-    with (
-        another(kind, path, *names),
-        pytest.raises(LedgerError, match=r"Another (run|process)") as caught,
-    ):
-        prune(path)
-    assert "--wait" in caught.value.hint
+    of_job = job_lock(path, BASE_URL, "others", wait=False)
+    for lock in (of_job, ledger_lock(path, BASE_URL, wait=False)):
+        with lock, pytest.raises(LedgerError, match=r"Another (run|process).*--wait"):
+            prune(path)
     assert prune(path) == 1
 
 
