@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -25,7 +23,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
-from tests.paid.ledger.buying import BASE_URL, new_job
+from tests.paid.ledger.buying import new_job
 from tests.paid.model_server import OUTCOMES, PRICE, STOP, ModelServer, buy, numbered, orders
 from tests.paid.serving import some
 
@@ -335,38 +333,6 @@ def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:
     assert job.errors("cpv", [order.call.digest]) == {order.call.digest: "HTTP_413"}
 
 
-FULL = 2
-"""SQLite syncs its log at every commit; at 1 only now and then, at 0 never."""
-
-connect = sqlite3.connect
-
-
-class Spy(sqlite3.Connection):
-    """Notes at each commit how it was made."""
-
-    commits: list[tuple[int, str]]
-
-    def execute(self, sql: str, *more: Any) -> sqlite3.Cursor:
-        done = super().execute(sql, *more)
-        if sql.strip().upper() in ("COMMIT", "END"):
-            self.commits.append((self._asked("synchronous"), self._asked("journal_mode")))
-        return done
-
-    def commit(self) -> None:
-        self.execute("COMMIT")
-
-    def _asked(self, pragma: str) -> Any:
-        return super().execute(f"PRAGMA {pragma}").fetchone()[0]
-
-
-@pytest.fixture
-def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, str]]]:
-    Spy.commits = []
-    spied = lambda *a, **how: connect(*a, **how, factory=Spy)  # noqa: E731 - a stand-in
-    monkeypatch.setattr("pipeline.paid.ledger.database.sqlite3.connect", spied)
-    yield Spy.commits
-
-
 class Auditor(ModelServer):
     """Looks into the ledger's file, as another process would, at the moment of each request."""
 
@@ -379,7 +345,7 @@ class Auditor(ModelServer):
     async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
         call = Call(system, text)
         self.sent[call] += 1
-        with closing(connect(self._path)) as ledger:
+        with closing(sqlite3.connect(self._path)) as ledger:
             (written,) = ledger.execute(
                 "SELECT count(*) FROM attempts WHERE system = ? AND digest = ?",
                 (call.system, call.digest),
@@ -389,17 +355,16 @@ class Auditor(ModelServer):
         return await super().send(system, text)
 
 
-def test_every_attempt_is_committed_and_synced_before_it_is_sent(
-    tmp_path: Path, commits: list[tuple[int, str]]
-) -> None:
-    path = tmp_path / "ledger.db"
-    ledger = Ledger(path, BASE_URL)
-    server = Auditor(path, ["detailed", "503", "lost", "limited", "not sent", "refused"])
-    job = ledger.open_job("job")
-    made_before = len(commits)
+FULL = 2
+"""SQLite syncs its log at every commit; at 1 only now and then, at 0 never."""
+
+
+def test_every_attempt_is_committed_and_synced_before_it_is_sent(job: Job) -> None:
+    outcomes = ["detailed", "503", "lost", "limited", "not sent", "refused"]
+    server = Auditor(job.database.path, outcomes)
     buy(server, job, numbered(60), workers=8)
-    ledger.close()
     assert server.unwritten == []
     assert server.sent.total() == 60 + 4
-    assert len(commits) > made_before, "nothing was seen of the commits"
-    assert set(commits) == {(FULL, "wal")}
+    with job.database.transaction() as connection:
+        asked = [connection.execute(f"PRAGMA {name}") for name in ("synchronous", "journal_mode")]
+        assert [answer.fetchone()[0] for answer in asked] == [FULL, "wal"]
