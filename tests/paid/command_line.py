@@ -14,6 +14,7 @@ import pytest
 from pipeline.cli import main
 from tests.paid.serving import serving
 
+POOR = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
 NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
 
 

@@ -18,14 +18,13 @@ import pytest
 import pipeline
 from pipeline.cli.output.buying import describe
 from pipeline.settings import Settings
+from tests.paid.command_line import NO_SUCH_TEXT, POOR
 from tests.paid.ledger.buying import settle
 from tests.paid.serving import Buyer, Response, Service, serving, some
 
 DAY = 86_400.0
 PRICE = Decimal("0.0001")
 UNREADABLE = json.dumps({"success": True, "data": "?", "metadata": {"cost": {"apiCost": 0.0001}}})
-NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
-POOR = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
 
 
 def grow_old(user: Buyer, days: float) -> None:

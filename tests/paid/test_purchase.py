@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 import signal
@@ -25,6 +24,7 @@ from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.rate import DEMO
 from pipeline.service.http.messages import METADATA
+from tests.paid.command_line import POOR
 from tests.paid.serving import (
     Buyer,
     Meanwhile,
@@ -86,8 +86,7 @@ def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
     user: Buyer, service: Service
 ) -> None:
     """Two lost answers reserve 0.0003 USD; under 0.0004 there is no room for a third attempt."""
-    poor = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
-    service.script = {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)}
+    service.script = {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, POOR)}
     user = user.but(workers=1)
     user.write(["one text", "two text"])
     assert user.run().parked
