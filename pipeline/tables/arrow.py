@@ -167,12 +167,10 @@ def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
             f"{cut(str(column.type))}, not text or whole numbers.",
             f"Choose another column: {option(argument, 'NAME')}.",
         ) from error
-    return [_restore_zero(text) for text in texts] if pa.types.is_integer(column.type) else texts
-
-
-def _restore_zero(number: str) -> str:
-    """Restore the leading zero of a CPV code; no other system's code has seven digits."""
-    return f"0{number}" if len(number) == 7 else number
+    if pa.types.is_integer(column.type):
+        # The leading zero of a CPV code: no other system's code has seven digits.
+        return [f"0{text}" if len(text) == 7 else text for text in texts]
+    return texts
 
 
 @dataclass(frozen=True, slots=True)

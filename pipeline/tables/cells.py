@@ -106,11 +106,9 @@ def cell(value: Any) -> str:
             return float.__repr__(value)  # NumPy's repr is "np.float64(0.5)"
         case _:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            return text if text.isprintable() else UNSEEN.sub(_escape, text)
-
-
-def _escape(unseen: re.Match[str]) -> str:
-    return f"\\u{ord(unseen[0]):04x}"
+            if text.isprintable():
+                return text
+            return UNSEEN.sub(lambda unseen: f"\\u{ord(unseen[0]):04x}", text)
 
 
 def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:

@@ -104,19 +104,14 @@ def _records(batch: pa.RecordBatch) -> list[bytes]:
 def _json_values(name: str, column: pa.Array) -> list[str]:
     """Return ``"name": value`` for each value of a column."""
     column = without_encoding(column)
-    texts = arrow_cells(name, column)
     bare = _is_bare(column.type)
+    texts = [
+        text if bare and text not in NO_NUMBERS else json.dumps(text, ensure_ascii=False)
+        for text in arrow_cells(name, column)
+    ]
     nulls = column.is_null().to_pylist()
     key = json.dumps(name, ensure_ascii=False)
-    return [
-        f"{key}: {_json_value(text, null, bare)}" for text, null in zip(texts, nulls, strict=True)
-    ]
-
-
-def _json_value(text: str, null: bool, bare: bool) -> str:
-    if null:
-        return "null"
-    return text if bare and text not in NO_NUMBERS else json.dumps(text, ensure_ascii=False)
+    return [f"{key}: {'null' if null else text}" for text, null in zip(texts, nulls, strict=True)]
 
 
 def _is_bare(kind: pa.DataType) -> bool:
