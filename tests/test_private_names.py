@@ -16,60 +16,31 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-DOTTED = re.compile(r"pipeline(?:\.\w+)+")
 PRIVATE = re.compile(r"(?<!\w)_(?!_)\w")
 """Is in every source that has a private name; looking for it takes less time than parsing."""
 
-PATCHES = ("setattr", "getattr", "hasattr", "delattr", "object")
-"""Functions that take an object and a name: of `monkeypatch`, of `mock.patch` and built in."""
+ATTRIBUTES = r"((?:\.\w+)*)(?:,\s*[\"'](\w+))?"
+"""What follows a name: its attributes, and one in a string, as in ``setattr``."""
 
 
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def imported(tree: ast.AST) -> dict[str, str]:
-    """Return what each imported name of the package stands for."""
-    names = {}
-    for node in ast.walk(tree):
+def mentioned(source: str) -> Iterator[str]:
+    """Yield the dotted names of the package that a test mentions, also within strings."""
+    names = {"pipeline": "pipeline"}
+    for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=aliases):
-                for alias in aliases:
-                    top = alias.name.partition(".")[0]
-                    names[alias.asname or top] = alias.name if alias.asname else top
+                names |= {alias.asname or alias.name: alias.name for alias in aliases}
             case ast.ImportFrom(module=str(module), names=aliases):
                 names |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in aliases}
-    return {name: full for name, full in names.items() if full.split(".")[0] == "pipeline"}
-
-
-def full_name(node: ast.AST, names: dict[str, str]) -> str | None:
-    """Return the dotted name of an imported name or of an attribute of one."""
-    match node:
-        case ast.Name(id=name):
-            return names.get(name)
-        case ast.Attribute(value=value, attr=attr):
-            owner = full_name(value, names)
-            return owner and f"{owner}.{attr}"
-    return None
-
-
-def mentioned(tree: ast.AST) -> Iterator[str]:
-    """Yield the dotted names of the package that a test mentions."""
-    names = imported(tree)
-    yield from names.values()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=aliases):
-                yield from (alias.name for alias in aliases)
-            case ast.Attribute():
-                yield full_name(node, names) or ""
-            case ast.Constant(value=str(text)) if DOTTED.fullmatch(text):
-                yield text
-            case ast.Call(
-                func=ast.Name(id=function) | ast.Attribute(attr=function),
-                args=[owner, ast.Constant(value=str(name)), *_],
-            ) if function in PATCHES:
-                yield f"{full_name(owner, names) or ''}.{name}"
+    for name, full in names.items():
+        if full.split(".")[0] == "pipeline":
+            yield full
+            for found in re.finditer(rf"(?<![\w.]){re.escape(name)}{ATTRIBUTES}", source):
+                yield f"{full}{found[1]}.{found[2] or ''}".rstrip(".")
 
 
 def foreign(source: str, room: str) -> set[str]:
@@ -78,15 +49,14 @@ def foreign(source: str, room: str) -> set[str]:
         return set()
     return {
         name
-        for name in mentioned(ast.parse(source))
-        if name.startswith("pipeline.") and not name.startswith(f"pipeline.{room}.")
-        if any(map(is_private, name.split(".")))
+        for name in mentioned(source)
+        if not name.startswith(f"pipeline.{room}.") and any(map(is_private, name.split(".")))
     }
 
 
 def test_no_test_uses_a_private_name_of_another_room() -> None:
     found = {}
-    for path in sorted(TESTS.rglob("*.py")):
+    for path in sorted({*TESTS.rglob("*.py")} - {Path(__file__)}):
         parts = path.relative_to(TESTS).parts
         room = parts[0] if len(parts) > 1 else path.stem.removeprefix("test_")
         if names := foreign(path.read_text("utf-8"), room):
