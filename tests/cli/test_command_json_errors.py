@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from pipeline.cli.app import app
+from generated.commands import all_commands
 from pipeline.errors import OutputError
 from tests.cli.conftest import Capture, Command
 from tests.evaluation.labels import csv_file
 
-
-def commands(within: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield each command by its words on the command line."""
-    if not isinstance(within, click.Group):
-        yield path, within
-        return
-    context = click.Context(within)
-    for name in within.list_commands(context):
-        below = within.get_command(context, name)
-        assert below is not None
-        yield from commands(below, *path, name)
-
-
-def takes_json(one: click.Command) -> bool:
-    return any("--json" in option.opts for option in one.params)
-
-
-WITH_JSON = [path for path, one in commands(app) if takes_json(one)]
+WITH_JSON = [
+    tuple(name.split())
+    for name, command, _ in all_commands()
+    if any("--json" in option.opts for option in command.params)
+]
 
 
 def test_the_commands_with_figures_take_json() -> None:
