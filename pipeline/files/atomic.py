@@ -128,9 +128,12 @@ def _lock(temporary: Path, place: Path) -> int:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace a text file atomically and durably; errors as in `new_file`."""
+    """Replace a text file atomically and durably; errors as in `new_file`.
+
+    Unpaired surrogates, as in the name of a file that is not UTF-8, become "?".
+    """
     with new_file(path) as temporary:
-        temporary.write_text(text, "utf-8")
+        temporary.write_text(text, "utf-8", "replace")
 
 
 def sync(path: Path) -> None:

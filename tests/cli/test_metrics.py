@@ -169,6 +169,6 @@ def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run(
 
 
 def test_a_name_is_escaped(tmp_path: Path) -> None:
-    path = tmp_path / 'a"b\\c.prom'
+    path = tmp_path / 'a"b\\c\udcfe.prom'
     MetricsFile.at(path, False).measure(lambda _: 0)
-    assert r'{name="a\"b\\c"} 0' in path.read_text()
+    assert r'{name="a\"b\\c?"} 0' in path.read_text()
