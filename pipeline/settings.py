@@ -83,10 +83,11 @@ class Settings:
             checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        prefix: object = self.column_prefix
         check(
-            isinstance(self.column_prefix, str),
+            isinstance(prefix, str) and prefix == prefix.encode("utf-8", "replace").decode(),
             f"column_prefix is {self.column_prefix!r}.",
-            f"column_prefix must be text; empty for none{beside('column_prefix')}.",
+            f"column_prefix must be text in UTF-8; empty for none{beside('column_prefix')}.",
         )
         check_flag("explain", self.explain)
 

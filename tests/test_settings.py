@@ -37,6 +37,7 @@ from pipeline.settings import LANGUAGES, CsvOptions, Settings, checked_language,
         ({"text_columns": {"title", "text"}}, "text_columns must be a list: a set has no order."),
         ({"systems": frozenset(["cpv"])}, "systems must be a list: a set has no order."),
         ({"column_prefix": None}, "column_prefix must be text"),
+        ({"column_prefix": "gr\udcf6"}, "column_prefix must be text in UTF-8"),
     ],
 )
 def test_a_wrong_setting_is_refused_with_what_would_be_right(
