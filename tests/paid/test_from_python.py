@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import pickle
 import signal
 import sqlite3
@@ -28,7 +27,8 @@ from pipeline.money import plain
 from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
-from tests.forking import Process, ran
+from tests.forking import Process
+from tests.paid.command_line import CommandLine
 from tests.paid.serving import Buyer, Service, Sluice, serving, some
 
 DISTINCT = ["road works", "office chairs", "school meals"]
@@ -152,25 +152,12 @@ def test_other_texts_or_settings_are_another_job(user: Buyer, service: Service) 
     assert same.cost_usd == begun
 
 
-def test_a_file_is_the_job_that_the_command_line_began(
-    tmp_path: Path, service: Service, address: str
-) -> None:
-    (tmp_path / "in.csv").write_text("description\n" + "".join(f"text {n}\n" for n in range(20)))
-    command = ["run", "in.csv", "--systems", "cpv"]
-    where = ["--base-url", address, "--ledger", "ledger.db", "--output", "out.csv"]
-    done = ran(
-        [*command, *where, "--rate", "none", "--max-cost", "0.001"],
-        cwd=tmp_path,
-        env={**os.environ, KEY_VARIABLE: service.account.key},
-    )
-    assert done.returncode == 5
+def test_a_file_is_the_job_that_the_command_line_began(line: CommandLine, service: Service) -> None:
+    line.write(*(f"text {number}" for number in range(20)))
+    assert line("run", "--max-cost", "0.001") == 5
     assert 0 < len(service.asked) < 20
-    result = pipeline.classify(
-        tmp_path / "in.csv",
-        systems="cpv",
-        output=tmp_path / "out.csv",
-        service=paid(service, address, tmp_path),
-    )
+    terms = pipeline.PaidService(line.address, ledger=line.ledger, rate="none")
+    result = pipeline.classify(line.table, systems="cpv", output=line.output, service=terms)
     assert result.cost_usd == service.charged
     assert sum(map(Decimal, result.to_pandas(exact_costs=True)["cost_usd"])) == service.charged
 
