@@ -305,7 +305,7 @@ def test_a_language_model_needs_an_address(
     chat: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert tender_pipeline("run", chat.table, *MODEL) == 2
-    assert "--language-model, --token-prices are for buying answers" in capsys.readouterr().err
+    assert "--language-model and --token-prices are for buying answers" in capsys.readouterr().err
 
 
 def test_prices_in_a_file_that_was_only_found_are_not_trusted(
