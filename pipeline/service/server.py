@@ -36,8 +36,8 @@ UNREAD_MS = 60_000
 MOST_CONNECTIONS = 500
 """Most systems allow a process 1,024 open files."""
 
-OWN_FILES = 100
-"""Open files besides connections, and connections that are being refused."""
+OWN_FILES = 250
+"""Open files besides connections: the models have 110, and 50 connections may be being refused."""
 
 log = logging.getLogger("pipeline.service")
 

@@ -23,6 +23,9 @@ from pipeline.service.limits import network_of, parse_address
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head."""
 
+MOST_REFUSED = 50
+"""Connections beyond the maximum that wait for their refusal; each is an open file."""
+
 MOST_AHEAD = 100
 """Requests of a connection that may wait for the answer to an earlier one."""
 
@@ -89,6 +92,9 @@ class BoundedHttp(HttpToolsProtocol):
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
             self._network = network_of(self.client[0])
         self._is_extra = not self._has_place()
+        refused = sum(isinstance(one, BoundedHttp) and one._is_extra for one in self.connections)
+        if self._is_extra and refused > MOST_REFUSED:
+            transport.abort()
         self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
     def connection_lost(self, exc: Exception | None) -> None:

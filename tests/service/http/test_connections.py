@@ -133,6 +133,19 @@ def test_one_connection_too_many_is_asked_to_retry_later(
         assert len(accounts.statement.charges()) == 0
 
 
+def test_connections_that_wait_for_their_refusal_are_bounded(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "MOST_REFUSED", 1)
+    with timed(create_app(accounts, SCRIPTED), most_connections=1) as running, ExitStack() as stack:
+        first, second, third = (stack.enter_context(connected(running.place)) for _ in range(3))
+        assert rest(third) == b""
+        second.sendall(HEALTH)
+        assert parsed(rest(second))[0] == 503
+        first.sendall(HEALTH)
+        assert one(first).startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.mark.parametrize("part", [b"", CALL + b"\r\n" + BODY[:9]], ids=["silent", "in part"])
 def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
     accounts: Accounts, part: bytes
