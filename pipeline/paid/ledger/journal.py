@@ -53,28 +53,14 @@ LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 T = TypeVar("T")
 
 
-class _Waiting(msgspec.Struct, frozen=True):
-    """What waits to be written with its group."""
-
-    done: asyncio.Future[Any]
-
-    def resolve(self, result: Any) -> None:
-        if self.done.done():  # the worker that waited was cancelled
-            return
-        if isinstance(result, Exception):
-            self.done.set_exception(result)
-        else:
-            self.done.set_result(result)
-
-
-class _Sent(_Waiting, frozen=True):
+class _Sent(msgspec.Struct, frozen=True):
     """An attempt that is about to be sent; its result is its number."""
 
     call: Call
     reserved_usd: Decimal
 
 
-class _Ended(_Waiting, frozen=True):
+class _Ended(msgspec.Struct, frozen=True):
     """The end of an attempt."""
 
     attempt: int
@@ -107,7 +93,7 @@ class Journal:
         self._key_fingerprint = key_fingerprint
         self._spare = spare
         self._high_water = HighWaterMark(job.database)
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[tuple[_Sent | _Ended, asyncio.Future[Any]]] = []
         self._flushing: asyncio.Task[None] | None = None
         # It starts now: later, the system may allow no more threads. An executor that cannot start
         # one raises an error, and nevertheless does the work when another thread is free.
@@ -134,9 +120,8 @@ class Journal:
         Raises:
             LedgerError: it could not be recorded, so it must not be sent.
         """
-        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._write(_Sent(done, call, reserved_usd))
-        return await done
+        number: int = await self._write(_Sent(call, reserved_usd))
+        return number
 
     async def record_end(
         self, attempt: int, end: AttemptEnd, refusal: RateRefusal | None = None
@@ -148,25 +133,32 @@ class Journal:
         Raises:
             LedgerError: it could not be recorded; `Ledger.recover` will find the attempt.
         """
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._write(_Ended(done, attempt, end, refusal))
-        await done
+        await self._write(_Ended(attempt, end, refusal))
 
-    def _write(self, one: _Waiting) -> None:
-        self._waiting.append(one)
+    async def _write(self, one: _Sent | _Ended) -> Any:
+        """Write something with the next group, and return its result."""
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((one, done))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
+        return await done
 
     async def _flush(self) -> None:
         while self._waiting:
-            group, self._waiting = self._waiting, []
+            group, waiters = zip(*self._waiting, strict=True)
+            self._waiting = []
             try:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
                 results = [error] * len(group)
                 await self._keep([one for one in group if isinstance(one, _Ended)], error)
-            for one, result in zip(group, results, strict=True):
-                one.resolve(result)
+            for done, result in zip(waiters, results, strict=True):
+                if done.done():  # the worker that waited was cancelled
+                    continue
+                if isinstance(result, Exception):
+                    done.set_exception(result)
+                else:
+                    done.set_result(result)
 
     async def _in_thread(self, write: Callable[[], T]) -> T:
         try:
@@ -176,7 +168,7 @@ class Journal:
             return write()
         return await written
 
-    def _commit(self, group: list[_Waiting]) -> list[Any]:
+    def _commit(self, group: Sequence[_Sent | _Ended]) -> list[Any]:
         """Write a group; only its ends if the file is lost."""
         database = self._job.database
         refusal = database.lost
