@@ -25,38 +25,6 @@ async def test_signing_up_logs_in_with_five_dollars(member: Browser, accounts: A
     assert accounts.log_in(EMAIL, PASSWORD) == account.account_id
 
 
-@pytest.mark.parametrize(
-    ("email", "password", "field", "told"),
-    [
-        ("", PASSWORD, "email", "Enter your e-mail address."),
-        ("nobody", PASSWORD, "email", "This is not an e-mail address."),
-        (
-            "TAKEN@example.org ",
-            PASSWORD,
-            "email",
-            "This e-mail address already has an account. Log in.",
-        ),
-        ("new@example.org", "", "password", "Enter a password."),
-        ("new@example.org", "a", "password", "The password has 1 character. Use 10 to 500."),
-        ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
-    ],
-)
-async def test_what_is_wrong_with_a_sign_up_is_reported_beside_the_field(
-    browser: Browser, accounts: Accounts, email: str, password: str, field: str, told: str
-) -> None:
-    accounts.sign_up("taken@example.org", PASSWORD)
-    await browser.go("/signup")
-    response = await browser.send("/signup", email=email, password=password)
-    assert response.status_code == 422
-    assert next(browser.page.each("title")).text.startswith("Error: ")
-    assert browser.field_error(field).startswith(told)
-    (problem,) = browser.problems()
-    assert problem.startswith(told)
-    assert browser.form("/signup")["email"] == [email]
-    assert PASSWORD not in browser.response.text
-    assert len(accounts.all()) == 1
-
-
 async def test_the_right_password_logs_in_and_no_other_does(
     browser: Browser, accounts: Accounts
 ) -> None:
@@ -76,14 +44,6 @@ async def test_the_right_password_logs_in_and_no_other_does(
         assert browser.place.startswith("/login")
     await browser.log_in(" Buyer@Example.ORG ")
     assert browser.place == "/dashboard"
-
-
-async def test_a_form_to_log_in_without_a_field_filled_in_says_which(browser: Browser) -> None:
-    await browser.go("/login")
-    response = await browser.send("/login", email="", password="")
-    assert response.status_code == 422
-    assert browser.field_error("email") == "Enter your e-mail address."
-    assert browser.field_error("password") == "Enter your password."
 
 
 @pytest.mark.parametrize("path", MEMBERS_ONLY)
@@ -224,29 +184,6 @@ async def test_a_changed_password_ends_every_other_session(
     assert member.place == "/dashboard"
     assert accounts.log_in(EMAIL, PASSWORD) is None
     assert accounts.log_in(EMAIL, NEW) == 1
-
-
-@pytest.mark.parametrize(
-    ("current", "new", "field", "told"),
-    [
-        ("", NEW, "current", "Enter your current password."),
-        ("wrong", NEW, "current", "This is not your current password."),
-        (PASSWORD, "", "new", "Enter a password."),
-        (PASSWORD, "short", "new", "The password has 5 characters. Use 10 to 500."),
-    ],
-)
-async def test_what_is_wrong_is_reported_beside_the_field_and_nothing_changes(
-    member: Browser, accounts: Accounts, current: str, new: str, field: str, told: str
-) -> None:
-    token = member.client.cookies["tender_session"]
-    await member.go("/account")
-    response = await member.send("/account", current=current, new=new)
-    assert response.status_code == 422
-    assert member.field_error(field) == told
-    assert member.problems() == [told]
-    assert member.form("/account")["current"] == member.form("/account")["new"] == [""]
-    assert accounts.log_in(EMAIL, PASSWORD) == 1
-    assert accounts.sessions.account_of(token) == 1
 
 
 async def test_tries_of_the_present_password_are_limited(

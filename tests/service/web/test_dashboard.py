@@ -170,18 +170,6 @@ async def test_a_key_that_is_not_this_accounts_or_not_in_use_is_not_found(
     assert (accounts.keys.of(1), accounts.keys.of(2)) == before
 
 
-async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
-    member: Browser, accounts: Accounts
-) -> None:
-    response = await member.send("/keys", name="n" * 101)
-    assert response.status_code == 422
-    assert member.field_error("name") == (
-        "The name of the key has 101 characters. Shorten it to 100."
-    )
-    assert member.form("/keys")["name"] == ["n" * 101]
-    assert accounts.keys.of(1) == []
-
-
 def charge_calls(accounts: Accounts, count: int) -> None:
     charge(accounts, "cpv", *(plain(Decimal(705 + n).scaleb(-7)) for n in range(count)))
 

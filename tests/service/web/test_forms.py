@@ -112,6 +112,76 @@ def state(accounts: Accounts) -> tuple[int, list[object], list[Entry], bool]:
     return len(accounts.all()), keys, accounts.statement.charges(), right
 
 
+EMPTY = "The description is empty. Say what is to be bought."
+NO_SYSTEM = "No system is chosen. Choose at least one."
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "told"),
+    [
+        ("/signup", {"email": ""}, ["Enter your e-mail address."]),
+        (
+            "/signup",
+            {"email": "nobody"},
+            ["This is not an e-mail address. Write it like name@example.org."],
+        ),
+        (
+            "/signup",
+            {"email": f"{EMAIL.upper()} "},
+            ["This e-mail address already has an account. Log in."],
+        ),
+        ("/signup", {"password": ""}, ["Enter a password."]),
+        ("/signup", {"password": "a"}, ["The password has 1 character. Use 10 to 500."]),
+        ("/signup", {"password": "x" * 501}, ["The password has 501 characters. Use 10 to 500."]),
+        (
+            "/login",
+            {"email": "", "password": ""},
+            ["Enter your e-mail address.", "Enter your password."],
+        ),
+        ("/account", {"current": ""}, ["Enter your current password."]),
+        ("/account", {"current": "wrong"}, ["This is not your current password."]),
+        ("/account", {"new": ""}, ["Enter a password."]),
+        ("/account", {"new": "short"}, ["The password has 5 characters. Use 10 to 500."]),
+        (
+            "/keys",
+            {"name": "n" * 101},
+            ["The name of the key has 101 characters. Shorten it to 100."],
+        ),
+        ("/try", {"description": ""}, [EMPTY]),
+        ("/try", {"description": " \r\n\t "}, [EMPTY]),
+        (  # even of the widest characters, the form is read
+            "/try",
+            {"description": "\U0001f6e3" * 20_001},
+            ["The description has 20,001 characters. Shorten it to 20,000."],
+        ),
+        ("/try", {"system": ()}, [NO_SYSTEM]),
+        ("/try", {"system": "ted"}, [NO_SYSTEM]),
+        (
+            "/try",
+            {"language": "xx"},
+            ["There are no titles in this language. Choose one from the list."],
+        ),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+async def test_what_is_wrong_is_reported_beside_the_field_and_changes_nothing(
+    member: Browser, accounts: Accounts, path: str, typed: Fields, told: list[str]
+) -> None:
+    session, before = member.client.cookies["tender_session"], state(accounts)
+    fields = {**FILLED_IN[path], **typed}
+    assert (await member.post(path, fields)).status_code == 422
+    assert next(member.page.each("title")).text.startswith("Error: ")
+    assert [member.field_error(name) for name in typed] == member.problems() == told
+    for name, shown in member.form(path).items():
+        if name in ("password", "current", "new"):
+            assert shown == [""]
+        elif name in ("email", "name", "description") and name in fields:
+            assert shown == [fields[name]]
+    assert PASSWORD not in member.response.text
+    assert state(accounts) == before
+    assert accounts.sessions.account_of(session) == 1
+
+
 @pytest.fixture
 async def owner(member: Browser) -> Browser:
     """Somebody who has a key."""

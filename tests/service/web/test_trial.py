@@ -157,35 +157,6 @@ async def test_no_match_is_an_answer_too(browser: Browser) -> None:
     assert "No code found. Charged 0.0000705 USD." in browser.page.text
 
 
-EMPTY = "The description is empty. Say what is to be bought."
-NO_SYSTEM = "No system is chosen. Choose at least one."
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"description": ""}, EMPTY),
-        ({"description": " \r\n\t "}, EMPTY),
-        (  # even of the widest characters, the form is read
-            {"description": "\U0001f6e3" * 20_001},
-            "The description has 20,001 characters. Shorten it to 20,000.",
-        ),
-        ({"system": ()}, NO_SYSTEM),
-        ({"system": "ted"}, NO_SYSTEM),
-        ({"language": "xx"}, "There are no titles in this language. "),
-    ],
-)
-async def test_what_cannot_be_asked_is_reported_beside_the_field(
-    browser: Browser, wrong: dict[str, str], told: str
-) -> None:
-    await browser.go("/try")
-    fields = {"description": "road", "system": "cpv", "language": "en", **wrong}
-    assert (await browser.post("/try", fields)).status_code == 422
-    assert browser.field_error(*wrong).startswith(told)
-    assert browser.problems() == [browser.field_error(*wrong)]
-    assert browser.form("/try")["description"] == [fields["description"]]
-
-
 async def test_without_an_account_the_demo_limit_of_the_address_counts(
     browser: Browser, app: Starlette, other: Browser
 ) -> None:
