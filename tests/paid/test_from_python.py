@@ -251,55 +251,38 @@ def test_the_table_so_far_has_pending_rows_and_says_why(user: Buyer, service: Se
     assert result.cost_usd == sum(result.to_pandas(exact_costs=True)["cost_usd"]) == service.charged
 
 
-def test_a_cancelled_call_lets_what_is_under_way_arrive_and_goes_on_later(
-    tmp_path: Path, service: Service
+@pytest.mark.parametrize("often", [1, 2])
+def test_a_cancelled_call_waits_for_what_is_under_way_unless_it_is_cancelled_twice(
+    tmp_path: Path, service: Service, often: int
 ) -> None:
     sluice = Sluice(service.app(), 5)
 
-    async def cancel(address: str) -> None:
-        terms = paid(service, address, tmp_path)
-        work = asyncio.create_task(
-            pipeline.classify_async(many(20), systems="cpv", service=terms, partial=True)
-        )
+    async def cancel(terms: pipeline.PaidService) -> None:
+        how: dict[str, Any] = {"systems": "cpv", "service": terms, "partial": True}
+        work = asyncio.create_task(pipeline.classify_async(many(20), **how))
         await asyncio.to_thread(sluice.reached.wait, 30)
-        work.cancel()
-        await asyncio.sleep(0)
-        assert not work.done()
-        sluice.open()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-
-    with serving(sluice) as address:
-        asyncio.run(cancel(address))
-        assert states(tmp_path) == {"answered": len(service.asked)}
-        assert 5 < len(service.asked) < 20
-        result = pipeline.classify(
-            many(20), systems="cpv", service=paid(service, address, tmp_path)
-        )
-    assert len(service.asked) == 20
-    assert result.cost_usd == service.charged
-
-
-def test_a_call_that_is_cancelled_twice_stops_at_once(tmp_path: Path, service: Service) -> None:
-    sluice = Sluice(service.app(), 5)
-
-    async def cancel(address: str) -> None:
-        terms = paid(service, address, tmp_path)
-        work = asyncio.create_task(pipeline.classify_async(many(20), systems="cpv", service=terms))
-        await asyncio.to_thread(sluice.reached.wait, 30)
-        for _ in range(2):
+        for _ in range(often):
             work.cancel()
             await asyncio.sleep(0)
+        if often == 1:
+            assert not work.done()
+            sluice.open()
         with pytest.raises(asyncio.CancelledError):
             await work
 
     with serving(sluice) as address:
-        asyncio.run(cancel(address))
+        terms = paid(service, address, tmp_path)
+        asyncio.run(cancel(terms))
         sluice.open()
-    found = states(tmp_path)  # nobody waited for some, so they may have been billed
-    assert found["sent"] + found["unconfirmed"] > 0
-    assert set(found) <= {"answered", "sent", "unconfirmed"}
-    assert found["answered"] <= 5
+        found, bought = states(tmp_path), len(service.asked)
+        if often == 2:  # nobody waited for some, so they may have been billed
+            assert found["sent"] + found["unconfirmed"] > 0
+            assert {*found} <= {"answered", "sent", "unconfirmed"} and found["answered"] <= 5
+            return
+        assert found == {"answered": bought} and 5 < bought < 20
+        result = pipeline.classify(many(20), systems="cpv", service=terms)
+    assert len(service.asked) == 20
+    assert result.cost_usd == service.charged
 
 
 INTERRUPTED = """

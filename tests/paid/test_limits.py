@@ -39,17 +39,13 @@ from tests.paid.serving import Service, buyer
 pytestmark = pytest.mark.anyio
 
 
-def cents(text: str) -> Decimal:
-    return Decimal(text)
-
-
 async def test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one() -> None:
     budget = Budget(ZERO, None, None)
     assert await budget.reserve() == TYPICAL_HIGH
-    budget.charge(TYPICAL_HIGH, cents("0.0002"))
-    assert await budget.reserve() == cents("0.0002")
-    assert await Budget(ZERO, None, cents("0.5")).reserve() == cents("0.5")
-    assert await Budget(ZERO, None, cents("0.00001")).reserve() == TYPICAL_HIGH
+    budget.charge(TYPICAL_HIGH, Decimal("0.0002"))
+    assert await budget.reserve() == Decimal("0.0002")
+    assert await Budget(ZERO, None, Decimal("0.5")).reserve() == Decimal("0.5")
+    assert await Budget(ZERO, None, Decimal("0.00001")).reserve() == TYPICAL_HIGH
 
 
 async def test_an_unknown_price_keeps_its_reservation() -> None:
