@@ -196,15 +196,12 @@ def test_a_text_without_candidates_is_not_sent_and_proves_nothing(tmp_path: Path
         summary = user.run()
         assert summary.parked is None
         assert user.plan().to_buy == 0
-        service = user.service
         user.write(["Software"])
         assert user.plan().low_usd > 0
     check_books(server, user, summary)
     assert {text for _, text in server.asked} == {"Maintenance of lifts", "Winterdienst"}
     rows = user.rows()
     assert [row["cpv_status"] for row in rows] == ["no_match", "no_match", "ok", "ok"]
-    with Snapshot(service.ledger) as ledger:
-        assert [*problems(ledger)] == []
 
 
 @pytest.mark.parametrize(
