@@ -24,6 +24,9 @@ LATER = "run this again when the other has ended."
 
 SECONDS_BETWEEN_TRIES = 0.05
 
+MOST_TRIES = 1_000
+"""If somebody asks for a lock, or deletes its file, at each of so many tries, it counts as held."""
+
 log = logging.getLogger(__name__)
 
 
@@ -94,14 +97,16 @@ def job_lock(
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     """Return whether a run holds the lock of a job, without changing anything."""
-    path = _lock_of_job(ledger, base_url, identity)
-    try:
-        with path.open("rb") as lock:  # shared, so that two of these do not see each other
+    return _is_held(_lock_of_job(ledger, base_url, identity))
+
+
+def _is_held(path: Path) -> bool:
+    """Return whether somebody holds a lock, and does not just ask the same."""
+    with suppress(OSError), path.open("rb") as lock:  # else nobody has locked it yet
+        try:
             flock(lock, LOCK_SH | LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # nobody has locked it yet
-        return False
+        except (BlockingIOError, PermissionError):  # a network file system may say either
+            return True
     return False
 
 
@@ -163,17 +168,20 @@ def _make_folder(folder: Path) -> None:
 
 
 def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
-    """Lock a file, unless another process has; again if it was deleted in between."""
-    while True:
+    """Lock a file, unless another process has; again if it was deleted or asked for in between."""
+    for _ in range(MOST_TRIES):
         opened.append(open_beside(path, mode))
         try:
             flock(opened[-1], LOCK_EX | LOCK_NB)
-        except (BlockingIOError, PermissionError):  # a network file system may say either
+        except (BlockingIOError, PermissionError):
             opened.pop().close()
-            return False
+            if _is_held(path):
+                return False
+            continue
         if os.fstat(opened[-1].fileno()).st_nlink:
             return True
         opened.pop().close()
+    return False
 
 
 def open_beside(path: Path, mode: int) -> FileIO:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import fcntl
+from io import FileIO
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.files.paths import machine_folder
+from pipeline.paid.ledger import locks
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.locks import buyer_lock, is_worked_on, job_lock, ledger_lock
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 
 
@@ -39,6 +42,23 @@ def test_a_second_buyer_for_the_same_ledger_by_any_path_and_for_any_user_is_refu
     assert "another ledger: --ledger" in caught.value.hint
     with ledger_lock(path, BASE_URL, wait=False):
         pass
+
+
+def test_a_look_at_the_lock_of_a_job_holds_up_no_run(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of ``ledger jobs``, which locks it for a moment, too."""
+    looks = [BlockingIOError]
+
+    def looked_at(file: FileIO, how: int) -> None:
+        if how & fcntl.LOCK_EX and looks:
+            raise looks.pop()
+        fcntl.flock(file, how)
+
+    monkeypatch.setattr(locks, "flock", looked_at)
+    with job_lock(path, BASE_URL, "tenders", wait=False):
+        assert is_worked_on(path, BASE_URL, "tenders")
+    assert not looks
 
 
 def test_anyone_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
