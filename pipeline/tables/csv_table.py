@@ -188,7 +188,7 @@ class CsvReader(FileReader):
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
             records = read_records(self.path, replace(self.dialect, delimiter=delimiter))
-            with suppress(InputError):
+            with suppress(InputError, IndexError):  # no record: a file of blanks
                 most = _count_values(next(records).fields[0])
                 below = next(records, Records())
                 lines = zip(below.raws, below.fields, below.ends, strict=True)

@@ -284,9 +284,9 @@ def _with_codes(raw: bytes, values: dict[str, Any]) -> bytes:
         start, end = spans(text, start)[key]
     places, release = spans(text, start), DECODER.decode(text[start:end])
     edits = [(end - 1, _member(OURS, values, not release))]
-    if isinstance(release.get(OURS), dict):  # an earlier run added columns with other names
-        members = [_member(name, value, empty=False) for name, value in values.items()]
-        edits = [(places[OURS][1] - 1, "".join(members))]
+    if OURS in release:  # an earlier run added columns with other names
+        members = _json(values)[1:-1]
+        edits = [(places[OURS][1] - 1, f", {members}" if release[OURS] else members)]
     if isinstance(release.get("tender"), dict):
         edits += _codes(text, places["tender"], release["tender"], values)
     for at, inserted in sorted(edits, reverse=True):

@@ -149,8 +149,9 @@ def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> No
     new = 'Wert;cpv_code;"the ""title"", in full"'
     written = data.decode().replace("Wert", new).replace("Bau;2", "Bau;2;c;t")
     assert path.with_name("o.csv").read_text() == written
-    with pytest.raises(InputError, match="Choose one of them"):
-        opened(path, b"a,b\n1,x\n", "zzz")
+    for found_nowhere in (b"a,b\n1,x\n", b"\t\n"):
+        with pytest.raises(InputError, match="has no column"):
+            opened(path, found_nowhere, "zzz")
 
 
 def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) -> None:

@@ -180,8 +180,11 @@ def test_an_empty_list_has_no_releases(tmp_path: Path) -> None:
     assert (tmp_path / "o.json").read_bytes() == b"[\n]\n"
 
 
-def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None:
-    theirs = release({"id": "t"}, tender_pipeline={"ocid": "2"})
+@pytest.mark.parametrize("theirs", [{}, {"ocid": "2"}])
+def test_what_an_earlier_run_added_is_a_column_and_stays(
+    tmp_path: Path, theirs: dict[str, str]
+) -> None:
+    theirs = release({"id": "t"}, tender_pipeline=theirs)
     first = rewritten(tmp_path, json.dumps(theirs).encode())
     second = json.loads(rewritten(tmp_path, first, "u.jsonl").replace(b"\\u", b""))
     table = read_table(tmp_path / "u.jsonl", "ocds")
