@@ -88,6 +88,7 @@ class TitleWords:
     of_titles: Floats
     of_texts: Floats
     _titles: dict[str, tuple[Ints, Ints]] = field(default_factory=dict, init=False, repr=False)
+    _above: dict[str, Sequence[str]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _number(self) -> Mapping[str, int]:
@@ -187,7 +188,9 @@ class TitleWords:
         return np.append(self.of_texts, 0).astype(np.float64)
 
     def _ancestors(self, code: str) -> Sequence[str]:
-        return self.table.ancestors(code) if code in self._number else ()
+        if code not in self._above:
+            self._above[code] = self.table.ancestors(code) if code in self._number else ()
+        return self._above[code]
 
 
 def _is_below(codes: Texts) -> Bools:
