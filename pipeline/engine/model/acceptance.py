@@ -20,7 +20,7 @@ from pipeline.engine.model.calibration import probability
 from pipeline.engine.model.candidates import TRAITS as LISTED
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import Encoded, Reading
-from pipeline.engine.model.matrices import Floats, Ints, highest
+from pipeline.engine.model.matrices import Floats, Ints, Texts, highest
 from pipeline.engine.model.scorer import Scorer, places
 from pipeline.engine.model.title_words import MEASURES, TitleWords, stems_of_text
 from pipeline.engine.text.cleaning import cleaned
@@ -63,12 +63,13 @@ class Trees:
     def odds(self, rows: Floats) -> Floats:
         """Return the log odds of each row of features."""
         columns = np.ascontiguousarray(rows.T)
-        left = np.full((len(self.features), len(rows)), ALL)
+        out = np.zeros((len(self.features), len(rows)), np.uint16)
         for question in range(self.features.shape[1]):
             larger = columns[self.features[:, question]] > self.thresholds[:, question, None]
-            left &= ~(larger * self.excluded[:, question, None])
-        first = np.arange(len(left), dtype=np.int32)[:, None] * self.leaves.shape[1]
-        odds: Floats = STEP * self.leaves.reshape(-1)[first + _FIRST[left]].sum(0, dtype=np.int32)
+            out |= larger * self.excluded[:, question, None]
+        first = np.arange(len(out), dtype=np.int32)[:, None] * self.leaves.shape[1]
+        leaf = first + _FIRST[ALL ^ out]
+        odds: Floats = STEP * self.leaves.reshape(-1)[leaf].sum(0, dtype=np.int32)
         return odds
 
 
@@ -215,10 +216,20 @@ class Evidence:
         columns = np.empty((*best.shape, len(alone)), np.float32)
         for number, values in enumerate(alone):
             columns[:, :, number] = values
-        titles = self.titles.measured(texts, self.lister.codes[best])
+        titles = self._titles(read, self.lister.codes[best])
         near = self.voices[self.system].nearness(read, general)
         known = self.rates[general]
         return best, np.concatenate([found.traits, columns, titles, near, known], axis=2)
+
+    def _titles(self, read: Reading, codes: Texts) -> Floats:
+        """Return what the words of titles say; an item counts as much as its whole text."""
+        rows, items = read.items
+        measured = self.titles.measured(
+            [*read.texts, *items.texts], np.append(codes, codes[rows], 0)
+        )
+        found, of_items = np.split(measured, [len(codes)])
+        found[rows] = (found[rows] + of_items) / 2
+        return found
 
     @cached_property
     def _norms(self) -> Floats:

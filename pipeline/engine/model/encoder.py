@@ -248,9 +248,9 @@ class Reading:
     def items(self) -> tuple[Ints, Reading]:
         """The places of the texts that end in an item below a heading, and what the items say."""
         items = [item_of(text) for text in self.texts]
-        rows = np.flatnonzero(items)
-        counts = count([items[row] for row in rows])
-        return rows, Reading(lambda encoder: encoder.encode(counts))
+        texts = tuple(filter(None, items))
+        counts = count(texts)
+        return np.flatnonzero(items), Reading(lambda encoder: encoder.encode(counts), texts)
 
     def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
         """Return what a function computes of the texts, and keep it for others to read."""

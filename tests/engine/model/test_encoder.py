@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model import load_model, shipped_model
+from pipeline.engine.model.acceptance import LENGTHS, TRAITS
 from pipeline.engine.model.encoder import Encoded, Encoder, quantised, reading, rotation
 from pipeline.engine.model.features import BITS, count, hashed_features, learn
+from pipeline.engine.model.title_words import MEASURES
 from pipeline.engine.text.ngrams import gram_hashes
 from tests.engine.model.training_data import history
 
@@ -22,6 +24,9 @@ TEXTS = [
 
 
 PLACES = np.array([3, 43])
+
+AFTER_TITLES = TRAITS - 2 - len(LENGTHS)
+TITLES = slice(AFTER_TITLES - MEASURES, AFTER_TITLES)
 
 
 def rows_of(texts: Encoded) -> list[tuple[list[float], float, list[float]]]:
@@ -143,3 +148,15 @@ def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
     assert listed[0] == pytest.approx((shares[0] + shares[2]) / 2, abs=1e-6)
     assert listed[1:].tolist() == shares[1:].tolist()
     assert model.codes[listed[0].argmax()] == model.codes[shares[2].argmax()]
+
+
+def test_the_words_of_titles_are_those_of_the_item_as_much_as_of_the_whole_text() -> None:
+    model = load_model(shipped_model(), "cpv")
+    assert model.acceptance
+    texts = ("Purchase of hardware. Wheelchairs", "Wheelchairs of steel")
+    read, evidence = reading(texts), model.acceptance.evidence
+    places, traits = evidence.traits(model.listed(read)[0], read, model.own_vectors(read))
+    codes = evidence.lister.codes[places]
+    found = evidence.titles.measured(texts, codes)
+    found[0] += evidence.titles.measured(["Wheelchairs"], codes[:1])[0]
+    assert traits[:, :, TITLES].tolist() == (found / [[[2]], [[1]]]).tolist()
