@@ -40,8 +40,8 @@ from pipeline.engine.model.model import Model, is_general
 from pipeline.engine.model.serialization import own
 from pipeline.engine.model.title_words import (
     RARITY_STEP,
+    STEMS,
     TitleWords,
-    rarities,
     rarity_levels,
     stems,
 )
@@ -272,8 +272,13 @@ def judge(
 
 
 def _rare(texts: Iterable[str]) -> Floats:
-    """Return how rare stems are, as a model stores it."""
-    return RARITY_STEP * rarity_levels(rarities(map(stems, texts)))
+    """Return how rare each stem is: the log of the texts divided by those that have it, rounded."""
+    counts, number = np.zeros(STEMS), 0
+    for text in texts:
+        counts[stems(text)] += 1
+        number += 1
+    rarity = np.log((number + 1) / (counts + 1)).astype(np.float32)
+    return RARITY_STEP * rarity_levels(rarity)
 
 
 def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Ints, Floats]:

@@ -67,8 +67,8 @@ class Trees:
         for question in range(self.features.shape[1]):
             larger = columns[self.features[:, question]] > self.thresholds[:, question, None]
             out |= larger * self.excluded[:, question, None]
-        first = np.arange(len(out), dtype=np.int32)[:, None] * self.leaves.shape[1]
-        leaf = first + _FIRST[ALL ^ out]
+        trees = np.arange(len(out), dtype=np.int32)[:, None]
+        leaf = trees * self.leaves.shape[1] + _FIRST[ALL ^ out]
         odds: Floats = STEP * self.leaves.reshape(-1)[leaf].sum(0, dtype=np.int32)
         return odds
 
@@ -209,7 +209,8 @@ class Evidence:
         found = self.lister.candidates(shares, words)
         best, general = found.places, self.places[found.places]
         texts = read.texts
-        log = np.log(np.take_along_axis(self._own_shares(read), general, 1) + TINY)
+        own, _ = read.kept(self.voices[self.system].scorer.shares)
+        log = np.log(np.take_along_axis(own, general, 1) + TINY)
         alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
         alone += self._acts(general, texts) + self._said(general, read)
         alone += self._of_texts(texts, found.shares)
@@ -218,15 +219,14 @@ class Evidence:
             columns[:, :, number] = values
         titles = self._titles(read, self.lister.codes[best])
         near = self.voices[self.system].nearness(read, general)
-        known = self.rates[general]
-        return best, np.concatenate([found.traits, columns, titles, near, known], axis=2)
+        parts = (found.traits, columns, titles, near, self.rates[general])
+        return best, np.concatenate(parts, axis=2)
 
     def _titles(self, read: Reading, codes: Texts) -> Floats:
         """Return what the words of titles say; an item counts as much as its whole text."""
         rows, items = read.items
-        measured = self.titles.measured(
-            [*read.texts, *items.texts], np.append(codes, codes[rows], 0)
-        )
+        both = np.append(codes, codes[rows], axis=0)
+        measured = self.titles.measured([*read.texts, *items.texts], both)
         found, of_items = np.split(measured, [len(codes)])
         found[rows] = (found[rows] + of_items) / 2
         return found
@@ -235,9 +235,6 @@ class Evidence:
     def _norms(self) -> Floats:
         norms: Floats = np.linalg.norm(self.voices[self.system].scorer.directions.rows(), axis=1)
         return norms
-
-    def _own_shares(self, read: Reading) -> Floats:
-        return read.kept(self.voices[self.system].scorer.shares)[0]
 
     def _acts(self, places: Ints, texts: Sequence[str]) -> list[Floats]:
         """Return the act of each candidate, and how strongly the text names it and the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -59,15 +59,6 @@ def _stem(word: str) -> int:
     return crc32(short.encode()) % STEMS
 
 
-def rarities(texts: Iterable[Sequence[int]]) -> Floats:
-    """Return how rare each stem is: the log of the texts divided by those that have it."""
-    counts, number = np.zeros(STEMS), 0
-    for some in texts:
-        counts[[*some]] += 1
-        number += 1
-    return np.log((number + 1) / (counts + 1)).astype(np.float32)
-
-
 def rarity_levels(rarity: Floats) -> npt.NDArray[np.uint8]:
     """Return rarities as whole numbers of `RARITY_STEP`."""
     levels: npt.NDArray[np.uint8] = np.clip(np.rint(rarity / RARITY_STEP), 0, 255).astype(np.uint8)
@@ -80,7 +71,7 @@ class TitleWords:
 
     Attributes:
         table: the codes and their titles.
-        of_titles: how rare each stem is among titles; see `rarities`.
+        of_titles: how rare each stem is among titles: the log of all by those with it.
         of_texts: how rare each stem is among texts.
     """
 
