@@ -35,9 +35,8 @@ a text has the same answer in every batch."""
 ALL = np.uint16(0xFFFF)
 """The set of all leaves."""
 
-_FIRST = np.array(
-    [max(0, (left & -left).bit_length() - 1) for left in range(int(ALL) + 1)], np.uint8
-)
+_SETS = np.arange(1, int(ALL) + 1)
+_FIRST = np.append(0, np.log2(_SETS & -_SETS)).astype(np.uint8)
 """The first leaf of each set."""
 
 
