@@ -19,7 +19,6 @@ from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, listed, readable
 from pipeline.settings import Files, Settings
 from pipeline.tables import ArrowReader, Batch, Reader
-from pipeline.tables.streams import FileReader
 from pipeline.tables.texts import encodable
 from pipeline.wording import warn_in_python
 
@@ -172,10 +171,10 @@ class Source:
     @property
     def left_out(self) -> str:
         """What of the input file is not in the output, in words; "" if all is."""
-        files, reader = self.files, self.reader
+        files = self.files
         if files is None or files.output_format == files.input_format:
             return ""
-        return reader.beside_values if isinstance(reader, FileReader) else ""
+        return self.reader.beside_values
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""

@@ -92,9 +92,10 @@ class BoundedHttp(HttpToolsProtocol):
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
             self._network = network_of(self.client[0])
         self._is_extra = not self._has_place()
-        refused = sum(isinstance(one, BoundedHttp) and one._is_extra for one in self.connections)
-        if self._is_extra and refused > MOST_REFUSED:
-            transport.abort()
+        if self._is_extra:
+            extra = [isinstance(one, BoundedHttp) and one._is_extra for one in self.connections]
+            if sum(extra) > MOST_REFUSED:
+                transport.abort()
         self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
