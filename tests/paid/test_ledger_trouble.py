@@ -124,14 +124,15 @@ def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
     tmp_path: Path, small_disk: Path, service: Service
 ) -> None:
     ledger = small_disk / "ledger.db"
+    texts = [f"text number {number}" for number in range(60)]  # large commits need less space
     with serving(Meanwhile(service.app(), 20, lambda: fill(small_disk))) as address:
         user = buyer(tmp_path, address, service.account.key, ledger=ledger)
-        user.write(TEXTS)
+        user.write(texts)
         with pytest.raises(LedgerError) as caught:
             user.run()
         assert "Free some space on the disk" in caught.value.hint
         bought = len(service.asked)
-        assert 20 <= bought < 2 * len(TEXTS)
+        assert 20 <= bought < 2 * len(texts)
         with pytest.raises(LedgerError) as refused:
             user.run()
         assert "full" in refused.value.message
