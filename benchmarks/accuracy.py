@@ -2,10 +2,9 @@
 
     python -m benchmarks.accuracy
 
-Prints how often the codes of the held-back texts were right, in all and in each band of confidence
-(as the models say of themselves: they learned those texts after that), how often a CPV title in
-another language gets the code of the English one, and how many descriptions of the sample files get
-a code that a person would accept.
+Prints how often the codes of the held-back texts were right (as the models say of themselves: they
+learned those texts after that), how often a CPV title in another language gets the code of the
+English one, and how many descriptions of the sample files get a code that a person would accept.
 """
 
 from __future__ import annotations
@@ -55,11 +54,6 @@ def _cards() -> None:
         others = (held["stated"], held["general"], held["ok"]["confidence"], held["ok"]["rows"])
         shares = (*specific, *others, held["calibration_error"])
         print(f"{system}:", *(f"{share:.3f}" for share in shares))
-        bands = (
-            f"{name} {each['right']:.2f} of {each['rows']:.2f}"
-            for name, each in held["bands"].items()
-        )
-        print(f"{system} as far as stated:", *bands)
 
 
 def _parallel_titles() -> None:

@@ -15,6 +15,7 @@ from pipeline.codes import table
 from pipeline.engine.model import load_model, save, shipped_model
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.matrices import Bools
+from pipeline.engine.model.model import is_general
 from pipeline.engine.training import Trained
 from pipeline.progress import Display
 from pipeline.training.run import about_model, check_output
@@ -54,14 +55,35 @@ def train_recipe(
 def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
     """Return the figures of one system of a recipe."""
     system = read.task.system
-    previous = load_model(shipped_model(), system)
+    about = about_model(read.dataset, read.task, trained, load_model(shipped_model(), system))
     return {
-        **about_model(read.dataset, read.task, trained, previous),
+        **about,
+        "phrases": len(read.task.phrases),
+        "held_back": about["held_back"] | general_codes(trained, system),
         "learned_by_source": dict(read.learned.most_common()),
         "by_source": by_source(trained, read.sources),
         "by_level": by_level(trained, system),
         **({"judged": dict(trained.judged)} if trained.judged else {}),
     }
+
+
+def general_codes(trained: Trained, system: System) -> dict[str, float]:
+    """Return how much of the accuracy general codes, such as CPV divisions, are responsible for.
+
+    Returns:
+        ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
+        rows whose code is not a division or segment; ``stated``: how often the first code is right
+        to the depth of the buyer's code; ``general``: how many first codes are a division or a
+        segment.
+    """
+    right, first = trained.truth.tolist(), trained.found[:, 0].tolist()
+    hits = trained.hits()[[not is_general(system, code) for code in right]]
+    stated = [
+        found.startswith(table.stem(system, code)) for code, found in zip(right, first, strict=True)
+    ]
+    shares = {f"specific_{top}": hits[:, :top].any(axis=1).tolist() for top in (1, 5, 10)}
+    shares |= {"stated": stated, "general": [is_general(system, code) for code in first]}
+    return {name: round(float(np.mean(rows or [False])), 4) for name, rows in shares.items()}
 
 
 def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:

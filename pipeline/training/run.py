@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from pipeline.answers import BANDS, System, band
+from pipeline.answers import System
 from pipeline.checks import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
 from pipeline.engine.model.matrices import Bools, Texts
-from pipeline.engine.model.model import is_general
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
 from pipeline.engine.training.dataset import reading
 from pipeline.engine.training.train import train, work
@@ -224,7 +223,6 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
         "unknown_codes": dict(dataset.unknown.most_common()),
         "retired_codes": _retired_codes(dataset),
         "rows_beyond_the_table": dataset.beyond,
-        "phrases": len(task.phrases),
         "codes": len(trained.model.codes),
         "codes_from_examples": len(set(task.examples(whole=True).codes.tolist())),
         "weight_of_the_history": trained.model.weight,
@@ -232,9 +230,8 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
             "rows": len(trained.truth),
             "repeats": trained.repeats,
             "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
-            **_headline(trained, task.system),
+            "broad": _broad(trained, task.system),
             "ok": _ok_from(trained, task.system),
-            "bands": _bands(trained, task.system),
             "calibration_error": round(trained.error, 4),
             "flips": flips(trained, task, previous),
         },
@@ -262,29 +259,10 @@ CERTAINTY = 0.95
 """How certain it must be that at least `RIGHT` of such codes are right."""
 
 
-def _headline(trained: Trained, system: System) -> dict[str, float]:
-    """Return the headline metrics on the held-out rows.
-
-    Returns:
-        ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
-        rows whose code is not a division or segment; ``stated``: how often the first code is right
-        to the depth of the buyer's code; ``broad``: how often its first two digits are right;
-        ``general``: how many first codes are a division or a segment.
-    """
-    specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
-    hits = trained.hits()[specific]
-    general = [is_general(system, code) for code in trained.found[:, 0].tolist()]
-    right, first = trained.truth.tolist(), trained.found[:, 0].tolist()
-    broad = [
-        table.cut(system, a, 2) == table.cut(system, b, 2)
-        for a, b in zip(right, first, strict=True)
-    ]
-    return {
-        **{f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)},
-        "stated": _share(_stated(trained, system)),
-        "broad": _share(broad),
-        "general": _share(general),
-    }
+def _broad(trained: Trained, system: System) -> float:
+    """Return how often the first two digits of the first code are right."""
+    both = zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True)
+    return _share([table.cut(system, a, 2) == table.cut(system, b, 2) for a, b in both])
 
 
 def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
@@ -298,7 +276,7 @@ def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
         above it; ``right``: the share of those whose code is right; ``right_at_least``: Wilson's
         lower bound of that share.
     """
-    right = _stated(trained, system)
+    right = _right(system, trained.truth, trained.found[:, 0])
     sure = np.floor(trained.sure * 10_000) / 10_000  # not above any row that the threshold counts
     for least in np.unique(sure).tolist():
         reached = right[sure >= least]
@@ -312,21 +290,6 @@ def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
             rounded = {name: round(float(value), 4) for name, value in found.items()}
             return {"confidence": least, **rounded}
     return {"confidence": None, "rows": 0.0, "right": 0.0, "right_at_least": 0.0}
-
-
-def _bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
-    """Return what the first codes of each band of confidence are worth.
-
-    Returns:
-        For each band, ``rows``: the share of the rows whose code is in it; ``right``: the share of
-        those whose code is right to the depth of the buyer's code.
-    """
-    right = _stated(trained, system)
-    found = np.array([band(sure) for sure in trained.sure.tolist()])
-    return {
-        name: {"rows": _share(found == name), "right": _share(right[found == name])}
-        for name in BANDS
-    }
 
 
 def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
@@ -352,10 +315,6 @@ def _first(model: Model, examples: Examples) -> Texts:
     return found
 
 
-def _stated(trained: Trained, system: System) -> Bools:
-    return _right(system, trained.truth, trained.found[:, 0])
-
-
 def _right(system: System, truth: Texts, found: Texts) -> Bools:
     """Tell which codes are right to the depth of the buyer's code."""
     rows = zip(truth.tolist(), found.tolist(), strict=True)
@@ -363,7 +322,7 @@ def _right(system: System, truth: Texts, found: Texts) -> Bools:
 
 
 def _share(some: Bools | Sequence[bool]) -> float:
-    return round(float(np.mean(some)), 4) if len(some) else 0.0
+    return round(float(np.mean(some)), 4)
 
 
 FEWEST = 20
