@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pipeline.answers import SYSTEMS, Matched, System
-from pipeline.codes import find_code, phrases, shipped, titles_by_language
+from pipeline.codes import find_code, shipped, titles_by_language
 from pipeline.engine import Engine
 from pipeline.engine.text.ngrams import Words
 from workshop.acceptance import Judgement, Verdict
-from workshop.recipe import batches, read_settings
+from workshop.recipe import TEXTS, batches, phrases, read_settings
 
 MOST: Mapping[System, int] = {"cpv": 45_000, "psc": 25_000, "unspsc": 22_000, "naics": 22_000}
 MOST_OF_A_SOURCE, MOST_OF_A_CODE = 6_000, 400
@@ -39,7 +39,6 @@ START_OF_TEXT, TITLE_TIMES = 2_000, 5
 often a word of a title counts."""
 
 RECIPE = Path(__file__).parents[1] / "pipeline" / "engine" / "shipped" / "recipe.toml"
-TEXTS = Path(__file__).parent / "texts"
 NEW_TITLES = "codes/more/cpv_titles_uk_ru_ka.csv.gz"
 """In the folder of the data: CPV titles in Ukrainian, Russian and Georgian."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
+from pipeline.codes import CodeTable, counterparts, shipped, titles_by_language
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training import Dataset, Examples, NetworkSettings
 from pipeline.errors import InputError, SettingsError
@@ -21,6 +21,9 @@ from pipeline.files.regular import read_toml
 from pipeline.tables import open_reader
 from workshop.acceptance import read_judged
 from workshop.training import OtherLanguages, Recipe, Task
+
+TEXTS = Path(__file__).parent / "texts"
+"""What was written for training."""
 
 TABLES = {"networks", "model", "systems", "other_languages"}
 """The tables that a recipe may have."""
@@ -242,6 +245,13 @@ def _titles(table: CodeTable) -> Examples:
                 titles.append(title)
                 codes.append(code)
     return Examples.of(titles, codes)
+
+
+def phrases(system: System) -> list[tuple[str, str]]:
+    """Return (code, phrase) pairs: how buyers word a code, in several languages."""
+    lines = (TEXTS / f"phrases_{system}.tsv").read_text("utf-8").splitlines()
+    rows = (line.partition("\t") for line in lines if not line.startswith("#"))
+    return [(code, phrase) for code, _, some in rows for phrase in some.split(" | ")]
 
 
 def _phrases(folder: Path, table: CodeTable, settings: SystemSettings) -> Examples:

@@ -1,4 +1,4 @@
-"""The code tables, phrases and retired codes that are shipped with the package."""
+"""The code tables, the crosswalk and the retired codes that are shipped with the package."""
 
 from __future__ import annotations
 
@@ -35,13 +35,6 @@ def titles_in(language: str) -> Mapping[str, str]:
     if language == "en":
         return titles
     return dict(zip(titles, _translated_titles([language])[language], strict=True))
-
-
-def phrases(system: System) -> list[tuple[str, str]]:
-    """Return (code, phrase) pairs to train models: how buyers word a code, in several languages."""
-    lines = (DATA / f"phrases_{system}.tsv").read_text("utf-8").splitlines()
-    rows = (line.partition("\t") for line in lines if not line.startswith("#"))
-    return [(code, phrase) for code, _, some in rows for phrase in some.split(" | ")]
 
 
 def counterparts(system: System) -> dict[str, tuple[str, ...]]:

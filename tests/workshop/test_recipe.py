@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.codes import phrases
 from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from tests.engine.model.training_data import history
 from workshop.__main__ import install, main
-from workshop.recipe import read_recipe
+from workshop.recipe import phrases, read_recipe
 
 RECIPE = """
 [[networks]]
