@@ -78,8 +78,18 @@ def as_path(given: str | os.PathLike[str]) -> AnyPath:
 
 
 def resolved(path: AnyPath) -> AnyPath:
-    """Return the absolute path of a file without links, or the address of an object as it is."""
-    return path.resolve() if isinstance(path, Path) else path
+    """Return the absolute path of a file without links, or the address of an object as it is.
+
+    Raises:
+        SettingsError: symbolic links lead in a circle.
+    """
+    try:
+        return path.resolve() if isinstance(path, Path) else path
+    except (OSError, RuntimeError) as error:
+        raise SettingsError(
+            f"{path} leads in a circle of symbolic links.",
+            "Correct the links, or give another path.",
+        ) from error
 
 
 def _check_address(scheme: str, bucket: str, key: str) -> None:

@@ -34,6 +34,7 @@ from pipeline.tables.streams import FileReader, not_utf_8, open_input
 from pipeline.tables.table import in_batches
 from pipeline.tables.texts import (
     check_absent,
+    check_names,
     encodable,
     join_texts,
     own_name,
@@ -334,14 +335,8 @@ class JsonReader(FileReader):
         self.in_list = False
         self._kinds: dict[str, Kind] = {}
         self._scan()
-        try:
-            self.schema = _schema(self._kinds)
-        except UnicodeEncodeError as error:
-            half = f"U+{ord(error.object[error.start]):04X}"
-            raise InputError(
-                f"{path}: the name of a column has an unpaired surrogate, {half}.",
-                "Rename the column.",
-            ) from error
+        check_names(self._kinds, path)
+        self.schema = _schema(self._kinds)
 
     def batches(self) -> Iterator[JsonBatch]:
         """Read the file from its beginning; see `Reader.batches`."""

@@ -75,7 +75,8 @@ def find_all(
     """Return the positions of columns, each given by the argument that names it, and its name.
 
     Raises:
-        InputError: columns are missing, all of which it names, or several have the same name.
+        InputError: columns are missing, all of which it names, or several have the same name, or
+            Arrow cannot hold a name.
     """
     found = [_named(names, name) for _, name in wanted]
     missing = [each for each, places in zip(wanted, found, strict=True) if not places]
@@ -92,7 +93,24 @@ def find_all(
                 f"{table} has {len(places)} columns named {quoted(name)}.",
                 "Rename all but one of them.",
             )
+    check_names([names[place] for (place,) in found], table)
     return [place for (place,) in found]
+
+
+def check_names(names: Iterable[str], table: Path | str) -> None:
+    """Refuse names of columns that Arrow cannot hold.
+
+    Raises:
+        InputError: a name has an unpaired surrogate.
+    """
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(error.object[error.start]):04X}"
+        raise InputError(
+            f"{table}: the name of a column has an unpaired surrogate, {half}.",
+            "Rename the column.",
+        ) from error
 
 
 class MissingError(LookupError):

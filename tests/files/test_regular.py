@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,29 +64,40 @@ def test_endless_nesting_is_not_toml(tmp_path: Path) -> None:
         read_toml(tmp_path / "a.toml")
 
 
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, link_to_itself])
 @pytest.mark.parametrize(
     "options",
     [
-        "run pipe.csv",
-        "plan pipe.csv",
-        "run t.csv --config pipe.csv",
-        "plan t.csv --base-url http://localhost:9 --api-key-file pipe.csv",
+        "run odd.csv",
+        "plan odd.csv",
+        "run t.csv --config odd.csv",
+        "plan t.csv --base-url http://localhost:9 --api-key-file odd.csv",
         "run t.csv --model folder",
-        "run t.csv --output pipe.csv --overwrite",
-        "train pipe.csv --system cpv --output model",
+        "run t.csv --output odd.csv --overwrite",
+        "train odd.csv --system cpv --output model",
         "train t.csv --system cpv --output folder",
-        "evaluate pipe.csv --system cpv",
-        "evaluate t.csv --system cpv --report pipe.csv",
-        "codes add unspsc pipe.csv",
-        "serve --faults pipe.csv",
+        "evaluate odd.csv --system cpv",
+        "evaluate t.csv --system cpv --report odd.csv",
+        "codes add unspsc odd.csv",
+        "serve --faults odd.csv",
     ],
 )
-def test_no_command_waits_at_a_named_pipe(
-    command: Command, pipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
+def test_no_command_waits_at_a_named_pipe_or_fails_at_a_circle_of_links(
+    command: Command,
+    impatient: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: str,
+    make: Callable[[Path], None],
 ) -> None:
+    make(tmp_path / "odd.csv")
     (tmp_path / "t.csv").write_text("description,code\nwheat,03111000\n", "utf-8")
     (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "folder" / "model.json")
+    make(tmp_path / "folder" / "model.json")
     assert command(*options.split()) == 2
     said = capsys.readouterr().err
     assert said.partition("Error: ")[2].count("\n") == 2

@@ -165,11 +165,15 @@ def test_of_many_columns_the_first_are_listed() -> None:
     [
         (["", " "], "The table has no columns with a name. Give a table with a column of texts."),
         (["a", "b", "a"], "The table has 2 columns named 'a'. Rename all but one of them."),
+        (
+            ["a", "b\ud800"],
+            "The table: the name of a column has an unpaired surrogate, U+D800. Rename the column.",
+        ),
     ],
 )
-def test_a_table_without_names_or_with_two_of_the_wanted_name_is_refused(
+def test_names_that_are_blank_or_doubled_or_no_unicode_are_refused(
     names: list[str], said: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        find_columns(names, ["b", "a"], "The table")
+        find_columns(names, [names[-1], "a"], "The table")
     assert str(caught.value) == said

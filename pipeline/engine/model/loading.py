@@ -182,7 +182,8 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     """Map one system of a model into memory, once per process; unpack its head.
 
     Raises:
-        SettingsError: the model is damaged, or was replaced since it was opened.
+        SettingsError: the model is damaged, was replaced since it was opened, or needs more open
+            files than the process may have.
     """
     now = model_folder(folder.path)
     if now.sha256 != folder.sha256:
@@ -195,6 +196,11 @@ def load_model(folder: ModelFolder, system: System) -> Model:
         return serialization.model(system, arrays, folder.values[system], own, beside, voices)
     except MALFORMED as error:
         raise damaged(folder.path, error) from error
+    except OSError as error:
+        raise SettingsError(
+            f"The model {folder.path} cannot be read: {error.strerror}.",
+            "Let the process open more files: ulimit -n 1024.",
+        ) from error
 
 
 @cache

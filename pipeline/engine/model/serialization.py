@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
 
     Raises:
         ValueError: the file is unreadable, or not a plain array.
+        OSError: the process has too many open files, whatever the file is.
     """
     try:
         with open_regular(path) as file:
@@ -50,6 +52,8 @@ def mapped(path: Path) -> npt.NDArray[Any]:
             # As a plain array: with a memmap, NumPy runs Python code for each slice and result.
             return np.asarray(np.memmap(file, kind, "r", file.tell(), shape, order))
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         raise ValueError(f"{path.name}: {error.strerror or error}") from error
     except Exception as error:  # a torn header makes NumPy raise errors of many kinds
         raise ValueError(f"{path.name} is no complete array") from error

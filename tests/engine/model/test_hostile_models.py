@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,18 @@ def test_a_model_that_is_not_as_training_writes_it_is_refused_in_a_sentence(
     assert len(caught.value.message) < len(str(folder)) + 200
     assert "tender-pipeline train" in caught.value.hint
     str(caught.value).encode("utf-8")
+
+
+def test_too_few_files_that_may_be_open_are_no_damage(folder: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened_files = len([*Path("/dev/fd").iterdir()])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened_files + 3, limits[1]))
+    try:
+        with pytest.raises(SettingsError, match="cannot be read: Too many open files") as caught:
+            opened([str(folder)], ["cpv"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert caught.value.hint == "Let the process open more files: ulimit -n 1024."
 
 
 def answer(model: Model) -> None:
