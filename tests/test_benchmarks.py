@@ -37,7 +37,9 @@ def test_the_picture_is_an_svg_file_that_needs_no_style_sheet() -> None:
     drawn = ElementTree.fromstring(picture(results(ROUNDS, 1000), "Rows a second"))
     style = drawn[0].text
     assert style is not None and ".whisker" in style
-    assert "script: 250 rows/s" in "".join(drawn.itertext())
+    assert "script: 250 rows/s" in drawn.attrib["aria-label"]
+    widths = [float(rect.attrib["width"]) for rect in drawn if rect.tag.endswith("rect")]
+    assert widths == [508, 127]
 
 
 def test_judged_texts_are_read_with_a_verdict_for_each_system(tmp_path: Path) -> None:

@@ -13,36 +13,17 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from pipeline.charts import WANTED, Bar, bars, environment
+from pipeline.charts import WANTED, environment
 from pipeline.checks import fraction
-from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.metrics import STATED, TOPS, Share, shown_depths
-from pipeline.evaluation.phrases import left_out_lines, part, percent, right_word, rows, within
+from pipeline.evaluation.findings import Findings
+from pipeline.evaluation.metrics import FEW, STATED
+from pipeline.evaluation.phrases import left_out_lines, percent, right_word, rows, within
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.public import public
 from pipeline.quoting import aligned, readable
 from pipeline.wording import option
-
-Named = Sequence[tuple[str, Evaluated]]
-
-
-def _accuracy_by_level(named: Named, section: Section) -> Markup:
-    """Draw how often the right code is found, by level, for subjects with their CSS classes."""
-    depths = {depth: None for _, each in named for depth in shown_depths(each.figures)}
-    groups = {
-        depth.name: [_bar(style, each.figures.depths[depth]) for style, each in named]
-        for depth in depths
-    }
-    columns = ("first", "among 5", "among 10")
-    return bars(groups, columns, title=section.title, description=section.words)
-
-
-def _bar(style: str, top: Mapping[int, Share]) -> Bar:
-    shares = [top[most] for most in TOPS]
-    return Bar(style, [each.value for each in shares], [*map(part, shares)], top[1].interval)
-
 
 OPTION = re.compile(r"--[a-z][a-z-]+( \d+)?")
 
@@ -52,17 +33,16 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 
 def page(found: Findings) -> str:
     """Return the page as text."""
-    named = list(zip("ab", found.subjects, strict=False))
-    figures, shown = found.subjects[0].figures, [*sections(found)]
+    figures = found.subjects[0].figures
     return (
         _templates()
         .get_template("page.html.j2")
         .render(
             found=found,
-            named=named,
+            named=list(zip("ab", found.subjects, strict=False)),
             drawn=_drawn(found),
-            sections=shown,
-            levels=_accuracy_by_level(named, next(one for one in shown if one.name == "levels")),
+            sections=list(sections(found)),
+            has_bars=found.rows >= FEW,
             word=right_word(figures),
             level=figures.broad.name,
             full_code=figures.measured != STATED,
@@ -148,7 +128,7 @@ def _table(section: Section) -> Iterator[str]:
     for above, row in reversed(list(pairwise(cells))):
         if "key" in kinds[1:] and row[0] == above[0]:
             row[0] = ""  # the second subject's line about the same
-    numbers = sum(kind in ("n", "share") for kind in kinds)
+    numbers = sum(kind in ("n", "share", "among") for kind in kinds)
     yield from aligned([name for name, _ in section.columns], cells, numbers)
 
 

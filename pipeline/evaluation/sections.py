@@ -64,8 +64,8 @@ class Section:
         name: by this name the page has a chart or an explanation of it.
         title: its title.
         columns: the heading of each column and its kind: "" for words, ``n`` for numbers,
-            ``share`` for a share that the page also draws, ``code`` for a code and its title,
-            ``key`` for a letter of `LETTERS`.
+            ``share`` for a share that the page also draws, ``among`` for one that it draws behind
+            that, ``code`` for a code and its title, ``key`` for a letter of `LETTERS`.
         rows: the cells of each line.
         notes: what else is to say, a sentence each.
         for_page: whether only the page shows it, because its chart says more.
@@ -78,16 +78,11 @@ class Section:
     notes: Sequence[str] = ()
     for_page: bool = False
 
-    @property
-    def words(self) -> str:
-        """The figures in words, for those who do not see a chart of them."""
-        lines = (
-            ", ".join(
-                f"{name} {cell}".strip() for (name, _), cell in zip(self.columns, row, strict=True)
-            )
-            for row in self.rows
-        )
-        return ". ".join(lines)
+    def drawn(self, row: Sequence[str]) -> list[str]:
+        """Return the shares of a line that the page draws, the longest first; no counts."""
+        kinds = [kind for _, kind in self.columns]
+        cells = zip(reversed(kinds), reversed(row), strict=True)
+        return [cell for kind, cell in cells if kind in ("share", "among") and "%" in cell]
 
 
 def sections(found: Findings) -> Iterator[Section]:
@@ -110,8 +105,8 @@ def sections(found: Findings) -> Iterator[Section]:
     yield Section("headline", "In short", [("", ""), *keys, *COUNTED], cells)
     depths = {depth.name: depth for _, one in named for depth in shown_depths(one)}
     title = "How often the right code is found, by level"
-    head = ["first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
-    columns = [("right code", ""), *keys, *((name, "n") for name in head)]
+    columns = [("right code", ""), *keys, ("first", "share"), ("95 % interval", "n")]
+    columns += [(f"among {top}", "among") for top in TOPS[1:]]
     cells = _rows(named, depths, lambda one, depth: _level(one.depths[depth]))
     yield Section("levels", title, columns, cells)
     columns = [("confidence", ""), *keys, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
