@@ -15,7 +15,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from pipeline.charts import environment
+from pipeline.pages import environment
 
 OURS = "tender-pipeline"
 
@@ -172,7 +172,7 @@ def machine() -> str:
 def picture(found: Mapping[str, Result], title: str) -> str:
     """Draw the results as an SVG file, which a page may also contain."""
     top = max(result.highest for result in found.values())
-    chart = environment("pipeline.charts").from_string(CHART)
+    chart = environment("pipeline.pages").from_string(CHART)
     return chart.render(found=found, title=title, top=top, ours=OURS).strip() + "\n"
 
 
@@ -202,5 +202,5 @@ def page(found: Mapping[str, Result], heading: str) -> str:
         "reaches from the slowest to the fastest round.</p></html>"
     )
     chart = Markup(picture(found, "Rows a second"))
-    whole = environment("pipeline.charts").from_string(text)
+    whole = environment("pipeline.pages").from_string(text)
     return whole.render(heading=heading, chart=chart)

@@ -10,10 +10,10 @@ import pyarrow as pa
 from jinja2 import Environment
 
 from pipeline.answers import Band, System, band
-from pipeline.charts import environment
 from pipeline.classification.excerpts import excerpt, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
+from pipeline.pages import environment
 from pipeline.quoting import readable
 from pipeline.settings import Settings
 from pipeline.wording import in_python

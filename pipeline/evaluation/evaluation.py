@@ -13,7 +13,6 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from pipeline.charts import WANTED, environment
 from pipeline.checks import fraction
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import FEW, STATED
@@ -21,6 +20,7 @@ from pipeline.evaluation.phrases import left_out_lines, percent, right_word, row
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
+from pipeline.pages import WANTED, environment
 from pipeline.public import public
 from pipeline.quoting import aligned, readable
 from pipeline.wording import option

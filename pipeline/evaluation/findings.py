@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from pipeline.answers import System
-from pipeline.charts import WANTED
 from pipeline.decisions import Decisions
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import (
@@ -33,6 +32,7 @@ from pipeline.evaluation.phrases import (
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
+from pipeline.pages import WANTED
 from pipeline.purchases import Paid
 from pipeline.quoting import how_many
 

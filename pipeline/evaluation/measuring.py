@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import BANDS, Band, System
-from pipeline.charts import FEWEST, Taken
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
 from pipeline.decisions import Verdict
@@ -31,6 +30,7 @@ from pipeline.evaluation.metrics import (
     broad,
     is_bare,
 )
+from pipeline.pages import FEWEST, Taken
 
 PAIRS = 20
 """Confused pairs that are kept at each level."""

@@ -11,11 +11,11 @@ from sys import intern
 from typing import Literal
 
 from pipeline.answers import Answer, Band, Matched, System, band
-from pipeline.charts import Taken, most_taken
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, levels_above, stem
 from pipeline.decisions import Decision, Verdict
+from pipeline.pages import Taken, most_taken
 from pipeline.settings import MAX_TOP
 
 

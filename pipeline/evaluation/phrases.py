@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import FEW, Figures, Headline, Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
+from pipeline.pages import WANTED, most_taken
 from pipeline.quoting import how_many, readable
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.metrics import (
     FEW,
@@ -27,6 +26,7 @@ from pipeline.evaluation.phrases import (
     right_word,
     within,
 )
+from pipeline.pages import WANTED, most_taken
 from pipeline.quoting import readable
 
 LETTERS = ("A", "B")

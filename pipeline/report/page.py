@@ -27,7 +27,6 @@ from pipeline.answers import (
     bounded,
     chance,
 )
-from pipeline.charts import FEWEST, WANTED, Taken, environment, most_taken
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, excerpt, other_columns, spoken_words
 from pipeline.classification.provenance import part_of
@@ -36,6 +35,7 @@ from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
+from pipeline.pages import FEWEST, WANTED, Taken, environment, most_taken
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings

@@ -22,7 +22,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from pipeline.answers import BANDS, System, band, chance
-from pipeline.charts import environment
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.classification.excerpts import excerpt, named_words, spoken_words
 from pipeline.codes import above, find_code, load, titles
@@ -30,6 +29,7 @@ from pipeline.codes.table import full_code
 from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.text.cleaning import written_sentences
 from pipeline.errors import OutputError
+from pipeline.pages import environment
 from pipeline.quoting import how_many
 from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review

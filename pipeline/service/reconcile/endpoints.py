@@ -20,9 +20,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, Match, System
-from pipeline.charts import environment
 from pipeline.codes import find_code
 from pipeline.money import total
+from pipeline.pages import environment
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Calls
 from pipeline.service.errors import RateLimitError, ValidationError

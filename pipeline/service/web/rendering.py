@@ -14,9 +14,9 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from pipeline.charts import environment
 from pipeline.json_log import iso
 from pipeline.money import plain
+from pipeline.pages import environment
 from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.service.web.forms import Form, PageError

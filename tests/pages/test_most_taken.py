@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.charts import Taken, most_taken
+from pipeline.pages import Taken, most_taken
 
 
 def test_the_largest_part_that_reaches_an_accuracy_goes_through() -> None:

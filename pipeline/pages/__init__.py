@@ -43,7 +43,7 @@ def environment(package: str) -> Environment:
     The templates may include those of this room, such as the style sheet of reports, ``page.css``.
     """
     return Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.charts")]),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
