@@ -25,7 +25,6 @@ from pipeline.files.regular import open_regular, read_text
 from pipeline.quoting import how_many, readable
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables import format_of, has_table_suffix, open_reader
-from pipeline.tables.csv_table import numbered_batches
 
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable
@@ -240,11 +239,11 @@ class _Corrections:
         )
 
     def _cells(self) -> Iterator[tuple[int, _Cell]]:
-        for numbers, batch in numbered_batches(self.table.reader):
+        for batch in self.table.reader.batches():
             columns = batch.to_arrow()
             for system in self.table.systems:
                 parts = [self._values(columns, system, part) for part in _Cell._fields[2:]]
-                for row, text, *cells in zip(numbers, batch.texts, *parts, strict=True):
+                for row, text, *cells in zip(batch.numbers, batch.texts, *parts, strict=True):
                     if text:
                         yield row, _Cell(system, text, *cells)
 

@@ -22,7 +22,6 @@ from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import LANGUAGES, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, format_of, open_reader
-from pipeline.tables.csv_table import numbered_batches
 from pipeline.wording import TEXT_COLUMN, option
 
 NEEDED = ("code", "title", "confidence", "status")
@@ -61,11 +60,11 @@ class EnrichedTable:
     def rows(self) -> Iterator[tuple[int, str, Mapping[System, RowCells], Mapping[str, str]]]:
         """Yield the number of each row, its text, its cells by system, and its other columns."""
         asked = Settings(self.systems, tuple(self.text_columns), column_prefix=self.prefix)
-        for numbers, batch in numbered_batches(self.reader):
+        for batch in self.reader.batches():
             columns = batch.to_arrow()
             others = other_columns(columns.rename_columns([*self.names]), asked)
             by_system = [self._cells(columns, system) for system in self.systems]
-            rows = zip(numbers, batch.texts, others, *by_system, strict=True)
+            rows = zip(batch.numbers, batch.texts, others, *by_system, strict=True)
             for number, text, other, *cells in rows:
                 yield number, text, dict(zip(self.systems, cells, strict=True)), other
 

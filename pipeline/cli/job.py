@@ -243,7 +243,7 @@ def _page(job: Job, path: Path | None) -> RunReport | None:
     from pipeline.report import Collected
 
     before = existing(output, request.storage) if output else None
-    collected = Collected(request.settings, request.models, job.source.reader.first_row - 1)
+    collected = Collected(request.settings, request.models)
     return RunReport(path, collected, before, files)
 
 

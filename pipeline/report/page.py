@@ -40,7 +40,6 @@ from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
 from pipeline.tables import Batch
-from pipeline.tables.csv_table import row_numbers
 from pipeline.wording import option
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
@@ -105,19 +104,16 @@ class Collected:
 
     Attributes:
         models: the learned models that replace the package's.
-        above: the rows above the first row of data, as a spreadsheet counts.
-        numbers: the numbers of the rows that were added last, as a spreadsheet counts.
+        first: the number of the first row, as a spreadsheet counts.
+        numbers: the numbers of the rows that were added last.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        models: Mapping[System, ModelFolder] = NO_MODELS,
-        above: int = 0,
+        self, settings: Settings, models: Mapping[System, ModelFolder] = NO_MODELS
     ) -> None:
-        self.settings, self.models, self.above = settings, models, above
-        self.rows = 0
-        self.numbers: Sequence[int] = (above,)
+        self.settings, self.models = settings, models
+        self.rows = self.first = 0
+        self.numbers: Sequence[int] = ()
         self.systems = {system: SystemFigures() for system in settings.systems}
         self._doubtful: list[Doubtful] = []
         self._listed: dict[bytes, Doubtful] = {}
@@ -130,7 +126,8 @@ class Collected:
     def add(self, batch: Batch, answers: BatchAnswers) -> None:
         """Count a batch of rows."""
         self.rows += len(batch.texts)
-        self.numbers = row_numbers(batch, self.numbers[-1]) or self.numbers
+        self.numbers = batch.numbers
+        self.first = self.first or next(iter(self.numbers), 0)
         columns = cache(lambda: other_columns(batch.to_arrow(), self.settings))
         under = {system: review_under(self.settings, system) for system in self.systems}
         for place, text in enumerate(batch.texts):

@@ -175,10 +175,16 @@ def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ArrowBatch:
-    """Rows of an Arrow table, with the text of each."""
+    """Rows of an Arrow table, with the text of each, and the number of the first one."""
 
     texts: Sequence[str]
     batch: pa.RecordBatch
+    first: int = 1
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number of each row, from 1."""
+        return range(self.first, self.first + len(self.texts))
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the rows' original columns."""
@@ -186,7 +192,7 @@ class ArrowBatch:
 
     def head(self, rows: int) -> ArrowBatch:
         """Return the first rows only."""
-        return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows))
+        return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows), self.first)
 
 
 def bounded(
@@ -200,7 +206,7 @@ def bounded(
     row = 1
     for batch in batches:
         for piece in _cut(batch):
-            yield ArrowBatch(_texts(piece, columns, row), piece)
+            yield ArrowBatch(_texts(piece, columns, row), piece, row)
             row += piece.num_rows
 
 

@@ -162,12 +162,14 @@ class Records:
     Attributes:
         raws: each record as in the file, with the blank lines before it.
         fields: the values of each record.
+        numbers: the number of each record, from 1, as a spreadsheet counts: also blank lines.
         ends: the number of each record's last line, from 1.
         trailing: blank lines after the last record of the file.
     """
 
     raws: list[str] = field(default_factory=list)
     fields: list[list[str]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     trailing: str = ""
 
@@ -184,13 +186,14 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
     batch = Records()
     chars = end = 0
     try:
-        for fields in reader:
+        for number, fields in enumerate(reader, 1):
             end = reader.line_num
             if len(fields) < 2 and lines.are_blank(fields):
                 continue
             raw = lines.take()
             batch.raws.append(raw)
             batch.fields.append(fields)
+            batch.numbers.append(number)
             batch.ends.append(end)
             chars += len(raw)
             if len(batch.raws) == rows or chars >= BATCH_CHARS:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -66,6 +66,11 @@ class CsvBatch:
     texts: Sequence[str]
     records: Records
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number of each row as a spreadsheet counts, also blank lines."""
+        return self.records.numbers
+
     def to_arrow(self) -> pa.RecordBatch:
         """Return all columns as text."""
         columns = list(zip(*self.records.fields, strict=True)) or [()] * len(self.schema)
@@ -74,37 +79,9 @@ class CsvBatch:
 
     def head(self, rows: int) -> CsvBatch:
         """Return the first rows only."""
-        first = Records(self.records.raws[:rows], self.records.fields[:rows])
+        every = self.records
+        first = Records(every.raws[:rows], every.fields[:rows], every.numbers[:rows])
         return CsvBatch(self.schema, self.texts[:rows], first)
-
-
-def numbered_batches(reader: Reader) -> Iterator[tuple[Sequence[int], Batch]]:
-    """Yield the batches of a table of any format, each with the numbers of its rows."""
-    before = reader.first_row - 1
-    for batch in reader.batches():
-        numbers = row_numbers(batch, before)
-        before = numbers[-1] if numbers else before
-        yield numbers, batch
-
-
-def row_numbers(batch: Batch, before: int) -> Sequence[int]:
-    """Return the numbers of the rows of a batch as a spreadsheet counts, also blank lines of CSV.
-
-    ``before`` is the number of the row before the batch; see `Reader.first_row`.
-    """
-    if not isinstance(batch, CsvBatch):
-        return range(before + 1, before + 1 + len(batch.texts))
-    steps = (1 + _blank_lines(raw) for raw in batch.records.raws)
-    return [*accumulate(steps, initial=before)][1:]
-
-
-def _blank_lines(raw: str) -> int:
-    """Count the blank lines before a record."""
-    if not raw[:1].isspace():
-        return 0
-    record = raw.rstrip("\r\n")
-    before = record[: len(record) - len(record.lstrip())]
-    return before.count("\n") or before.count("\r")
 
 
 class CsvReader(FileReader):
@@ -129,8 +106,6 @@ class CsvReader(FileReader):
         if is_title_above:
             self.dialect = detect(path, options, text_columns, line - 1)
             names = self._read_header()
-        above = self.dialect.lines_before + self.dialect.header + _blank_lines(self.header)
-        self.first_row = 1 + above
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         try:
             self._text_in = find_cell_texts(self._names, text_columns, path)

@@ -281,6 +281,11 @@ class JsonBatch:
     kinds: dict[str, Kind]
     trailing: bytes | None = None
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number of each record, from 1."""
+        return [each.number for each in self.records]
+
     def to_arrow(self) -> pa.RecordBatch:
         """Return the keys as columns; null where a record lacks one.
 

@@ -48,6 +48,11 @@ class Batch(Protocol):
         """The text of each row; "" for a row without text."""
         ...
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number of each row as a spreadsheet counts, below any header; else from 1."""
+        ...
+
     def to_arrow(self) -> pa.RecordBatch:
         """Return the rows' original columns."""
         ...
@@ -77,14 +82,12 @@ class Reader(ABC):
 
     Attributes:
         schema: the original columns; those of a CSV file are all text.
-        first_row: the number of the first row as a spreadsheet counts, after any header; else 1.
         opened_fingerprint: the SHA-256 of the table's bytes when it was opened; "" for a table in
             memory.
         beside_values: what else a file has that only an output in its own format keeps, in words.
     """
 
     schema: pa.Schema
-    first_row = 1
     opened_fingerprint = ""
     beside_values = ""
 

@@ -51,9 +51,10 @@ Row: TypeAlias = Sequence[Value]
 
 @dataclass(frozen=True, slots=True)
 class XlsxBatch:
-    """Rows of a sheet."""
+    """Rows of a sheet, with the text and the number of each."""
 
     texts: Sequence[str]
+    numbers: Sequence[int]
     rows: Sequence[Row]
     kinds: Mapping[int, Kind]
     schema: pa.Schema
@@ -69,7 +70,8 @@ class XlsxBatch:
 
     def head(self, rows: int) -> XlsxBatch:
         """Return the first rows only."""
-        return XlsxBatch(self.texts[:rows], self.rows[:rows], self.kinds, self.schema)
+        first = self.texts[:rows], self.numbers[:rows], self.rows[:rows]
+        return XlsxBatch(*first, self.kinds, self.schema)
 
 
 class XlsxReader(FileReader):
@@ -91,7 +93,6 @@ class XlsxReader(FileReader):
         with as_input_error(path), Workbook(path) as book:
             table = _find_table(path, book, text_columns, options)
             self._grid, self.sheet, self.header_row = table.grid, table.name, table.header_row
-            self.first_row = self.header_row + 1
             self._where = f"{path}, sheet {quoted(self.sheet)}"
             self._kinds, self.last_row = self._scan(table.header)
             self.end = max(self._kinds) + 1
@@ -116,9 +117,12 @@ class XlsxReader(FileReader):
     def batches(self) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
         table = islice(self._grid.rows(), self.header_row, self.last_row)
+        before = self.header_row
         for rows in in_batches(table, _length):
             texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
-            yield XlsxBatch(encodable(texts), rows, self._kinds, self.schema)
+            numbers = range(before + 1, before + 1 + len(rows))
+            before = numbers[-1]
+            yield XlsxBatch(encodable(texts), numbers, rows, self._kinds, self.schema)
 
     def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.

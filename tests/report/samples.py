@@ -48,13 +48,13 @@ def reported(
     min_confidence: float = 0.5,
     language: str = "en",
     columns: dict[str, Any] | None = None,
-    above: int = 0,
+    first: int = 1,
 ) -> str:
     settings = Settings(systems=("cpv",), min_confidence=min_confidence, language=language)
-    collected = Collected(settings, above=above)
-    for _ in range(copies):
+    collected = Collected(settings)
+    for copy in range(copies):
         own = pa.RecordBatch.from_pydict(columns or {"description": list(answers)})
-        batch = ArrowBatch(list(answers), own)
+        batch = ArrowBatch(list(answers), own, first + copy * len(answers))
         collected.add(batch, {"cpv": list(answers.values())})
     statuses = Counter([status(each, min_confidence) for each in answers.values()] * copies)
     summary = Summary(

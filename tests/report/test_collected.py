@@ -16,7 +16,8 @@ def collected(*batches: Sequence[tuple[str, Answer | None]]) -> Collected:
     found = Collected(Settings(systems=("cpv",), min_confidence=0.5))
     for batch in batches:
         texts = [text for text, _ in batch]
-        rows = ArrowBatch(texts, pa.RecordBatch.from_pydict({"description": texts}))
+        own = pa.RecordBatch.from_pydict({"description": texts})
+        rows = ArrowBatch(texts, own, found.rows + 1)
         found.add(rows, {"cpv": [answer for _, answer in batch]})
     return found
 

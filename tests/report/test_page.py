@@ -28,8 +28,8 @@ def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> No
         {"road": matched(0.5), "path": matched(0.1)}, min_confidence=0.6
     )
     assert "Row 1 is the first row of data." in text and '<td class="n">1</td>' in text
-    below = reported(SOME, above=3)
-    assert "The column names are in row 3." in below and '<td class="n">4</td>' in below
+    below = reported(SOME, first=4)
+    assert "Row 4 is the first row of data." in below and '<td class="n">4</td>' in below
     assert "Construction work" in text  # the division's title
 
 

@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import InputError, SettingsError
 from pipeline.quoting import how_many
 from pipeline.settings import CsvOptions
-from pipeline.tables.csv_table import CsvReader, numbered_batches
+from pipeline.tables.csv_table import CsvReader
 from pipeline.tables.table import BATCH_ROWS
 from tests.tables.csv_files import error_of, opened
 from tests.tables.rewriting import csv_rows, rewrite, small_steps
@@ -39,8 +39,9 @@ def test_rows_have_the_numbers_that_a_spreadsheet_shows(
 ) -> None:
     for batch_rows in (1, 2, BATCH_ROWS):
         with small_steps(1 << 20, batch_rows, 9**9):
-            found = numbered_batches(opened(path, data, **options))
-            assert [number for each, _ in found for number in each] == numbers
+            batches = [*opened(path, data, **options).batches()]
+        assert [number for each in batches for number in each.numbers] == numbers
+        assert [*batches[0].head(1).numbers] == numbers[:1]
 
 
 def test_the_line_for_excel_counts_and_is_not_a_row(path: Path) -> None:
