@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -21,20 +20,9 @@ no cycles."""
 
 
 def program() -> None:
-    """Run the command line as a process of its own: `main`, then end the process at once.
-
-    Python would take a tenth of a short run to free the memory that the process gives back anyway.
-    Threads have ended by then, and the other functions that `atexit` calls were called.
-    """
-    code: list[int] = []
-    atexit.register(_end, code)  # the first to be registered is the last to be called
+    """Run the command line as a process of its own."""
     open_streams()
-    try:
-        main()
-    except SystemExit as stop:
-        if stop.code is None or isinstance(stop.code, int):
-            code.append(stop.code or 0)
-        raise
+    main()
 
 
 def main() -> None:
@@ -56,15 +44,6 @@ def main() -> None:
             sys.excepthook(type(error), error, error.__traceback__)
         code = _print_end(error)
     sys.exit(code)
-
-
-def _end(code: Sequence[int]) -> None:
-    if not code:
-        return  # not an exit, but an error
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # Python would end with 120, which says nothing
-            stream.flush()
-    os._exit(code[0])
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:

@@ -1,4 +1,4 @@
-"""A command starts fast, because it imports only what it uses, and ends fast."""
+"""A command starts fast, because it imports only what it uses."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ from pathlib import Path
 import click
 
 from pipeline.cli.app import COMMANDS, app
-
-
-def test_a_process_calls_what_is_due_at_its_end_and_frees_nothing() -> None:
-    code = (
-        "import atexit, sys, pipeline.cli as cli\n"
-        "class Freed:\n"
-        "    def __del__(self): print('freed')\n"
-        "freed = Freed()\n"
-        "cli.main = lambda: (atexit.register(print, 'last'), sys.exit(3))\n"
-        "cli.program()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "last\n", "")
 
 
 def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> None:
