@@ -5,14 +5,13 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.formats import compression_of, first_bytes
 from pipeline.tables.streams import described_encodings, open_input
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.wording import csv_option
 
 CHUNK_BYTES = 1 << 20
@@ -41,12 +40,12 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
 
     Raises:
         InputError: bytes are not valid in the encoding (the message has the line number), or
-            would not be written back unchanged, or a line is too long.
+            would not be written back unchanged.
+        csv.Error: a line is too long.
     """
     end = dialect.line_end
     pieces: list[str] = []  # of a line that no chunk has ended yet
     size = 0
-    number = 1 + dialect.lines_before
     if dialect.lines_before:
         yield [""] * dialect.lines_before  # blank lines, so that all others keep their numbers
     for text in _decode(path, dialect):
@@ -54,25 +53,15 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
         pieces.append(lines[0])
         size += len(lines[0])
         if size > RECORD_CHARS:
-            raise _endless(path, number, dialect)
+            raise csv.Error(TOO_LONG)
         if len(lines) > 1:
             lines[0] = "".join(pieces)
             pieces = [lines.pop()]
             size = len(pieces[0])
-            number += len(lines)
             yield [line + end for line in lines]
     last = "".join(pieces)
     if last:
         yield [last]
-
-
-def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
-    end = "carriage return" if dialect.line_end == "\r" else "line feed"
-    return InputError(
-        f"{path}, line {number}: it has more than {RECORD_CHARS:,} characters without a {end}.",
-        f"Check that it is CSV, and state its line ends: {csv_option('line_end', 'lf')}, crlf or "
-        "cr.",
-    )
 
 
 def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
@@ -142,7 +131,7 @@ def _undecodable(
 
 
 UNCLOSED = "a quote is opened and never closed"
-TOO_LONG = "it is too long, perhaps because a quote is opened and never closed"
+TOO_LONG = f"it is too long, perhaps because {UNCLOSED}"
 
 REASONS = {
     "unexpected end of data": UNCLOSED,
@@ -155,64 +144,45 @@ REASONS = {
 csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARS))
 
 
-@dataclass(slots=True)
-class Records:
-    """Consecutive records of a CSV file.
+class Record(NamedTuple):
+    """A record of a CSV file.
 
     Attributes:
-        raws: each record as in the file, with the blank lines before it.
-        fields: the values of each record.
-        numbers: the number of each record, from 1, as a spreadsheet counts: also blank lines.
-        ends: the number of each record's last line, from 1.
-        trailing: blank lines after the last record of the file.
+        raw: the record as in the file, with the blank lines before it.
+        fields: its values; none at the end of the file, where only blank lines follow.
+        number: its number, from 1, as a spreadsheet counts: also blank lines.
+        end: the number of its last line, from 1.
     """
 
-    raws: list[str] = field(default_factory=list)
-    fields: list[list[str]] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    trailing: str = ""
+    raw: str
+    fields: list[str]
+    number: int
+    end: int
 
 
-def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
-    """Yield the records in batches for `pipeline.tables.table.Reader`; a header comes alone.
+def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
+    """Yield the header, if there is one, and all other records; last, the blank lines after them.
 
     Raises:
-        InputError: a record is malformed, undecodable or too long; those before it come first.
+        InputError: a record is malformed, undecodable or too long.
     """
     lines = _Lines(read_lines(path, dialect))
     reader = csv.reader(lines, **dialect.parameters())
-    rows = 1 if dialect.header else BATCH_ROWS
-    batch = Records()
-    chars = end = 0
+    number = end = 0
     try:
         for number, fields in enumerate(reader, 1):
             end = reader.line_num
-            if len(fields) < 2 and lines.are_blank(fields):
-                continue
-            raw = lines.take()
-            batch.raws.append(raw)
-            batch.fields.append(fields)
-            batch.numbers.append(number)
-            batch.ends.append(end)
-            chars += len(raw)
-            if len(batch.raws) == rows or chars >= BATCH_CHARS:
-                yield batch
-                batch, chars, rows = Records(), 0, BATCH_ROWS
-    except (csv.Error, InputError) as error:
-        if batch.raws:
-            yield batch
-        if isinstance(error, InputError):
-            raise
+            if len(fields) > 1 or not lines.are_blank(fields):
+                yield Record(lines.take(), fields, number, end)
+    except csv.Error as error:
         message = str(error)
         reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise InputError(
             f"{path}: the record that begins on line {end + 1} is malformed: {reason}.",
             FIX_THE_RECORD,
         ) from error
-    batch.trailing = lines.take()
-    if batch.raws or batch.trailing:
-        yield batch
+    if trailing := lines.take():
+        yield Record(trailing, [], number + 1, end)
 
 
 class _Lines:

@@ -18,11 +18,11 @@ from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
-from pipeline.tables.csv_records import FIX_THE_RECORD, Records, read_records
+from pipeline.tables.csv_records import FIX_THE_RECORD, Record, read_records
 from pipeline.tables.formats import compression_of, split_suffixes
 from pipeline.tables.json_records import find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
-from pipeline.tables.table import Batch, NewColumn, Reader
+from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
 from pipeline.tables.texts import has_all, join_texts
 from pipeline.wording import csv_option, marked
 
@@ -49,7 +49,7 @@ UNNAMED = (
 )
 
 TITLES = 20
-"""Records among which column names are looked for that are not the first, as below a title."""
+"""Records among which column names are looked for, as below titles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +60,29 @@ class CsvBatch:
         schema: the columns, all text.
         texts: the text of each row.
         records: the rows.
+        trailing: blank lines after the last row of the file.
     """
 
     schema: pa.Schema
     texts: Sequence[str]
-    records: Records
+    records: Sequence[Record]
+    trailing: str = ""
 
     @property
     def numbers(self) -> Sequence[int]:
         """The number of each row as a spreadsheet counts, also blank lines."""
-        return self.records.numbers
+        return [each.number for each in self.records]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return all columns as text."""
-        columns = list(zip(*self.records.fields, strict=True)) or [()] * len(self.schema)
+        rows = (each.fields for each in self.records)
+        columns = list(zip(*rows, strict=True)) or [()] * len(self.schema)
         arrays = [pa.array(column, type=pa.string()) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> CsvBatch:
         """Return the first rows only."""
-        every = self.records
-        first = Records(every.raws[:rows], every.fields[:rows], every.numbers[:rows])
-        return CsvBatch(self.schema, self.texts[:rows], first)
+        return CsvBatch(self.schema, self.texts[:rows], self.records[:rows])
 
 
 class CsvReader(FileReader):
@@ -126,32 +127,33 @@ class CsvReader(FileReader):
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        records = read_records(self.path, self.dialect)
+        every = read_records(self.path, self.dialect)
         if self.dialect.header:
-            next(records, None)
+            next(every, None)
         cells = self._text_in
-        for some in records:
-            self._check(some)
-            rows = some.fields
+        for records in in_batches(every, lambda each: len(each.raw)):
+            trailing = "" if records[-1].fields else records.pop().raw
+            self._check(records)
+            rows = (each.fields for each in records)
             texts = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
-            yield CsvBatch(self.schema, texts, some)
+            yield CsvBatch(self.schema, texts, records, trailing)
 
     def _read_header(self) -> list[str]:
         """Return the cells of the first record, and keep the record if it names the columns.
 
         If the rows end with one more delimiter, so do the names from here on.
         """
-        first = next(read_records(self.path, self.dialect), Records())
-        if not first.fields:
+        first = next(read_records(self.path, self.dialect), None)
+        if first is None or not first.fields:
             raise InputError(
                 f"{self.path} is empty.", "A CSV file needs at least a line with column names."
             )
-        self.header = first.raws[0] if self.dialect.header else ""
+        self.header = first.raw if self.dialect.header else ""
         if not self.dialect.unnamed:
-            return first.fields[0]
+            return first.fields
         content = self.header.rstrip("\r\n")
         self.header = f"{content}{self.dialect.delimiter}{self.header[len(content) :]}"
-        return [*first.fields[0], ""]
+        return [*first.fields, ""]
 
     def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> tuple[int, bool] | None:
         """Find the column names below other lines; None if they are in the first or missing.
@@ -163,21 +165,18 @@ class CsvReader(FileReader):
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
             records = read_records(self.path, replace(self.dialect, delimiter=delimiter))
-            with suppress(InputError, IndexError):  # no record: a file of blanks
-                most = _count_values(next(records).fields[0])
-                below = next(records, Records())
-                lines = zip(below.raws, below.fields, below.ends, strict=True)
-                for raw, names, end in islice(lines, TITLES):
+            most = 0
+            with suppress(InputError):
+                for raw, names, _, end in islice(records, TITLES):
                     if has_all(names, wanted):
-                        is_line = self.dialect.line_end not in raw.strip()
-                        line = end - raw.strip().count(self.dialect.line_end)
-                        return line, is_line and 2 * most <= _count_values(names)
+                        lines = raw.strip().count(self.dialect.line_end)
+                        return end - lines, not lines and 2 * most <= _count_values(names)
                     most = max(most, _count_values(names))
         return None
 
-    def _check(self, records: Records) -> None:
+    def _check(self, records: Sequence[Record]) -> None:
         width = len(self._names)
-        for row, line in zip(records.fields, records.ends, strict=True):
+        for _, row, _, line in records:
             if len(row) != width:
                 raise InputError(
                     f"{self.path}, line {line}: {how_many(len(row), 'field')} where {width:,} "
@@ -238,8 +237,8 @@ class CsvWriter(FileWriter):
         """Write the batch's original columns followed by the new ones."""
         new = self._records(zip(*(map(cell, column.values) for column in columns), strict=True))
         if isinstance(batch, CsvBatch):
-            self._append(batch.records.raws, new)
-            self._stream.write(batch.records.trailing.encode(self._dialect.encoding))
+            self._append([each.raw for each in batch.records], new)
+            self._stream.write(batch.trailing.encode(self._dialect.encoding))
         else:
             original = self._records(zip(*_original_texts(batch), strict=True))
             self._append([record + self._dialect.terminator for record in original], new)

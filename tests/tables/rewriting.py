@@ -36,8 +36,8 @@ def small_steps(chunk_bytes: int, batch_rows: int, batch_chars: int) -> Iterator
     """Read CSV in chunks and batches of other sizes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.tables.csv_records.CHUNK_BYTES", chunk_bytes)
-        patch.setattr("pipeline.tables.csv_records.BATCH_ROWS", batch_rows)
-        patch.setattr("pipeline.tables.csv_records.BATCH_CHARS", batch_chars)
+        patch.setattr("pipeline.tables.table.BATCH_ROWS", batch_rows)
+        patch.setattr("pipeline.tables.table.BATCH_CHARS", batch_chars)
         yield
 
 

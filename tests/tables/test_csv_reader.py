@@ -269,12 +269,14 @@ def test_a_cell_may_have_very_many_lines(path: Path, monkeypatch: pytest.MonkeyP
     assert rows == [["1", cell], ["3", "4\n"]]
 
 
-def test_an_open_quote_is_an_error_before_it_fills_the_memory(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("rest", [b'3,"4\n' + b"5,6\n" * 300, b"x" * 1_001], ids=["quote", "line"])
+def test_a_record_without_an_end_is_an_error_before_it_fills_the_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch, rest: bytes
 ) -> None:
     monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
     with small_steps(100, 1, 1):
-        error = error_of(path, b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 1000)
+        error = error_of(path, b"a,b\n1,2\n" + rest)
     assert error.message.endswith(
         "line 3 is malformed: it is too long, perhaps because a quote is opened and never closed."
     )
+    assert "TENDER_PIPELINE_LINE_END" in error.hint

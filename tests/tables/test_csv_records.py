@@ -73,17 +73,3 @@ def test_bytes_that_would_not_come_back_are_refused(
     assert "would not come back byte for byte" in error.message
     assert encoding in error.message
     assert error.hint == "Convert the file to UTF-8 first."
-
-
-@pytest.mark.parametrize(
-    ("line_end", "words"),
-    [("\n", "without a line feed"), ("\r", "without a carriage return")],
-)
-def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
-    path: Path, line_end: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
-    with small_steps(10, 1, 1):
-        error = error_of(path, f"a,b{line_end}".encode() + b"x" * 101, Dialect(line_end=line_end))
-    assert error.message == f"{path}, line 2: it has more than 100 characters {words}."
-    assert "TENDER_PIPELINE_LINE_END" in error.hint

@@ -126,7 +126,7 @@ def test_row_groups_have_a_bounded_number_of_bytes_compressed_with_zstd_if_not_l
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.tables.parquet.ROW_GROUP_BYTES", 100_000)
-    monkeypatch.setattr("pipeline.tables.csv_records.BATCH_ROWS", 1)
+    monkeypatch.setattr("pipeline.tables.table.BATCH_ROWS", 1)
     (tmp_path / "in.csv").write_text("a,b\n" + f"1,{'x' * 60_000}\n" * 5)
     reader = open_reader(tmp_path / "in.csv", ())
     rewrite(reader, tmp_path / "out.parquet", [[None]] * 5, "parquet", [CODE])

@@ -89,7 +89,7 @@ def test_what_a_sheet_cannot_hold_is_refused_while_planning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, text: str, message: str
 ) -> None:
     monkeypatch.setattr("pipeline.tables.xlsx_writer.ROWS", 3)
-    monkeypatch.setattr("pipeline.tables.csv_records.BATCH_ROWS", 2)
+    monkeypatch.setattr("pipeline.tables.table.BATCH_ROWS", 2)
     (tmp_path / "t.csv").write_text("a\n" + f"{text}\n" * rows)
     reader = open_reader(tmp_path / "t.csv", ())
     formats: list[Format] = ["csv", "jsonl", "parquet"]
