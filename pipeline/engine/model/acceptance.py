@@ -35,6 +35,9 @@ a text has the same answer in every batch."""
 ALL = np.uint16(0xFFFF)
 """The set of all leaves."""
 
+TOGETHER = 240
+"""Rows that are weighed at once, so that the arrays stay near the processor."""
+
 _SETS = np.arange(1, int(ALL) + 1)
 _FIRST = np.append(0, np.log2(_SETS & -_SETS)).astype(np.uint8)
 """The first leaf of each set."""
@@ -61,6 +64,10 @@ class Trees:
 
     def odds(self, rows: Floats) -> Floats:
         """Return the log odds of each row of features."""
+        parts = [rows[at : at + TOGETHER] for at in range(0, len(rows), TOGETHER)]
+        return np.concatenate([np.empty(0), *map(self._odds, parts)])
+
+    def _odds(self, rows: Floats) -> Floats:
         columns = np.ascontiguousarray(rows.T)
         out = np.zeros((len(self.features), len(rows)), np.uint16)
         for question in range(self.features.shape[1]):

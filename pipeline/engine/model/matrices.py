@@ -220,6 +220,12 @@ class SparseRows:
         at = np.repeat(self.ends[rows] - ends[:-1], lengths) + np.arange(ends[-1])
         return SparseRows(self.values[at], self.columns[at], ends)
 
+    def joined(self, more: SparseRows) -> SparseRows:
+        """Return the rows, and more below them."""
+        values = np.concatenate([self.values, more.values])
+        columns = np.concatenate([self.columns, more.columns])
+        return SparseRows(values, columns, np.append(self.ends, self.ends[-1] + more.ends[1:]))
+
     def scaled(self, factors: Floats) -> SparseRows:
         """Return the rows with each value multiplied by a factor."""
         values = (self.values * factors).astype(np.float32)

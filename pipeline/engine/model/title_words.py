@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, pairwise, repeat, zip_longest
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.codes import CodeTable, titles_by_language
-from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, Texts
 from pipeline.engine.text.cleaning import KEPT, cleaned, readable
 from pipeline.engine.text.ngrams import Words
 
@@ -65,7 +66,22 @@ def rarity_levels(rarity: Floats) -> npt.NDArray[np.uint8]:
     return levels
 
 
-@dataclass(frozen=True, eq=False)
+class _Read(NamedTuple):
+    """The titles that are read so far; a code is known by its number in the table.
+
+    Attributes:
+        rows: for each code, its row, or -1. A code that the table lacks has the last number, and
+            a title without stems.
+        titles: codes x titles; the values are the sums of the rarities of their stems.
+        stems: titles x stems; the values are their rarities.
+    """
+
+    rows: Ints
+    titles: SparseRows
+    stems: SparseRows
+
+
+@dataclass(eq=False)
 class TitleWords:
     """The words of the titles of a system, in every language, and of the codes above each.
 
@@ -78,12 +94,23 @@ class TitleWords:
     table: CodeTable
     of_titles: Floats
     of_texts: Floats
-    _titles: dict[str, tuple[Ints, Ints]] = field(default_factory=dict, init=False, repr=False)
-    _above: dict[str, Sequence[str]] = field(default_factory=dict, init=False, repr=False)
+    _read: _Read = field(init=False, repr=False)
+    _above: dict[int, Sequence[int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Begin without the titles of any code."""
+        lacking, none = len(self.table.titles), np.zeros(1)
+        titles, stems = (SparseRows(none, np.array([at]), np.arange(2)) for at in (0, NO_STEM))
+        self._read = _Read(np.append(np.full(lacking, -1), 0), titles, stems)
+        self._above = {lacking: ()}
+
+    @cached_property
+    def _codes(self) -> Sequence[str]:
+        return list(self.table.titles)
 
     @cached_property
     def _number(self) -> Mapping[str, int]:
-        return {code: number for number, code in enumerate(self.table.titles)}
+        return {code: number for number, code in enumerate(self._codes)}
 
     @cached_property
     def _languages(self) -> Sequence[Sequence[str]]:
@@ -99,24 +126,12 @@ class TitleWords:
             candidate below, or -1 without one; the fit, which is the first times the root of the
             second; and how far the fit and the first are behind the best candidate's.
         """
-        own = np.zeros((*codes.shape, 4))
-        above = np.zeros((*codes.shape, 1))
+        numbers = self._with_above(codes)
+        fits = np.empty((*numbers.shape, 4))
         for at in range(0, len(texts), TOGETHER):
-            some = codes[at : at + TOGETHER].tolist()
-            ancestors = [[*map(self._ancestors, each)] for each in some]
-            distinct = [
-                list(dict.fromkeys(chain(each, *higher)))
-                for each, higher in zip(some, ancestors, strict=True)
-            ]
-            fits = self._fits(texts[at : at + TOGETHER], distinct)
-            ends = np.cumsum([*map(len, distinct)])[:-1]
-            for row, each in enumerate(np.split(fits, ends), at):
-                own[row] = each[: codes.shape[1]]
-                share = dict(zip(distinct[row - at], each[:, 0].tolist(), strict=True))
-                best = [
-                    max(map(share.__getitem__, one), default=0.0) for one in ancestors[row - at]
-                ]
-                above[row, :, 0] = best
+            part = slice(at, at + TOGETHER)
+            fits[part] = self._fits(texts[part], numbers[part])
+        own, above = fits[:, :, 0], fits[:, :, 1:, :1].max(axis=2, initial=0)
         overall = own[:, :, :1] * np.sqrt(own[:, :, 1:2])
         below = np.where(_is_below(codes), overall[:, None, :, 0], -1.0).max(axis=2)[:, :, None]
         found = np.concatenate([own, above, below, overall], axis=2, dtype=np.float32)
@@ -124,51 +139,80 @@ class TitleWords:
         behind = behind - behind.max(axis=1, keepdims=True, initial=0)
         return np.concatenate([found, behind], axis=2)
 
-    def _fits(self, texts: Sequence[str], codes: Sequence[Sequence[str]]) -> Floats:
-        """Return the first four measures of each text's codes, one text after the other."""
-        titles = [[*map(self._titles_of, some)] for some in codes]
-        every = [*chain.from_iterable(titles)]
-        some = np.concatenate([stems for stems, _ in every])
-        lengths = np.concatenate([lengths for _, lengths in every])
-        counts = np.array([len(lengths) for _, lengths in every])
-        at, whole = np.empty_like(some), np.empty(len(texts))
-        place, end = np.zeros(STEMS + 1, np.int32), 0
-        for row, (text, own) in enumerate(zip(texts, titles, strict=True)):
-            words = [*stems_of_text(text)]
-            start, end = end, end + sum(len(stems) for stems, _ in own)
+    def _with_above(self, codes: Texts) -> Ints:
+        """Return texts x candidates x levels: the number of each code, and of those above it."""
+        known = map(self._number.get, codes.reshape(-1).tolist(), repeat(len(self._number)))
+        numbers = [*known]
+        levels = zip_longest(*map(self._ancestors, numbers), fillvalue=len(self._number))
+        every = np.array([numbers, *levels], np.intp)
+        return every.T.reshape(*codes.shape, len(every))
+
+    def _fits(self, texts: Sequence[str], numbers: Ints) -> Floats:
+        """Return the first four measures of the codes of each text, given their numbers."""
+        # Candidates have the same codes above them, which are compared with a text only once.
+        row = np.arange(len(texts))[:, None, None] * (len(self._number) + 1)
+        pairs, places = np.unique(row + numbers, return_inverse=True)
+        text, number = np.divmod(pairs, len(self._number) + 1)
+        read = self._reading(number)
+        titles = read.titles.select(read.rows[number])
+        of_titles = read.stems.select(titles.columns)
+        stems, pair = of_titles.columns, titles.rows
+        bounds = of_titles.ends[titles.ends[np.searchsorted(text, np.arange(len(texts) + 1))]]
+        at, whole = np.empty(len(stems), np.int32), np.empty(len(texts))
+        place = np.zeros(STEMS + 1, np.int32)
+        for which, (start, end) in enumerate(pairwise(bounds.tolist())):
+            words = [*stems_of_text(texts[which])]
             place[words] = np.arange(1, len(words) + 1)
-            at[start:end] = place[some[start:end]]
+            at[start:end] = place[stems[start:end]]
             place[words] = 0
-            whole[row] = self._rare_in_texts[words].sum() + TINY
-        first = np.cumsum(lengths) - lengths
-        shared = at > 0
-        rare, rare_in_texts = self._rare[some], self._rare_in_texts[some]
-        share = np.add.reduceat(rare * shared, first) / (np.add.reduceat(rare, first) + TINY)
-        whole = np.repeat(np.repeat(whole, [*map(len, codes)]), counts)
-        of_text = np.add.reduceat(rare_in_texts * shared, first) / whole
+            whole[which] = self._rare_in_texts[words].sum() + TINY
+        # Few titles share a word with their text, and only these are measured.
+        shared = np.flatnonzero(at)
+        title = np.searchsorted(of_titles.ends[1:], shared, side="right")
+        first = np.flatnonzero(np.diff(title, prepend=-1))
+        title, at, stems, rare = title[first], at[shared], stems[shared], of_titles.values[shared]
+        pair = pair[title]
+        share = np.add.reduceat(rare, first) / (titles.values[title] + TINY)
+        of_text = np.add.reduceat(self._rare_in_texts[stems], first) / whole[text[pair]]
+        early, rarest = 1 / np.minimum.reduceat(at, first), np.maximum.reduceat(rare, first)
         fit = share * np.sqrt(of_text)
         # The best title of each code: the first of those with the highest fit.
-        code = np.repeat(np.arange(len(counts)), counts)
-        ranked = np.lexsort((-fit, code))
-        best = ranked[np.cumsum(counts) - counts]
-        early = np.minimum.reduceat(np.where(shared, at, STEMS), first)[best]
-        rarest = np.maximum.reduceat(rare * shared, first)[best]
-        found: Floats = np.stack([share[best], of_text[best], 1 / early, rarest], axis=1)
-        found[fit[best] == 0] = 0
-        return found
+        best = np.lexsort((-fit, pair))
+        best = best[np.diff(pair, prepend=-1) > 0]
+        best = best[fit[best] > 0]
+        found = np.zeros((len(pairs), 4))
+        found[pair[best]] = np.stack([share, of_text, early, rarest], axis=1)[best]
+        fits: Floats = found[places.reshape(numbers.shape)]
+        return fits
 
-    def _titles_of(self, code: str) -> tuple[Ints, Ints]:
-        """Return the stems of a code's titles, one title after the other, and how many each has."""
-        if code not in self._titles:
-            number = self._number.get(code)
-            texts = [] if number is None else [titles[number] for titles in self._languages]
-            # One text of many lines is folded much faster than many texts.
-            lines = readable("\n".join(filter(None, texts))).split("\n")
-            some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
-            some = some or [(NO_STEM,)]
-            every = np.fromiter(chain.from_iterable(some), np.int32)
-            self._titles[code] = every, np.array([*map(len, some)])
-        return self._titles[code]
+    def _reading(self, numbers: Ints) -> _Read:
+        """Return the titles that are read, with those of some codes among them."""
+        read = self._read
+        rows, titles, stems = read
+        new = np.unique(numbers[rows[numbers] < 0])
+        if not len(new):
+            return read
+        rows = rows.copy()
+        rows[new] = len(titles) + np.arange(len(new))
+        found = [*map(self._stems_of_titles, new.tolist())]
+        every = [*chain.from_iterable(found)]
+        columns = np.fromiter(chain.from_iterable(every), np.intp)
+        rare = self._rare[columns]
+        more = SparseRows(rare, columns, np.cumsum([0, *map(len, every)]))
+        rarity = np.add.reduceat(rare, more.ends[:-1])
+        places = len(stems) + np.arange(len(every))
+        own = SparseRows(rarity, places, np.cumsum([0, *map(len, found)]))
+        # Another thread may do the same, so what is read is replaced as a whole.
+        read = _Read(rows, titles.joined(own), stems.joined(more))
+        self._read = read
+        return read
+
+    def _stems_of_titles(self, number: int) -> Sequence[Sequence[int]]:
+        texts = [titles[number] for titles in self._languages]
+        # One text of many lines is folded much faster than many texts.
+        lines = readable("\n".join(filter(None, texts))).split("\n")
+        some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
+        return some or [(NO_STEM,)]
 
     @cached_property
     def _rare(self) -> Floats:
@@ -178,10 +222,11 @@ class TitleWords:
     def _rare_in_texts(self) -> Floats:
         return np.append(self.of_texts, 0).astype(np.float64)
 
-    def _ancestors(self, code: str) -> Sequence[str]:
-        if code not in self._above:
-            self._above[code] = self.table.ancestors(code) if code in self._number else ()
-        return self._above[code]
+    def _ancestors(self, number: int) -> Sequence[int]:
+        if number not in self._above:
+            codes = self.table.ancestors(self._codes[number])
+            self._above[number] = [*map(self._number.__getitem__, codes)]
+        return self._above[number]
 
 
 def _is_below(codes: Texts) -> Bools:
