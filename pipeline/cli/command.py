@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import DeclaredOption, origin_of
+from pipeline.cli.options import DeclaredOption, origins
 from pipeline.cli.signals import ENDED
 from pipeline.errors import InputError, OutputError, SettingsError
 
@@ -21,12 +20,7 @@ class JsonErrors(click.Command):
     """A command that prints its errors as JSON if asked with ``--json``, and then raises them.
 
     They go to standard output, or to standard error if the table goes to standard output.
-
-    Attributes:
-        writes_table: whether the command may write a table there.
     """
-
-    writes_table = False
 
     def make_context(
         self,
@@ -36,7 +30,7 @@ class JsonErrors(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
-        with _printing_json(self._wants_json(args), self.writes_table and "-" in args):
+        with _printing_json(self._wants_json(args), "-" in args):
             return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -48,15 +42,17 @@ class JsonErrors(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        asked = ctx.params.get("as_json", False)
-        beside = self.writes_table and self.table_goes_to_stdout(ctx)
-        with _printing_json(asked, beside), _naming_origins(ctx):
-            return super().invoke(ctx)
+        """Run the command; an error about options says where each was set."""
+        with _printing_json(ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)):
+            try:
+                return super().invoke(ctx)
+            except (SettingsError, InputError) as error:
+                error.hint = " ".join([error.hint, *origins(ctx, str(error))])
+                raise
 
-    def table_goes_to_stdout(self, ctx: click.Context) -> bool:
-        """Return whether the command, which may write a table there, does so."""
-        raise NotImplementedError
+    def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002 - most write none
+        """Return whether the command writes a table there."""
+        return False
 
     def _wants_json(self, args: Sequence[str]) -> bool:
         """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""
@@ -112,29 +108,6 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
     printed = partial(click.echo, err=True) if beside_the_table else say
     with suppress(OutputError):  # the exit code remains
         printed(json.dumps(figures))
-
-
-@contextmanager
-def _naming_origins(context: click.Context) -> Iterator[None]:
-    """Add to an error about options where each was set, if it was not on the command line.
-
-    Raises:
-        PipelineError: the error, with a longer hint.
-    """
-    try:
-        yield
-    except (SettingsError, InputError) as error:
-        error.hint = " ".join([error.hint, *_origins(context, str(error))])
-        raise
-
-
-def _origins(context: click.Context, message: str) -> Iterator[str]:
-    """Yield a sentence about each option in an error that a file or a variable set."""
-    mentioned = set(re.findall(r"--[a-z][a-z-]+", message))
-    for each in context.command.params:
-        for option in mentioned.intersection(each.opts):
-            if (origin := origin_of(context, each)) and origin not in message:
-                yield f"{option} comes from {origin}."
 
 
 GROUPS = ("Table", "Answer", "Embedded engine", "Paid service", "Output")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
@@ -190,7 +191,16 @@ def of_fields(made: type, options: object) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
-def origin_of(context: click.Context, parameter: click.Parameter) -> str:
+def origins(context: click.Context, message: str) -> Iterator[str]:
+    """Yield a sentence about each option in an error that a file or a variable set."""
+    mentioned = set(re.findall(r"--[a-z][a-z-]+|[A-Z_]{9,}", message))
+    for each in context.command.params:
+        name, origin = _name_of(each), _origin(context, each)
+        if name in mentioned and origin and origin not in message and name not in origin:
+            yield f"{name} comes from {origin}."
+
+
+def _origin(context: click.Context, parameter: click.Parameter) -> str:
     """Return the file or the variable, in words, that set a parameter; "" if neither did."""
     name = str(parameter.name)
     match context.get_parameter_source(name):

@@ -58,20 +58,19 @@ def test_lines_of_the_log_have_utc_times_and_levels_in_a_file(
     assert re.fullmatch(line, stream.getvalue())
 
 
-def test_warnings_notices_and_errors_have_times_in_a_file_too(log: Log) -> None:
+def test_warnings_notices_and_errors_are_each_one_line_with_a_time_in_a_file(log: Log) -> None:
     stream = log(io.StringIO())
     warn("odd")
     notice("50 calls to buy")
+    logging.getLogger("pipeline.test").info("%s: 3 rows", "line\nbreak.csv")
     print_error(OutputError("The disk is full.", "Free some space."))
     print_error(Parked(5, "Stopped after 5 s (--max-duration).", "Run it again."))
-    lines = [line.partition("Z ")[2] or line for line in stream.getvalue().splitlines()]
-    assert lines == [
+    assert [line.partition("Z ")[2] for line in stream.getvalue().splitlines()] == [
         "WARNING odd",
         "INFO 50 calls to buy",
-        "ERROR The disk is full.",
-        "Free some space.",
-        "ERROR Stopped after 5 s (--max-duration).",
-        "Run it again.",
+        "INFO line break.csv: 3 rows",
+        "ERROR The disk is full. Free some space.",
+        "ERROR Stopped after 5 s (--max-duration). Run it again.",
     ]
 
 

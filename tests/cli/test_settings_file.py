@@ -35,17 +35,17 @@ def test_the_error_about_a_wrong_value_says_where_it_was_set(
     assert "'x' is not a valid integer.\nSee all options" in capsys.readouterr().err
     Path("tender-pipeline.toml").write_text('output-format = "pdf"\n')
     assert command("plan", table) == 2
-    assert "'ocds'. It comes from tender-pipeline.toml.\n" in capsys.readouterr().err
+    assert "--output-format comes from tender-pipeline.toml.\n" in capsys.readouterr().err
     monkeypatch.setenv("TENDER_PIPELINE_ROLL_UP", "x")
     assert command("plan", table) == 2
     said = capsys.readouterr().err
-    assert "float. It comes from the variable TENDER_PIPELINE_ROLL_UP.\n" in said
+    assert "--roll-up comes from the variable TENDER_PIPELINE_ROLL_UP.\n" in said
     assert command("plan", table, "--json") == 2
-    assert "variable TENDER_PIPELINE_ROLL_UP." in json.loads(capsys.readouterr().out)["error"]
+    assert "variable TENDER_PIPELINE_ROLL_UP." in json.loads(capsys.readouterr().out)["hint"]
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
     assert command("serve") == 2
     said = capsys.readouterr().err
-    assert "range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n" in said
+    assert "--port comes from the variable TENDER_PIPELINE_SERVE_PORT.\n" in said
 
 
 def test_a_settings_file_that_cannot_be_read_is_named_without_an_option_of_other_commands(
@@ -85,7 +85,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         ("systems = cpv", "Write it as TOML."),
         ("qqqq = 1", "Choose from output, text-column, limit-rows"),
         ("[run]\ntop = 2", "Delete the line [run]"),
-        ("top = inf", "'--top': 'inf' is not a valid integer. It comes from tender-pipeline.toml."),
+        ("top = inf", "--help. --top comes from tender-pipeline.toml."),
         ("top = true", "tender-pipeline.toml: top is true.\nIt takes no true or false"),
         ("ledger = false", "tender-pipeline.toml: ledger is false."),
         ("decisions = [[]]", "decisions has several values."),
@@ -95,7 +95,11 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         ("systems = [1]", "'1'"),
         ('systems = "ted"', "naics (--systems). --systems comes from tender-pipeline.toml."),
         ('text-column = "nope"', "--text-column comes from tender-pipeline.toml."),
-        ("no_header = 3", "y, yes. It comes from tender-pipeline.toml."),
+        (
+            "quote-escape = 3",
+            "--help. TENDER_PIPELINE_QUOTE_ESCAPE comes from tender-pipeline.toml.",
+        ),
+        ("no_header = 3", "--help. --no-header comes from tender-pipeline.toml."),
     ],
 )
 def test_a_wrong_settings_file_is_refused(

@@ -21,13 +21,11 @@ if TYPE_CHECKING:  # --help needs no figures
     from pipeline.files.paths import AnyPath
 
 
-class _JobCommand(OptionGroups):
-    """A command that describes a job by its options; ``plan`` writes no table."""
-
-    writes_table = True
+class _Run(OptionGroups):
+    """The command that writes a table."""
 
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:
-        """Return whether ``run`` writes a table there."""
+        """Return whether it writes it there."""
         return RunOptions(**ctx.params).to_standard_output
 
 
@@ -41,7 +39,7 @@ Examples:
 
 
 @click.command(
-    cls=_JobCommand,
+    cls=_Run,
     params=[*parameters(RunOptions, with_variables=True), CONFIG],
     epilog=EXAMPLES,
     no_args_is_help=True,
@@ -132,11 +130,10 @@ def _start(values: Mapping[str, Any]) -> RunOptions:
     return options
 
 
-plan = _JobCommand(
+plan = OptionGroups(
     "plan",
     params=run.params,
     callback=_plan_command,
     no_args_is_help=True,
     help="Show what run, with the same options, would do and cost. It spends nothing.",
 )
-plan.writes_table = False

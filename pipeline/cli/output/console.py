@@ -9,12 +9,11 @@ import shutil
 import sys
 import textwrap
 import time
-from dataclasses import dataclass
 from typing import Literal, TextIO
 
 import click
 
-from pipeline.cli.options import origin_of
+from pipeline.cli.options import origins
 from pipeline.cli.signals import INTERRUPTED, end_message
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
@@ -27,43 +26,34 @@ from pipeline.wording import Words, option_name
 Form = Literal["text", "log", "json"]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """How a command prints to standard error.
+def form() -> Form:
+    """Return how a command prints to standard error, once its log has begun.
 
-    Attributes:
-        form: text for people; lines of a log, with times and levels; or a JSON object a line.
-        quiet: whether only errors are printed.
+    That is text for people; lines of a log, with times and levels; or a JSON object a line. Before
+    its log begins, the variable says it.
     """
-
-    form: Form = "text"
-    quiet: bool = False
-
-    @classmethod
-    def now(cls) -> Output:
-        """Return that of the command, once its log has begun; before, the variable says it."""
-        formatters = (handler.formatter for handler in logging.getLogger().handlers)
-        begun = next((each.output for each in formatters if isinstance(each, _Lines)), None)
-        wanted = os.environ.get(option_name("log_format"), "").strip().lower()
-        return begun or cls("json" if wanted == "json" else "text")
+    formatters = (handler.formatter for handler in logging.getLogger().handlers)
+    begun = next((each.form for each in formatters if isinstance(each, _Lines)), None)
+    wanted = os.environ.get(option_name("log_format"), "").strip().lower()
+    return begun or ("json" if wanted == "json" else "text")
 
 
 class _Lines(JsonLines):
     """Formats a line of the log: its fields are for programs, and so is its event."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, form: Form) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
         self.converter = time.gmtime
-        self.output = output
+        self.form = form
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without its end."""
-        match self.output.form:
+        match self.form:
             case "json":
                 setattr(record, FIELDS, {"event": "log", **getattr(record, FIELDS, {})})
                 return super().format(record)
-            case "log":
-                return visible(logging.Formatter.format(self, record))
+            case "log":  # a line break, as in the name of a file, would begin another line
+                return visible(logging.Formatter.format(self, record)).replace("\n", " ")
             case _:
                 return wrap(logging.Formatter().format(record))
 
@@ -109,7 +99,7 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
     text: Form = "text" if sys.stderr.isatty() else "log"
     begun = (each for each in logging.getLogger().handlers if isinstance(each, _AboveTheBar))
     shown = next(begun, None) or _AboveTheBar(sys.stderr)
-    shown.setFormatter(_Lines(Output("json" if as_json else text, quiet)))
+    shown.setFormatter(_Lines("json" if as_json else text))
     logging.basicConfig(handlers=[shown])
     log.setLevel(logging.ERROR if quiet else logging.INFO)
 
@@ -139,7 +129,7 @@ def warn(text: str) -> None:
 
 def _tell(level: int, text: str, event: str, in_words: str) -> None:
     """Print a line of the log or, before it begins and for people, words."""
-    if Output.now().form != "text":
+    if form() != "text":
         log.log(level, text, extra={FIELDS: {"event": event}})
     elif log.isEnabledFor(logging.WARNING):
         click.echo(wrap(in_words), err=True)
@@ -147,11 +137,10 @@ def _tell(level: int, text: str, event: str, in_words: str) -> None:
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
     """Return a progress bar if standard error is a terminal, else another; none if it is quiet."""
-    output = Output.now()
-    if output.quiet:
+    if not log.isEnabledFor(logging.WARNING):
         return silent
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return bar if is_terminal and output.form != "json" else elsewhere
+    return bar if is_terminal and form() != "json" else elsewhere
 
 
 def on_terminal() -> bool:
@@ -219,18 +208,6 @@ def name_table(table: AnyPath, error: PipelineError) -> PipelineError:
     return error
 
 
-def _with_origin(error: click.ClickException) -> click.ClickException:
-    """Return an error that names where a wrong value comes from, and the one likeliest option."""
-    match error:
-        case click.NoSuchOption(option_name=name, possibilities=[likeliest, *_]):
-            return click.NoSuchOption(name, error.message, [likeliest], error.ctx)
-        case click.BadParameter(ctx=click.Context() as context, param=click.Parameter() as param):
-            if origin := origin_of(context, param):
-                message = f"{error.message.rstrip('.')}. It comes from {origin}."
-                return click.BadParameter(message, context, param, error.param_hint)
-    return error
-
-
 AGAIN = "Run the same command again."
 
 
@@ -242,8 +219,13 @@ def explain_end(error: BaseException) -> PipelineError:
         case click.ClickException(exit_code=code):
             ctx = error.ctx if isinstance(error, click.UsageError) else None
             what = "commands" if ctx and isinstance(ctx.command, click.Group) else "options"
-            hint = f"See all {what}: {ctx.command_path} --help." if ctx else ""
-            found = PipelineError(_with_origin(error).format_message(), hint)
+            message = error.format_message()
+            see = (
+                [f"See all {what}: {ctx.command_path} --help.", *origins(ctx, message)]
+                if ctx
+                else []
+            )
+            found = PipelineError(message, " ".join(see))
         case click.Abort() | KeyboardInterrupt():
             code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
         case SystemExit(code=int(code)):
@@ -274,14 +256,13 @@ def explain_end(error: BaseException) -> PipelineError:
 
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:
     """Print to standard error."""
-    output = Output.now()
-    if output.form == "text":
-        text = wrap(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
+    if (now := form()) == "text":
+        text = wrap(f"{head} {message}\n{hint}".strip())
     else:
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
-        if output.form == "log":
-            message = f"{head.removeprefix(ERROR)} {message}".strip() + (hint and f"\n{hint}")
+        if now == "log":
+            message = f"{head.removeprefix(ERROR)} {message}\n{hint}".strip()
         given = {"levelname": "ERROR", "msg": message, FIELDS: fields}
-        text = _Lines(output).format(logging.makeLogRecord(given))
+        text = _Lines(now).format(logging.makeLogRecord(given))
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

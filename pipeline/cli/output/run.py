@@ -21,7 +21,7 @@ from pipeline.answers import (
     band,
 )
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import Output, columns, print_error, say, wrap
+from pipeline.cli.output.console import columns, form, print_error, say, wrap
 from pipeline.errors import OutputError
 from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
@@ -45,7 +45,7 @@ def print_summary(
     `text` is the summary as text or JSON; JSON is printed in any case. If it is quiet, only why the
     job stopped is printed. If standard output has the table, the text goes to standard error.
     """
-    if summary and Output.now().form == "json":
+    if summary and form() == "json":
         state = "stopped" if summary.parked else "finished"
         log.info(state, extra={FIELDS: {"event": state, "summary": summary.to_dict()}})
     if quiet and not as_json:
