@@ -255,8 +255,12 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
     """Return the figures of one subject."""
     found: dict[str, Any] = _encoded(replace(figures, depths={}))
     del found["depths"], found["bins"], found["surest"]
+    specific, bare = found.pop("specific"), found.pop("bare")
+    stated, level = _encoded(figures.depths[STATED][1]), figures.broad.name
+    headline = {"level": level, "specific": specific, "stated": stated, "bare": bare}
     return {
         **found,
+        "headline": specific and headline,
         "accuracy": {
             depth.name: {
                 "digits": depth.digits if isinstance(depth.digits, int) else None,
@@ -303,4 +307,4 @@ def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
 
 def _source(group: GroupFigures) -> dict[str, Any]:
     found: dict[str, Any] = _encoded(group)
-    return {"source": found.pop("name"), "rows": group.rows, **found.pop("top"), **found}
+    return {"source": found.pop("name"), "rows": group.broad.rows, **found.pop("top"), **found}

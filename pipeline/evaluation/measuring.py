@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.answers import BANDS, Band, System
+from pipeline.answers import BANDS, Band
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
 from pipeline.decisions import Verdict
@@ -23,7 +23,6 @@ from pipeline.evaluation.metrics import (
     Depth,
     Figures,
     GroupFigures,
-    Headline,
     Pair,
     Scores,
     Share,
@@ -48,10 +47,12 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
     right = (ranks[measured] == 1)[judged]
     confidence = np.array(scores.confidence, np.float64)[judged]
     wrong = (ranks[ACCEPTED if scores.verdicts else STATED] != 1).tolist()
+    may_be_bare = broad(scores.system).name in ("division", "segment")
     return Figures(
         rows=len(judged),
         measured=measured,
-        headline=headline(scores.system, scores.labels, scores.best),
+        specific=_specific(scores) if may_be_bare else None,
+        bare=_bare(scores) if may_be_bare else None,
         unanswered=Share(scores.best.count(""), len(judged)),
         statuses=dict(scores.statuses.most_common()),
         depths={depth: _top(found) for depth, found in ranks.items()},
@@ -83,19 +84,15 @@ def _verdicts(scores: Scores, judged: int) -> dict[Verdict, Share] | None:
     }
 
 
-def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Headline | None:
-    """Return the three figures that come first; None for systems without general codes.
+def _specific(scores: Scores) -> Share:
+    rows = zip(scores.labels, scores.best, strict=True)
+    right = [label == code for label, code in rows if not is_bare(scores.system, label)]
+    return Share(sum(right), len(right))
 
-    ``best`` has "" where there is no code.
-    """
-    level = broad(system).name
-    if level not in ("division", "segment"):
-        return None
-    rows = list(zip(labels, best, strict=True))
-    specific = [label == code for label, code in rows if not is_bare(system, label)]
-    stated = [STATED.rank(system, label, [code]) == 1 for label, code in rows]
-    bare = [is_bare(system, code) for code in best if code]
-    return Headline(level, *(Share(sum(each), len(each)) for each in (specific, stated, bare)))
+
+def _bare(scores: Scores) -> Share:
+    bare = [is_bare(scores.system, code) for code in scores.best if code]
+    return Share(sum(bare), len(bare))
 
 
 def _top(ranks: _Ranks) -> dict[int, Share]:
@@ -173,18 +170,10 @@ def _groups(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> Sequence[GroupFigu
     if not rows_of.keys() - {""}:
         return ()
     confidence = np.array(scores.confidence, np.float64)
-    unanswered = np.array([not code for code in scores.best])
     right, broadly = ranks[scores.measured], ranks[broad(scores.system)]
-    found = []
-    for name, rows in sorted(rows_of.items(), key=lambda of: (-len(of[1]), of[0])):
-        found.append(
-            GroupFigures(
-                name=name,
-                top=_top(right[rows]),
-                broad=_top(broadly[rows])[1],
-                unanswered=Share(int(unanswered[rows].sum()), len(rows)),
-                confidence=float(confidence[rows].mean()),
-                calibration_error=calibration_error(confidence[rows], right[rows] == 1),
-            )
+    return [
+        GroupFigures(
+            name, _top(right[rows]), _top(broadly[rows])[1], float(confidence[rows].mean())
         )
-    return found
+        for name, rows in sorted(rows_of.items(), key=lambda of: (-len(of[1]), of[0]))
+    ]

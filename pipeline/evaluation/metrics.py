@@ -235,43 +235,13 @@ class GroupFigures:
         name: as the table states it, "" where it states none.
         top: how often the right code is among the first 1, 5 and 10, to the depth that is measured.
         broad: rows whose best code is right in its first two digits.
-        unanswered: rows without a code.
         confidence: the mean confidence of the best codes.
-        calibration_error: see `Figures`.
     """
 
     name: str
     top: Mapping[int, Share]
     broad: Share
-    unanswered: Share
     confidence: float
-    calibration_error: float
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.unanswered.rows
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The three figures that come first, for the systems whose codes may be general.
-
-    A CPV label such as 45000000 states a division and no more, so an exact match on it says
-    little: a subject that always gives bare divisions gets it right.
-
-    Attributes:
-        level: the most general level: ``division`` (CPV) or ``segment`` (UNSPSC).
-        specific: of the rows whose label is deeper than that level, those whose best code is
-            exactly right.
-        stated: of all rows, those whose best code is right as far as the label states.
-        bare: of the answered rows, those whose best code is a bare division or segment.
-    """
-
-    level: str
-    specific: Share
-    stated: Share
-    bare: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +252,10 @@ class Figures:
         rows: how many there are.
         measured: to what depth a code must be right to count as right, in all figures that name no
             depth: see `pipeline.evaluation.metrics.measured_depth`.
-        headline: the figures that come first; None for PSC and NAICS.
+        specific: of the rows whose label is deeper than a division (segment), those whose best code
+            is exactly right; None for PSC and NAICS. An exact match on a label such as 45000000
+            says little: a subject that always gives bare divisions gets it right.
+        bare: of the answered rows, those whose best code is a bare division (segment); or None.
         unanswered: the rows without a code.
         statuses: how many rows have each status, as in the output of ``run``.
         depths: how often the right code, as deep as this, is among the first 1, 5 and 10 answers;
@@ -301,7 +274,8 @@ class Figures:
 
     rows: int
     measured: Depth
-    headline: Headline | None
+    specific: Share | None
+    bare: Share | None
     unanswered: Share
     statuses: Mapping[str, int]
     depths: Mapping[Depth, Mapping[int, Share]]

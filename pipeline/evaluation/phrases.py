@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.metrics import FEW, Figures, Headline, Share
+from pipeline.evaluation.metrics import FEW, STATED, Figures, Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.pages import WANTED, most_taken
@@ -95,15 +95,14 @@ def headline_shares(figures: Figures) -> dict[str, Share]:
         more = {**among, **division, "right, but too general": general, "wrong": wrong}
         return {"first code accepted": figures.verdicts["accepted"], **more}
     among = {f"{figures.measured.name} among the first ten": right[10]}
-    if figures.headline is None:
+    if figures.specific is None or figures.bare is None:
         return {f"{figures.measured.name} first": right[1], **among, **division}
-    found = figures.headline
     return {
-        f"exactly right, label deeper than a {found.level}": found.specific,
-        "right as far as the label states": found.stated,
+        f"exactly right, label deeper than a {broad.name}": figures.specific,
+        "right as far as the label states": figures.depths[STATED][1],
         **among,
         **division,
-        f"best code is a bare {found.level}": found.bare,
+        f"best code is a bare {broad.name}": figures.bare,
     }
 
 
@@ -125,8 +124,8 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
         (one,) = figures
         if one.verdicts is not None:
             return _accepted(names[0], one)
-        if one.headline is not None and one.headline.specific.rows:
-            return _headline(names[0], one, one.headline)
+        if one.specific is not None and one.bare is not None and one.specific.rows:
+            return _exactly(names[0], one, one.specific, one.bare)
         right = one.right
         return (
             f"{_capital(names[0])} gives the right code first for {part_of(right[1])}, has it "
@@ -179,13 +178,14 @@ def _accepted(name: str, found: Figures) -> str:
     )
 
 
-def _headline(name: str, figures: Figures, found: Headline) -> str:
-    bare = f"; {part_of(found.bare, 'code')} are a bare {found.level}" if found.bare.hits else ""
+def _exactly(name: str, figures: Figures, specific: Share, bare: Share) -> str:
+    level, stated = figures.broad.name, figures.depths[STATED][1]
+    bares = f"; {part_of(bare, 'code')} are a bare {level}" if bare.hits else ""
     return (
-        f"{_capital(name)} is exactly right for {part_of(found.specific)} whose label is deeper "
-        f"than a {found.level}, and right as far as the label states for {part_of(found.stated)}; "
-        f"the {found.level} is right for {part(figures.depths[figures.broad][1])}, and the "
-        f"{figures.measured.name} is among the first ten for {part(figures.right[10])}{bare}."
+        f"{_capital(name)} is exactly right for {part_of(specific)} whose label is deeper than a "
+        f"{level}, and right as far as the label states for {part_of(stated)}; the {level} is "
+        f"right for {part(figures.depths[figures.broad][1])}, and the {figures.measured.name} is "
+        f"among the first ten for {part(figures.right[10])}{bares}."
     )
 
 

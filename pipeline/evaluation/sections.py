@@ -201,7 +201,7 @@ def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iter
     ]
     more = len(sources) - GROUPS
     notes = [f"And {more:,} more (--json has all)."] if more > 0 else []
-    numbers = ["among 5", "among 10", level, "no answer", "confidence", "off by"]
+    numbers = ["among 5", "among 10", level, "confidence"]
     columns = [("source", ""), *keys, ("rows", "n"), ("first", "share")]
     columns += [(name, "n") for name in numbers]
     if cells:
@@ -209,6 +209,5 @@ def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iter
 
 
 def _group(each: GroupFigures) -> list[str]:
-    shares = [*(each.top[top] for top in TOPS), each.broad, each.unanswered]
-    error = f"{each.calibration_error:.3f}"
-    return [f"{each.rows:,}", *map(part, shares), percent(each.confidence), error]
+    shares = [*(each.top[top] for top in TOPS), each.broad]
+    return [f"{each.broad.rows:,}", *map(part, shares), percent(each.confidence)]

@@ -38,6 +38,6 @@ def test_nothing_scrolls_sideways_on_a_phone(
     assert longest > 0.45 * width, "the division is among ten codes for 60 % of the rows"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert not [*complaints(page)]
-    for name in ("answered first", "off by"):  # what the hidden header row says on wide screens
+    for name in ("answered first", "confidence"):  # what the hidden header row says on wide screens
         assert page.locator(f"td[data-name='{name}']").first.is_visible()
     context.close()
