@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from build_code_tables import build_psc
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes.shipped import DATA, counterparts, cpv_titles, shipped
@@ -15,6 +18,12 @@ def test_codes_are_in_their_official_order_with_titles_fit_for_a_cell(system: Sy
     for code, title in titles.items():
         assert code.isascii()
         assert title == " ".join(title.split()) != ""
+        assert "{" not in title, "what is to be filled in"
+
+
+def test_the_psc_table_is_what_its_lists_compose(tmp_path: Path) -> None:
+    build_psc(tmp_path)
+    assert (tmp_path / "psc.tsv").read_bytes() == (DATA / "psc.tsv").read_bytes()
 
 
 @every_system

@@ -4,53 +4,7 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, above, shipped, titles_by_language
-from pipeline.codes.table import cut, levels_above, parent, stem
-
-
-@pytest.mark.parametrize(
-    ("system", "code", "name"),
-    [
-        ("cpv", "03000000", "division"),
-        ("cpv", "30000000", "division"),
-        ("cpv", "30200000", "group"),
-        ("cpv", "30210000", "class"),
-        ("cpv", "30213000", "category"),
-        ("cpv", "30213100", "subcategory"),
-        ("cpv", "45233141", "subcategory"),
-        ("psc", "A", "category"),
-        ("psc", "71", "group"),
-        ("psc", "R408", "code"),
-        ("unspsc", "10000000", "segment"),
-        ("unspsc", "10100000", "family"),
-        ("unspsc", "10101000", "class"),
-        ("unspsc", "10101510", "commodity"),
-        ("naics", "11", "sector"),
-        ("naics", "31-33", "sector"),
-        ("naics", "311", "subsector"),
-        ("naics", "3111", "industry group"),
-        ("naics", "31111", "industry"),
-        ("naics", "311111", "national industry"),
-    ],
-)
-def test_a_code_tells_its_level(system: System, code: str, name: str) -> None:
-    assert shipped(system).level(code) == name
-
-
-@pytest.mark.parametrize(
-    ("system", "code", "short"),
-    [
-        ("cpv", "30000000", "30"),
-        ("cpv", "30213100", "302131"),
-        ("unspsc", "10000000", "10"),
-        ("unspsc", "10101500", "101015"),
-        ("unspsc", "10101510", "10101510"),
-        ("naics", "31-33", "31"),
-        ("naics", "111110", "111110"),
-        ("psc", "R400", "R400"),
-    ],
-)
-def test_the_stem_is_what_the_digits_say(system: System, code: str, short: str) -> None:
-    assert stem(system, code) == short
+from pipeline.codes.table import parent
 
 
 @pytest.mark.parametrize(
@@ -102,30 +56,6 @@ def test_psc_supply_groups_have_no_parent_though_a_category_has_their_first_digi
 )
 def test_only_psc_and_naics_want_the_full_code(system: System, code: str, given: bool) -> None:
     assert shipped(system).assignable(code) is given
-
-
-@pytest.mark.parametrize(
-    ("system", "digits"),
-    [("cpv", [2, 3, 4, 5]), ("psc", [1, 2]), ("unspsc", [2, 4, 6]), ("naics", [2, 3, 4, 5])],
-)
-def test_the_levels_above_a_full_code_go_from_the_top_down(
-    system: System, digits: list[int]
-) -> None:
-    assert list(levels_above(system)) == digits
-
-
-@pytest.mark.parametrize(
-    ("system", "code", "digits", "short"),
-    [
-        ("cpv", "45233140", 3, "452"),
-        ("naics", "325412", 2, "31-33"),
-        ("naics", "31-33", 2, "31-33"),
-        ("naics", "325412", 3, "325"),
-        ("unspsc", "32101500", 2, "32"),
-    ],
-)
-def test_a_code_is_cut_at_a_level(system: System, code: str, digits: int, short: str) -> None:
-    assert cut(system, code, digits) == short
 
 
 TITLES = {
