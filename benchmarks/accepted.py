@@ -21,19 +21,29 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-import pipeline
 from benchmarks.command_line import parser_for
-from pipeline.answers import SYSTEMS, System
-from pipeline.decisions import Decision, Verdict
-from pipeline.engine.model.calibration import calibration_error
+from pipeline.answers import OK_FROM, SYSTEMS, Answer, System
+from pipeline.classification.columns import status
+from pipeline.codes import load
+from pipeline.decisions import Decision
+from pipeline.engine import Engine
+from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.metrics import Scores
 
 FEWEST = 20
-"""Rows that an accuracy must have; that of the few most confident rows is noise."""
+"""Rows that a language or a source must have to be printed."""
+
+AT_ONCE = 512
+"""Texts of a batch."""
+
+Row: TypeAlias = tuple[Answer | None, Decision | None]
+"""The answer for a text in a system, and the decision about it; None if the text says nothing."""
 
 HEADER = (
     "system   rows  accepted general wrong unjudged  of ten   .90  .85  .80  off by"
@@ -51,16 +61,6 @@ class Judged:
     decisions: dict[System, Decision | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What became of a text in a system; no verdict if the text says nothing."""
-
-    verdict: Verdict | None
-    any_accepted: bool
-    confidence: float
-    is_ok: bool
-
-
 def read(path: Path) -> Iterator[Judged]:
     """Yield the judged texts of a file."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -74,49 +74,33 @@ def read(path: Path) -> Iterator[Judged]:
             yield Judged(text, about.get("lang", ""), about.get("source", ""), judged)
 
 
-def through(rows: Sequence[Row], wanted: float) -> float:
-    """Return the share of the rows that can go through if so many of them must be accepted."""
-    ranked = sorted(rows, key=lambda row: (row.confidence, row.verdict == "accepted"), reverse=True)
-    right = np.cumsum([row.verdict == "accepted" for row in ranked])
-    counts = np.arange(1, len(ranked) + 1)
-    reach = np.flatnonzero((counts >= FEWEST) & (right >= wanted * counts))
-    return float(counts[reach[-1]] / len(ranked)) if len(reach) else 0.0
-
-
-def line(name: str, rows: Sequence[Row]) -> str:
-    """Return the line of a system, or of a language or a source of it."""
-    usable = [row for row in rows if row.verdict is not None]
-    known = [row for row in usable if row.verdict != "unjudged"]
-    nothing = [row for row in rows if row.verdict is None]
-    ok = [row for row in known if row.is_ok]
-    right = np.array([row.verdict == "accepted" for row in known])
-    shares = [
-        _share(row.verdict == each for row in known) for each in ("accepted", "general", "wrong")
-    ]
-    off = calibration_error(np.array([row.confidence for row in known]), right)
+def line(name: str, system: System, rows: Sequence[Row]) -> str:
+    """Return the line of a system, or of a language or a source of it; "" if none was judged."""
+    asked = [(answer, decision) for answer, decision in rows if decision is not None]
+    scores = Scores(system)
+    for answer, decision in asked:
+        scores.add([answer], [decision.code], [""], [decision])
+    verdicts, confidence = np.array(scores.verdicts), np.array(scores.confidence)
+    known = verdicts != "unjudged"
+    if not known.any():
+        return ""
+    found = figures(scores, load(system))
+    is_ok = known & (confidence >= OK_FROM[system])
+    nothing = [_is_ok(system, answer) for answer, decision in rows if decision is None]
+    shares = [share.value for share in (found.verdicts or {}).values()]
+    through = [found.coverage(wanted)["share"] or 0 for wanted in (0.9, 0.85, 0.8)]
     return (
-        f"{name:<8} {len(usable):>4,}  {shares[0]:>8.3f} {shares[1]:>7.3f} {shares[2]:>5.3f} "
-        f"{_share(row.verdict == 'unjudged' for row in usable):>8.3f} "
-        f"{_share(row.any_accepted for row in usable):>7.3f}  "
-        + " ".join(f"{through(known, wanted):>4.2f}" for wanted in (0.9, 0.85, 0.8))
-        + f" {off:>7.3f} {len(ok) / len(known):>5.2f} "
-        f"{_share(row.verdict == 'accepted' for row in ok):>6.2f} "
-        f"{_share(row.is_ok for row in nothing):>17.2f}"
+        f"{name:<8} {len(asked):>4,}  {shares[0]:>8.3f} {shares[1]:>7.3f} {shares[2]:>5.3f} "
+        f"{shares[3]:>8.3f} {found.right[10].value:>7.3f}  "
+        + " ".join(f"{share:>4.2f}" for share in through)
+        + f" {found.calibration_error:>7.3f} {is_ok.sum() / known.sum():>5.2f} "
+        f"{np.mean(verdicts[is_ok] == 'accepted') if is_ok.any() else 0:>6.2f} "
+        f"{np.mean(nothing or [False]):>17.2f}"
     )
 
 
-def _share(hits: Any) -> float:
-    found = [*hits]
-    return sum(found) / len(found) if found else 0.0
-
-
-def _row(system: System, decision: Decision | None, answer: dict[str, Any]) -> Row:
-    codes = [str(match["code"]) for match in answer[f"{system}_matches"] or ()]
-    confidence, is_ok = answer[f"{system}_confidence"] or 0.0, answer[f"{system}_status"] == "ok"
-    if decision is None:
-        return Row(None, False, confidence, is_ok)
-    verdicts = [decision.verdict(code) for code in codes]
-    return Row(verdicts[0] if codes else "wrong", "accepted" in verdicts, confidence, is_ok)
+def _is_ok(system: System, answer: Answer | None) -> bool:
+    return status(answer, OK_FROM[system]) == "ok"
 
 
 def main() -> None:
@@ -126,22 +110,21 @@ def main() -> None:
     parser.add_argument("--by", choices=["language", "source"])
     asked = parser.parse_args()
     judged = [*read(asked.judged)]
-    answers = pipeline.classify(
-        [each.text for each in judged], top=10, jobs="auto"
-    ).table.to_pylist()
+    texts = [each.text for each in judged]
+    batches = [texts[at : at + AT_ONCE] for at in range(0, len(texts), AT_ONCE)]
+    answers = [*Engine(SYSTEMS, jobs="auto").answers(batches)]
     print(HEADER)
     for system in SYSTEMS:
         groups: dict[str, list[Row]] = defaultdict(list)
-        for each, answer in zip(judged, answers, strict=True):
+        found = chain.from_iterable(batch[system] for batch in answers)
+        for each, answer in zip(judged, found, strict=True):
             if system in each.decisions:
-                row = _row(system, each.decisions[system], answer)
-                groups[system].append(row)
+                groups[system].append((answer, each.decisions[system]))
                 if asked.by:
-                    groups[f"  {getattr(each, asked.by)}"].append(row)
+                    groups[f"  {getattr(each, asked.by)}"].append(groups[system][-1])
         for name, rows in groups.items():
-            known = sum(row.verdict not in (None, "unjudged") for row in rows)
-            if known >= (1 if name == system else FEWEST):
-                print(line(name, rows))
+            if (name == system or len(rows) >= FEWEST) and (written := line(name, system, rows)):
+                print(written)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-from benchmarks.accepted import Row, line, read, through
+from benchmarks.accepted import line, read
 from benchmarks.choosing import Answer
 from benchmarks.choosing import line as choices
 from benchmarks.comparison import OURS, Turn, order, picture, results
+from tests.decisions.samples import chose
+from tests.evaluation.labels import answer
 
 
 def test_each_contender_begins_a_round_in_turn() -> None:
@@ -54,25 +56,17 @@ def test_judged_texts_are_read_with_a_verdict_for_each_system(tmp_path: Path) ->
     assert "naics" not in found.decisions
 
 
-def test_rows_go_through_down_to_the_last_place_that_reaches_the_accuracy() -> None:
-    right = [Row("accepted", True, 0.9, True)] * 30
-    rows = [*right, *[Row("wrong", False, 0.5, False)] * 10]
-    assert through(rows, 0.75) == 1
-    assert through(rows, 1) == 0.75
-    assert through(rows[:10], 0.5) == 0, "so few say nothing"
-
-
-def test_unjudged_codes_are_left_out_of_the_shares_and_empty_texts_counted_apart() -> None:
-    rows = [
-        *[Row("accepted", True, 1.0, True)] * 2,
-        *[Row("general", False, 0.0, False)] * 2,
-        Row("unjudged", True, 0.5, False),
-        Row(None, False, 0.9, True),
-    ]
-    shares = "0.500 0.500 0.000 0.200 0.600"
-    assert (
-        " ".join(line("cpv", rows).split()) == f"cpv 5 {shares} 0.00 0.00 0.00 0.000 0.50 1.00 1.00"
+def test_ok_codes_are_counted_also_of_texts_that_say_nothing() -> None:
+    kept = chose("a", "45233140")
+    sure, unsure, other = (
+        answer(code, confidence=confidence)
+        for code, confidence in (("45233140", 0.9), ("45233140", 0.1), ("39000000", 0.9))
     )
+    rows = [(sure, kept), (sure, kept), (unsure, kept), (other, None), (unsure, None)]
+    shares = "1.000 0.000 0.000 0.000 1.000"
+    assert line("all", "cpv", rows).split()[1:7] == ["3", *shares.split()]
+    assert line("all", "cpv", rows).split()[-3:] == ["0.67", "1.00", "0.50"]
+    assert line("all", "cpv", [(sure, None)]) == ""
 
 
 def test_choices_are_counted_beside_the_engines_codes() -> None:
