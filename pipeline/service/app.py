@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -34,7 +35,7 @@ from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
 from pipeline.service.web import authentication, dashboard, docs, trial
-from pipeline.service.web.forms import Form, PageError, read_form
+from pipeline.service.web.forms import FormError, PageError, read_form
 from pipeline.service.web.rendering import error_page, page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
 
@@ -108,11 +109,10 @@ def _endpoint(
     return match
 
 
-Page: TypeAlias = Callable[[Site, Visitor], Response]
-Action: TypeAlias = Callable[[Site, Visitor, Form], Response | Awaitable[Response]]
-"""An action that is not a coroutine runs in a thread, as a page does."""
+Page: TypeAlias = Callable[[Site, Visitor], Response | Awaitable[Response]]
+"""A page or what a form does; one that is not a coroutine runs in a thread."""
 
-ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
+ROUTES: tuple[tuple[str, bool, Page | None, Page | None], ...] = (
     ("/", False, partial(docs.show, "landing.html"), None),
     ("/docs", False, partial(docs.show, "docs.html"), None),
     ("/login", False, authentication.show_log_in, authentication.log_in),
@@ -120,7 +120,7 @@ ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
     ("/try", False, trial.show, trial.ask),
     ("/account", True, authentication.show_account, authentication.change_password),
     ("/dashboard", True, dashboard.show, None),
-    ("/keys", True, None, dashboard.make_key),
+    ("/keys", True, dashboard.show, dashboard.make_key),
     ("/keys/{key_id}/revoke", True, dashboard.ask_key, dashboard.revoke_key),
     ("/logout", True, None, authentication.log_out),
     ("/statement", True, dashboard.show_statement, None),
@@ -128,23 +128,28 @@ ROUTES: tuple[tuple[str, bool, Page | None, Action | None], ...] = (
 )
 """Each path, whether it is for members only, its page, and what its form does.
 
-Without a session, the paths for members redirect to the login.
+Without a session, the paths for members redirect to the login. A `FormError` shows the page again.
 """
 
 
-def _route(site: Site, path: str, members: bool, page: Page | None, action: Action | None) -> Route:
+def _route(site: Site, path: str, members: bool, page: Page | None, action: Page | None) -> Route:
+    async def shown(page: Page | None, visitor: Visitor) -> Response:
+        assert page is not None  # noqa: S101 - the methods say so
+        answer = await run_in_threadpool(page, site, visitor)
+        return await answer if isinstance(answer, Awaitable) else answer
+
     async def endpoint(request: Request) -> Response:
         visitor = Visitor.of(request)
         try:
-            form = await read_form(request) if request.method == "POST" else None
+            if is_form := request.method == "POST":
+                visitor.form = await read_form(request)
             await run_in_threadpool(site.recognise, visitor)
             if members and visitor.account_id is None:  # logged out in another window, say
                 return redirect_to_log_in(visitor)
-            if page is not None and form is None:
-                return await run_in_threadpool(page, site, visitor)
-            assert action is not None and form is not None  # noqa: S101 - the methods say so
-            answer = await run_in_threadpool(action, site, visitor, form)
-            return await answer if isinstance(answer, Awaitable) else answer
+            return await shown(action if is_form else page, visitor)
+        except FormError as error:
+            visitor.form = replace(visitor.form, errors=error.errors, wait=error.wait)
+            return await shown(page, visitor)
         except PageError as error:
             return page_of(error, visitor)
 

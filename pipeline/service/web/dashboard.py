@@ -12,8 +12,8 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 from pipeline.money import total
 from pipeline.service.accounts import ApiKey, DailyUse, row_number, statement_csv
-from pipeline.service.web.forms import Form, PageError
-from pipeline.service.web.rendering import NO_FORM, render
+from pipeline.service.web.forms import FormError, PageError
+from pipeline.service.web.rendering import render
 from pipeline.service.web.site import HOME, Site, Visitor, redirect
 
 MOST = 50
@@ -48,18 +48,15 @@ def download_statement(site: Site, visitor: Visitor) -> Response:
 
 DAYS = 30
 
-REVOKED = "Key revoked. Calls with it are refused from now on."
 
-
-def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
-    """Show an account, with the form to make a key and its errors."""
+def show(site: Site, visitor: Visitor) -> Response:
+    """Show an account, with the form to make a key."""
     account = site.accounts.account(visitor.member)
     keys = site.accounts.keys.of(account.account_id)
     usage = site.accounts.statement.usage(account.account_id, DAYS)
     return render(
         visitor,
         "dashboard.html",
-        form=form or NO_FORM,
         account=account,
         keys=[key for key in keys if key.revoked_at is None],
         revoked=[key for key in keys if key.revoked_at is not None],
@@ -68,7 +65,6 @@ def show(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
         systems=SYSTEMS,
         made={one: sum(use.calls for use in usage if use.system == one) for one in SYSTEMS},
         spent=total(use.usd for use in usage),
-        done=REVOKED if visitor.request.query_params.get("done") == "revoked" else None,
     )
 
 
@@ -86,12 +82,12 @@ def _by_day(uses: Sequence[DailyUse]) -> list[tuple[date, dict[System, int], Dec
 NOT_YOURS = "Your account has no such key in use. The dashboard lists your keys."
 
 
-def make_key(site: Site, visitor: Visitor, form: Form) -> Response:
+def make_key(site: Site, visitor: Visitor) -> Response:
     """Make a key and show it."""
     try:
-        new = site.accounts.keys.make(visitor.member, form.value("name"))
+        new = site.accounts.keys.make(visitor.member, visitor.form.value("name"))
     except SettingsError as error:
-        return show(site, visitor, form.wrong({"name": str(error)}))
+        raise FormError({"name": str(error)}) from error
     key = _find(site, visitor, new.key_id)
     return render(visitor, "key_made.html", key=key, secret=new.key)
 
@@ -101,7 +97,7 @@ def ask_key(site: Site, visitor: Visitor) -> Response:
     return render(visitor, "key_asked.html", key=_find(site, visitor, _number(visitor)))
 
 
-def revoke_key(site: Site, visitor: Visitor, _: Form) -> Response:
+def revoke_key(site: Site, visitor: Visitor) -> Response:
     """Revoke a key."""
     if not site.accounts.keys.revoke(visitor.member, _number(visitor)):
         raise PageError(404, NOT_YOURS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -34,6 +34,29 @@ class PageError(Exception):
         self.message = message
 
 
+class FormError(Exception):
+    """A form that changes nothing: its page is shown again, with what was typed.
+
+    Attributes:
+        errors: see `Form`.
+        wait: see `Form`.
+    """
+
+    def __init__(self, errors: Mapping[str, str], wait: int = 0) -> None:
+        super().__init__(errors, wait)
+        self.errors, self.wait = errors, wait
+
+
+def check(**errors: str) -> None:
+    """Check fields, each by what is wrong with it; "" if nothing is.
+
+    Raises:
+        FormError: something is wrong.
+    """
+    if wrong := {name: error for name, error in errors.items() if error}:
+        raise FormError(wrong)
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What was typed into a form, and what is wrong with it.
@@ -55,10 +78,6 @@ class Form:
     def chosen(self, name: str, value: str) -> bool:
         """Return whether a box is ticked."""
         return value in self.values.get(name, ())
-
-    def wrong(self, errors: Mapping[str, str], wait: int = 0) -> Form:
-        """Return the form with errors."""
-        return replace(self, errors=errors, wait=wait)
 
     @property
     def status(self) -> int:

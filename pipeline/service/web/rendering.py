@@ -19,7 +19,7 @@ from pipeline.money import plain
 from pipeline.pages import environment
 from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
-from pipeline.service.web.forms import Form, PageError
+from pipeline.service.web.forms import PageError
 from pipeline.service.web.site import Visitor
 
 WORDS = {
@@ -34,7 +34,12 @@ WORDS = {
 }
 """The heading and the advice of error pages."""
 
-NO_FORM = Form()
+DONE = {
+    "logout": "You are logged out.",
+    "password": "Password changed. Every other session of this account has ended.",
+    "revoked": "Key revoked. Calls with it are refused from now on.",
+}
+"""What the page after a redirect says was done, by `done` in its address."""
 
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
@@ -44,16 +49,16 @@ def render(
     template: str,
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
-    form: Form = NO_FORM,
     **values: Any,
 ) -> HTMLResponse:
     """Return a page from a template, which shows the values.
 
-    A page with a form has the status and headers that the form's errors call for.
+    It has the status and headers that the errors of the visitor's form call for.
     """
-    here, base_url = visitor.request.url.path, visitor.base_url
-    page = _templates().get_template(template)
-    text = page.render(visitor=visitor, here=here, base_url=base_url, form=form, **values)
+    request, form = visitor.request, visitor.form
+    done = DONE.get(request.query_params.get("done", ""))
+    values |= {"here": request.url.path, "base_url": visitor.base_url, "done": done, "form": form}
+    text = _templates().get_template(template).render(visitor=visitor, **values)
     response = HTMLResponse(text, status or form.status, headers or form.headers)
     visitor.set_cookie(response)
     return response

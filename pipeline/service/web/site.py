@@ -15,13 +15,13 @@ from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from pipeline.rate import Rate
+from pipeline.rate import Rate, duration
 from pipeline.service.accounts import Accounts, canonical_email
 from pipeline.service.calls import Calls
-from pipeline.service.errors import RateLimitError
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.spec import Terms
+from pipeline.service.web.forms import Form, FormError
 
 PAIR, ADDRESS, ACCOUNT, LATE = Rate(10, 900), Rate(100, 900), Rate(100, 900), Rate(1, 900)
 """Wrong passwords allowed: per account and address, per address, per account, and after that per
@@ -57,7 +57,7 @@ class PasswordTries:
         """Return the account if `look` finds that the password is right, else None.
 
         Raises:
-            RateLimitError: the password is not checked.
+            FormError: the password is not checked.
         """
         name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
         network = network_of(address)
@@ -73,7 +73,7 @@ class PasswordTries:
         try:
             wait = take(self._pair, pair) or take(self._address, network)
             if wait := wait or (take(self._account, name) and take(self._late, pair)):
-                raise RateLimitError("Too many wrong passwords.", wait)
+                raise too_many_attempts(wait)
             account = await look()
             wrong = account is None
         finally:
@@ -81,6 +81,12 @@ class PasswordTries:
                 for window, caller in counted:
                     window.give_back(caller)
         return account
+
+
+def too_many_attempts(seconds: float) -> FormError:
+    """Return the error of a form that may be sent again in some seconds."""
+    wait = ceil(seconds)
+    return FormError({"": f"Too many attempts. Try again in {duration(wait)}."}, wait)
 
 
 SESSION = "tender_session"
@@ -113,12 +119,14 @@ class Visitor:
     Attributes:
         request: the request.
         session: the token of the session; None without one.
+        form: what the request sends.
         account_id: the account of the session, once it was looked up.
         leaving: whether the browser must drop its session cookie.
     """
 
     request: Request
     session: str | None
+    form: Form = field(default_factory=Form)
     account_id: int | None = None
     leaving: bool = False
 
@@ -236,14 +244,19 @@ class Site:
         """Return the account that an e-mail address and password belong to; None if wrong.
 
         Raises:
-            RateLimitError: see `PasswordTries`.
+            FormError: see `PasswordTries`.
         """
         look = partial(self.hashing, self.accounts.log_in, email, password)
         return await self._tries.account(email, visitor.address, look)
 
-    def wait_for_sign_up(self, visitor: Visitor) -> int:
-        """Count a sign-up; return the seconds to wait if there were too many."""
-        return ceil(self._sign_ups.wait(network_of(visitor.address)))
+    def count_sign_up(self, visitor: Visitor) -> None:
+        """Count a sign-up.
+
+        Raises:
+            FormError: there were too many.
+        """
+        if wait := self._sign_ups.wait(network_of(visitor.address)):
+            raise too_many_attempts(wait)
 
     async def hashing(self, work: Callable[[*Values], Result], *values: *Values) -> Result:
         """Run work that hashes a password in a thread, a few at once."""

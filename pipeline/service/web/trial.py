@@ -22,12 +22,14 @@ from pipeline.service.http.messages import MAX_CHARACTERS, check_description
 from pipeline.service.http.outcomes import FAILED
 from pipeline.service.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec import SYSTEM_NAMES
-from pipeline.service.web.forms import Form
+from pipeline.service.web.forms import Form, check
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
 from pipeline.settings import LANGUAGES
 
 log = logging.getLogger("pipeline.service")
+
+NO_TITLES = "There are no titles in this language. Choose one from the list."
 
 
 def _rows(system: System, matches: Iterable[Match], language: str) -> Iterator[dict[str, Any]]:
@@ -58,10 +60,29 @@ class Outcome:
     shown: Sequence[Mapping[str, Any]] = ()
 
 
-def show(site: Site, visitor: Visitor) -> Response:
-    """Show the form."""
-    language = _preferred(visitor.request.headers.get("Accept-Language", ""))
-    return _page(site, visitor, Form({"system": ["cpv"], "language": [language]}))
+def show(site: Site, visitor: Visitor, outcomes: Sequence[Outcome] = ()) -> Response:
+    """Show the form, and the answers to what was sent."""
+    if not visitor.form.values:
+        language = _preferred(visitor.request.headers.get("Accept-Language", ""))
+        visitor.form = Form({"system": ["cpv"], "language": [language]})
+    refused = [one.refused for one in outcomes if one.refused is not None]
+    failed = refused[0] if refused and len(refused) == len(outcomes) else None
+    return render(
+        visitor,
+        "try.html",
+        failed.status if failed else None,
+        failed.headers if failed else None,
+        systems=SYSTEM_NAMES,
+        outcomes=outcomes,
+        answered=len(refused) < len(outcomes),
+        paid=_paid(outcomes),
+        markup=MARKUP_PERCENTAGE,
+        languages=dict(sorted(LANGUAGES.items(), key=lambda language: language[1])),
+        balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
+        demo_rate=site.terms.demo_rate,
+        max_characters=MAX_CHARACTERS,
+        measured=MEASURED,
+    )
 
 
 def _preferred(accepted: str) -> str:
@@ -70,26 +91,29 @@ def _preferred(accepted: str) -> str:
     return next((name for name in names if name in LANGUAGES), "en")
 
 
-async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
+async def ask(site: Site, visitor: Visitor) -> Response:
     """Make a call for each chosen system, and show the answers."""
+    form = visitor.form
     # Browsers end lines with \r\n, programs with \n.
     description = form.value("description").replace("\r\n", "\n")
     systems = [system for system in SYSTEMS if form.chosen("system", system)]
-    errors = {}
+    language = form.value("language") or "en"
+    check(
+        description=_description_error(description),
+        language="" if language in LANGUAGES else NO_TITLES,
+        system="" if systems else "No system is chosen. Choose at least one.",
+    )
+    outcomes = [await _ask(site, visitor, system, description, language) for system in systems]
+    visitor.request.state.price_usd = _paid(outcomes)  # for the access log
+    return await run_in_threadpool(show, site, visitor, outcomes)
+
+
+def _description_error(description: str) -> str:
     try:
         check_description(description)
     except ValidationError as error:
-        errors["description"] = error.message
-    language = form.value("language") or "en"
-    if language not in LANGUAGES:
-        errors["language"] = "There are no titles in this language. Choose one from the list."
-    if not systems:
-        errors["system"] = "No system is chosen. Choose at least one."
-    if errors:
-        return await run_in_threadpool(_page, site, visitor, form.wrong(errors))
-    outcomes = [await _ask(site, visitor, system, description, language) for system in systems]
-    visitor.request.state.price_usd = _paid(outcomes)  # for the access log
-    return await run_in_threadpool(_page, site, visitor, form, outcomes)
+        return error.message
+    return ""
 
 
 async def _ask(
@@ -110,25 +134,3 @@ async def _ask(
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:
     return total(one.answered.price.final for one in outcomes if one.answered is not None)
-
-
-def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()) -> Response:
-    refused = [one.refused for one in outcomes if one.refused is not None]
-    failed = refused[0] if refused and len(refused) == len(outcomes) else None
-    return render(
-        visitor,
-        "try.html",
-        failed.status if failed else None,
-        failed.headers if failed else None,
-        form=form,
-        systems=SYSTEM_NAMES,
-        outcomes=outcomes,
-        answered=len(refused) < len(outcomes),
-        paid=_paid(outcomes),
-        markup=MARKUP_PERCENTAGE,
-        languages=dict(sorted(LANGUAGES.items(), key=lambda language: language[1])),
-        balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
-        demo_rate=site.terms.demo_rate,
-        max_characters=MAX_CHARACTERS,
-        measured=MEASURED,
-    )

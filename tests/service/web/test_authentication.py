@@ -134,7 +134,7 @@ async def test_a_guesser_is_locked_out_and_nobody_else(
     response = await guesser.log_in()
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "900"
-    assert guesser.problems() == ["Too many attempts. Try again in 15 minutes."]
+    assert guesser.problems() == ["Too many attempts. Try again in 15 min."]
     # Of an account that there is not, a guesser learns nothing.
     statuses = [(await guesser.log_in("nobody@example.org", "a")).status_code for _ in range(11)]
     assert statuses == [422] * 10 + [429]
@@ -196,7 +196,7 @@ async def test_tries_of_the_present_password_are_limited(
     response = await member.send("/account", current=PASSWORD, new=NEW)
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "900"
-    assert member.problems() == ["Too many attempts. Try again in 15 minutes."]
+    assert member.problems() == ["Too many attempts. Try again in 15 min."]
     assert accounts.log_in(EMAIL, PASSWORD) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from pipeline.service.errors import RateLimitError
+from pipeline.service.web.forms import FormError
 from pipeline.service.web.site import ACCOUNT, ADDRESS, PAIR, PasswordTries
 from tests.service.conftest import VirtualClock
 
@@ -29,7 +29,7 @@ async def looked_at(
 
     try:
         assert await tries.account(email, address, look) == found
-    except RateLimitError as error:
+    except FormError as error:
         return error.wait
     return 0
 
