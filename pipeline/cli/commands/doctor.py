@@ -95,12 +95,9 @@ def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[
         yield _run_check(f"engine {system}", _engine, system)
 
 
-def check_ledger(path: Path, workers: int | None) -> Finding:
-    """Check a ledger, if there is one, and that a purchase with so many workers can write to it.
-
-    Without workers, nothing is bought.
-    """
-    return _run_check("ledger", _ledger, path, workers)
+def check_ledger(path: Path, buys: bool) -> Finding:
+    """Check a ledger, if there is one, and that a purchase can write to it."""
+    return _run_check("ledger", _ledger, path, buys)
 
 
 def check_files(options: RunOptions) -> Iterator[Finding]:
@@ -170,11 +167,10 @@ def _engine(system: System) -> Finding:
     return Finding(f"engine {system}", "ok", found)
 
 
-def _ledger(path: Path, workers: int | None) -> Finding:
+def _ledger(path: Path, buys: bool) -> Finding:
     from pipeline.paid.ledger.checks import open_usable
     from pipeline.paid.ledger.database import check_not_gone, check_writable
     from pipeline.paid.ledger.mark import HighWaterMark
-    from pipeline.paid.ledger.room import spare_file
     from pipeline.paid.ledger.totals import open_jobs
 
     found = f"{path} does not exist; the first paid run creates it"
@@ -185,16 +181,12 @@ def _ledger(path: Path, workers: int | None) -> Finding:
             HighWaterMark(snapshot).check()
     else:
         check_not_gone(path)
-    if workers is None:
+    if not buys:
         return Finding("ledger", "ok", found)
     check_writable(path)
     if path.exists() and not os.access(path, os.W_OK):
         return Finding("ledger", "error", f"{found} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)
-    if folder.verdict != "error" and path.parent.is_dir():
-        spare = path.with_name(f"{path.name}.answers-{os.getpid()}")
-        with spare_file(path, spare, workers):  # as a run does before it sends anything
-            pass
     return Finding("ledger", "ok", found) if folder.verdict == "ok" else folder
 
 
@@ -333,12 +325,12 @@ def _findings(options: RunOptions) -> Iterator[Finding]:
 
 
 def _separate_findings(options: RunOptions) -> Iterator[Finding]:
-    workers = options.workers if options.base_url else None
-    yield from check_installation(buys=workers is not None)
+    buys = bool(options.base_url)
+    yield from check_installation(buys=buys)
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
     yield from _check_engine(parse_systems(options.systems), options.models)
-    yield check_ledger(options.ledger or ledger_file(None), workers)
+    yield check_ledger(options.ledger or ledger_file(None), buys)
     yield from check_files(options)
 
 
