@@ -114,8 +114,9 @@ def cell(value: Any) -> str:
 def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:
     """Format a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
 
-    Nested values become JSON, bytes become base64, and nulls become "". A value of an extension
-    type is formatted like its storage type.
+    Decimals have no exponent, which Arrow gives to small ones. Nested values become JSON, bytes
+    become base64, and nulls become "". A value of an extension type is formatted like its storage
+    type.
 
     Raises:
         InputError: a value cannot be written as text; the message has the name of the column.
@@ -146,6 +147,8 @@ def _format(column: pa.Array) -> Sequence[str]:
     if column.type in BINARY or pa.types.is_fixed_size_binary(column.type):
         values = column.to_pylist()
         return ["" if value is None else base64.b64encode(value).decode() for value in values]
+    if pa.types.is_decimal(column.type):
+        return ["" if value is None else f"{value:f}" for value in column.to_pylist()]
     return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
 
 
@@ -175,4 +178,10 @@ def _json(value: Any) -> str:
 
 
 def _json_scalar(value: Any) -> str:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case Decimal():
+            return f"{value:f}"
+        case _:
+            return str(value)
