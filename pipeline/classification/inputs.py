@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pipeline.classification.provenance import MANIFEST, manifest_path, read_manifest
+from pipeline.classification.provenance import BESIDE_OUTPUTS, manifest_path, read_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
@@ -94,7 +94,8 @@ def find_files(
 
     The outputs have the layout of a folder, or of the files below the fixed part of a pattern.
     Files of a folder count as tables by their suffixes; hidden ones, those that begin with an
-    underscore, and outputs of this tool do not. Links are followed only within the folder.
+    underscore, outputs of this tool and what is beside them do not. Links are followed only within
+    the folder.
 
     Args:
         paths: files, patterns and folders.
@@ -144,7 +145,7 @@ def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_C
     elif _is_pattern(path, storage):
         fixed = type(path)(*_fixed_parts(path))
         for match in _matches(path, fixed, storage):
-            if not (match.name.startswith(".") or match.name.endswith(MANIFEST)):
+            if not (match.name.startswith(".") or match.name.endswith(BESIDE_OUTPUTS)):
                 yield _Candidate(match, fixed, is_table=True)
     else:
         yield _Candidate(path, path.parent, is_table=True)
@@ -173,7 +174,7 @@ def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterato
     names = set(found)
     for path in found:
         hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
-        if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
+        if hidden or path.name.endswith(BESIDE_OUTPUTS) or path.is_relative_to(output):
             continue
         is_table = _is_table(path)
         if not (is_table and manifest_path(path) in names):  # an output of ours
@@ -192,7 +193,7 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
             if link.is_symlink():
                 yield _Candidate(link, folder, is_table=False)
         for file in (Path(parent) / name for name in sorted(names)):
-            if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
+            if file.name.startswith(HIDDEN) or file.name.endswith(BESIDE_OUTPUTS):
                 continue
             is_table = _is_within(file, whole) and _is_table(file)
             if not (is_table and read_manifest(file)):  # an output of ours

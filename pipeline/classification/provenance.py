@@ -20,6 +20,12 @@ TOOL = "tender-pipeline"
 MANIFEST = ".manifest.json"
 """What a manifest's name has after the name of its output."""
 
+DECISIONS = ".decisions.jsonl"
+"""The same of the file in which a review keeps its decisions, unless it is told another."""
+
+BESIDE_OUTPUTS = (MANIFEST, DECISIONS)
+"""Files that are no tables, although their names may end like one's."""
+
 STARTED = {"tool": TOOL, "exit_state": "started"}
 """The manifest of an output that is not written yet."""
 

@@ -26,7 +26,8 @@ def data(tmp_path: Path) -> Path:
         (folder / f"year={year}").mkdir(parents=True)
         pq.write_table(pa.table({"description": [name]}), folder / f"year={year}" / "p.parquet")
     (folder / "more.jsonl").write_text('{"description": "Pens"}\n')
-    for name in ("_SUCCESS", ".part.csv", "notes.md", "more.jsonl.manifest.json"):
+    beside = ("more.jsonl.manifest.json", "more.jsonl.decisions.jsonl")
+    for name in ("_SUCCESS", ".part.csv", "notes.md", *beside):
         (folder / name).write_text("description\nno\n")
     return folder
 

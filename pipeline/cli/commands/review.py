@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.classification.corrections import decision_file
+from pipeline.classification.provenance import DECISIONS
 from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.service_extra import service_extra
@@ -81,7 +82,7 @@ def review(**values: Any) -> int:
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-    log_path = options.decisions or output.with_name(f"{output.name}.decisions.jsonl")
+    log_path = options.decisions or output.with_name(f"{output.name}{DECISIONS}")
     merge = [
         each for each in options.merge if not _are_same(each, log_path)
     ]  # its decisions are there
