@@ -46,8 +46,8 @@ COUNTED = [("share", "n"), ("95 % interval", "n"), ("rows", "n")]
 NONE = Share(0, 0)
 
 ACCEPTANCE = (
-    "The confidence of the embedded engine is the chance that an expert accepts a code. Buyers "
-    "often write another one, so beside their codes it looks too high: --decisions measures it."
+    "The confidence of the embedded engine is the chance that an expert accepts a code, not that a "
+    "buyer wrote it: --decisions measures it."
 )
 
 Line = TypeVar("Line")
