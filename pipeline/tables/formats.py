@@ -271,10 +271,12 @@ BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 NOTES = ("readme.txt", "license.txt", "licence.txt")
 """Files beside tables that are none, although others that end in ``.txt`` are."""
 
+_PACKED = " and ".join(each.title for each in TABLE_FORMATS.values() if each.is_packed)
+
 UNKNOWN = (
     "The name {!r} does not show which of the supported formats the table has: "
     + ", ".join(f"{each.title} ({', '.join(each.suffixes)})" for each in TABLE_FORMATS.values())
-    + "; all but Parquet and Excel also with .gz or .zst."
+    + f"; all but {_PACKED} also with .gz or .zst."
 )
 
 
