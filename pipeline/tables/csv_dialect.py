@@ -60,14 +60,14 @@ class Dialect:
     Attributes:
         delimiter: the character between fields.
         encoding: a codec that writes no byte order mark.
-        mark: what precedes the first record: a byte order mark, a line that tells Excel the
-            delimiter, and lines above the column names; often no bytes.
+        mark: the byte order mark; often no bytes.
         line_end: the character at which lines are split: a line feed (perhaps after a carriage
             return) or a carriage return.
         terminator: the line end of new records.
         quote_escape: see `CsvOptions`.
         header: whether the first record names the columns.
-        lines_before: how many lines the mark has.
+        lines_before: how many lines are above the first record: titles, or one that tells Excel the
+            delimiter.
         unnamed: whether rows end with one delimiter more than the column names.
     """
 
@@ -115,26 +115,17 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         )
     _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
-    excel = FOR_EXCEL.match(text)
-    if excel:
-        mark, text = mark + excel[0].encode(encoding), text[excel.end() :]
+    lines_before = above
+    if excel := FOR_EXCEL.match(text):
         options = replace(options, delimiter=options.delimiter or excel["delimiter"])
+        lines_before = max(above, 1)
     line_end, terminator = _line_end(text, options)
-    lines = 1 if excel else 0
-    if above > lines:
-        title = "".join(f"{line}{line_end}" for line in text.split(line_end)[: above - lines])
-        if not text[len(title) :].strip():
-            raise InputError(
-                f"{path} has no line {above + 1} with column names.",
-                f"Give the number of their line: {csv_option('header_row', 1)}.",
-            )
-        mark += title.encode(encoding, "replace")
-        text, lines = text[len(title) :], above
-        if not sample.startswith(mark):
-            raise InputError(
-                f"{path}: what is above the column names is not {encoding}.",
-                f"State the encoding: {csv_option('encoding', 'cp1252')}, for example.",
-            )
+    text = "".join(text.split(line_end, lines_before)[lines_before:])
+    if above and not text.strip():
+        raise InputError(
+            f"{path} has no line {above + 1} with column names.",
+            f"Give the number of their line: {csv_option('header_row', 1)}.",
+        )
     dialect = Dialect(
         encoding=encoding,
         mark=mark,
@@ -142,7 +133,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         terminator=terminator,
         quote_escape=options.quote_escape,
         header=options.header,
-        lines_before=lines,
+        lines_before=lines_before,
     )
     delimiter = options.delimiter or _delimiter(text, dialect, wanted)
     if options.quote_escape == "none" and delimiter not in UNQUOTED:

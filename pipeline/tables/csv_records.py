@@ -46,8 +46,6 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     end = dialect.line_end
     pieces: list[str] = []  # of a line that no chunk has ended yet
     size = 0
-    if dialect.lines_before:
-        yield [""] * dialect.lines_before  # blank lines, so that all others keep their numbers
     for text in _decode(path, dialect):
         lines = text.split(end)
         pieces.append(lines[0])
@@ -67,7 +65,7 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
 def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
     encoder = codecs.getincrementalencoder(dialect.encoding)()
-    lines = dialect.lines_before
+    lines = 0
     is_ascii = True
     held = b""  # bytes of a character that was split between two chunks
     with open_input(path) as stream:
@@ -148,7 +146,7 @@ class Record(NamedTuple):
     """A record of a CSV file.
 
     Attributes:
-        raw: the record as in the file, with the blank lines before it.
+        raw: the record as in the file, with blank lines before it, and lines above the first one.
         fields: its values; none at the end of the file, where only blank lines follow.
         number: its number, from 1, as a spreadsheet counts: also blank lines.
         end: the number of its last line, from 1.
@@ -166,7 +164,7 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
     Raises:
         InputError: a record is malformed, undecodable or too long.
     """
-    lines = _Lines(read_lines(path, dialect))
+    lines = _Lines(read_lines(path, dialect), dialect.lines_before)
     reader = csv.reader(lines, **dialect.parameters())
     number = end = 0
     try:
@@ -186,10 +184,14 @@ def read_records(path: Path, dialect: Dialect) -> Iterator[Record]:
 
 
 class _Lines:
-    """The lines that the csv module reads, until those of a record are taken."""
+    """The lines that the csv module reads, until those of a record are taken.
 
-    def __init__(self, blocks: Iterable[list[str]]) -> None:
+    Those above the first record are blank to it.
+    """
+
+    def __init__(self, blocks: Iterable[list[str]], above: int) -> None:
         self._blocks = blocks
+        self._above = above
         self._kept: list[str] = []
         self._joined = 0  # how many of them are several lines
 
@@ -206,7 +208,8 @@ class _Lines:
                 raise csv.Error(TOO_LONG)
             for line in block:
                 self._kept.append(line)
-                yield line
+                self._above -= 1
+                yield line if self._above < 0 else ""
 
     def take(self) -> str:
         """Take the lines of the record that has just been read, with blank lines before it."""
@@ -217,4 +220,4 @@ class _Lines:
 
     def are_blank(self, fields: list[str]) -> bool:
         """Return whether a record is a blank line, unlike one with a quoted empty value."""
-        return not fields or not (fields[0].strip() or any('"' in line for line in self._kept))
+        return not fields or not (fields[0].strip() or '"' in self._kept[-1])

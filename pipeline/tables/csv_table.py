@@ -167,9 +167,9 @@ class CsvReader(FileReader):
             records = read_records(self.path, replace(self.dialect, delimiter=delimiter))
             most = 0
             with suppress(InputError):
-                for raw, names, _, end in islice(records, TITLES):
+                for _, names, _, end in islice(records, TITLES):
                     if has_all(names, wanted):
-                        lines = raw.strip().count(self.dialect.line_end)
+                        lines = "".join(names).count(self.dialect.line_end)
                         return end - lines, not lines and 2 * most <= _count_values(names)
                     most = max(most, _count_values(names))
         return None
