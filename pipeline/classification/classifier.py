@@ -24,12 +24,7 @@ from pipeline.public import public, public_class, shortened
 from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.tables import ArrowBatch
-from pipeline.tables.arrow import (
-    appended,
-    bounded,
-    find_text_columns,
-    with_columns,
-)
+from pipeline.tables.arrow import appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
@@ -231,7 +226,7 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
             for batch in chain([first], left)
             for start in range(0, batch.num_rows, BATCH_ROWS)
         )
-        yield from bounded(pieces, text_columns_of(first.schema, settings))
+        yield from with_texts(pieces, text_columns_of(first.schema, settings))
 
 
 def _same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

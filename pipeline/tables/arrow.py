@@ -12,7 +12,7 @@ from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import without_encoding
 from pipeline.tables.json_records import TextColumn, find_cell_texts
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
+from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, option
 
@@ -195,30 +195,18 @@ class ArrowBatch:
         return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows), self.first)
 
 
-def bounded(
+def with_texts(
     batches: Iterator[pa.RecordBatch], columns: Sequence[TextColumn]
 ) -> Iterator[ArrowBatch]:
-    """Yield batches of bounded size, with the text of each row.
+    """Yield batches with the text of each row.
 
     Raises:
         InputError: a value in a text column is not text.
     """
     row = 1
     for batch in batches:
-        for piece in _cut(batch):
-            yield ArrowBatch(_texts(piece, columns, row), piece, row)
-            row += piece.num_rows
-
-
-def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Halve a batch until each part has at most `BATCH_CHARS`, without its dictionaries."""
-    plain = (column for column in batch.columns if not pa.types.is_dictionary(column.type))
-    if batch.num_rows < 2 or sum(column.nbytes for column in plain) <= BATCH_CHARS:
-        yield batch
-        return
-    half = batch.num_rows // 2
-    yield from _cut(batch.slice(0, half))
-    yield from _cut(batch.slice(half))
+        yield ArrowBatch(_texts(batch, columns, row), batch, row)
+        row += batch.num_rows
 
 
 def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> list[str]:
@@ -251,7 +239,7 @@ class ArrowReader(Reader):
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        yield from bounded(self._chunks(), self._text_columns)
+        yield from with_texts(self._chunks(), self._text_columns)
 
     def _chunks(self) -> Iterator[pa.RecordBatch]:
         for start in range(0, self._table.num_rows, BATCH_ROWS):

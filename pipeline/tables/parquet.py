@@ -18,10 +18,10 @@ from pipeline.quoting import listed
 from pipeline.tables.arrow import (
     ArrowBatch,
     appended,
-    bounded,
     find_text_columns,
     with_columns,
     with_metadata,
+    with_texts,
 )
 from pipeline.tables.cells import leaves
 from pipeline.tables.csv_table import CsvBatch
@@ -77,7 +77,7 @@ class ParquetReader(FileReader):
         """Read the file from its beginning; see `Reader.batches`."""
         with _open_parquet(self.path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
-            yield from bounded(stream, self._text_columns)
+            yield from with_texts(stream, self._text_columns)
 
 
 @contextmanager

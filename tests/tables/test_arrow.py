@@ -12,7 +12,7 @@ from hypothesis import given
 from pipeline.errors import InputError
 from pipeline.tables import NewColumn, open_reader
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables, not_utf8
 from tests.tables.rewriting import CODE, texts_of
@@ -195,19 +195,6 @@ def test_a_nested_column_is_not_text_but_has_fields() -> None:
         ArrowReader(TABLE, ["tender"])
     assert caught.value.message.startswith("The column 'tender' has the type struct<")
     assert caught.value.hint == "Name a field in it with a dot: --text-column 'tender.title'."
-
-
-def test_a_row_is_never_cut() -> None:
-    table = pa.table({"a": ["x" * (BATCH_CHARS + 1), "y", None]})
-    batches = list(ArrowReader(table, ["a"]).batches())
-    assert [text[:1] for batch in batches for text in batch.texts] == ["x", "y", ""]
-
-
-def test_a_big_dictionary_does_not_make_small_batches() -> None:
-    values = pa.array(["x" * 100_000 + str(place) for place in range(200)])
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 50, pa.int32()), values)
-    (batch,) = ArrowReader(pa.table({"a": column}), ["a"]).batches()
-    assert len(batch.texts) == 100
 
 
 def test_text_that_is_not_utf8_in_memory_is_an_error_that_names_column_and_rows() -> None:
