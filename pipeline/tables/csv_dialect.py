@@ -93,10 +93,10 @@ class Dialect:
         }
 
 
-def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: int = 0) -> Dialect:
+def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Dialect:
     """Detect the dialect of a file from its beginning; stated options take precedence.
 
-    Wanted columns help to choose the delimiter. ``above`` lines precede the column names.
+    Wanted columns help to choose the delimiter.
 
     Raises:
         InputError: the file cannot be opened, is not text or is too short, or records in its
@@ -115,7 +115,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         )
     _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
-    lines_before = above
+    lines_before = above = (options.header_row or 1) - 1
     if excel := FOR_EXCEL.match(text):
         options = replace(options, delimiter=options.delimiter or excel["delimiter"])
         lines_before = max(above, 1)

@@ -97,17 +97,15 @@ class CsvReader(FileReader):
         self, path: Path, text_columns: Sequence[str], options: CsvOptions, *_: object
     ) -> None:
         super().__init__(path)
-        above = (options.header_row or 1) - 1
-        self.dialect: Dialect = detect(path, options, text_columns, above)
+        self.dialect: Dialect = detect(path, options, text_columns)
         names = self._read_header()
-        may_be_below = self.dialect.header and options.header_row is None
-        is_missing = may_be_below and not has_all(names, text_columns)
-        below = self._header_below(options, text_columns) if is_missing else None
-        line, is_title_above = below or (0, False)
-        if is_title_above:
-            self.dialect = detect(path, options, text_columns, line - 1)
+        line, is_below_title = 0, False
+        if options.header and options.header_row is None and not has_all(names, text_columns):
+            line, is_below_title = self._header_below(options, text_columns)
+        if is_below_title:
+            self.dialect = detect(path, replace(options, header_row=line), text_columns)
             names = self._read_header()
-        self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
+        self._names = names if options.header else [str(i + 1) for i in range(len(names))]
         try:
             self._text_in = find_cell_texts(self._names, text_columns, path)
         except InputError as error:
@@ -116,7 +114,7 @@ class CsvReader(FileReader):
                     f"The column names are in line {line}. If that is the header, name it: "
                     f"{csv_option('header_row', line)}."
                 )
-            elif self.dialect.header and _is_row(names):
+            elif options.header and _is_row(names):
                 hint = marked(error.hint)
                 hints = (hint, NO_HEADER) if len(names) > 1 else (ONE_NAME, hint)
                 error.hint = " ".join(hints)
@@ -155,12 +153,11 @@ class CsvReader(FileReader):
         self.header = f"{content}{self.dialect.delimiter}{self.header[len(content) :]}"
         return [*first.fields, ""]
 
-    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> tuple[int, bool] | None:
-        """Find the column names below other lines; None if they are in the first or missing.
+    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> tuple[int, bool]:
+        """Return the line of the column names below others, 0 if missing; and if those are titles.
 
-        Returns:
-            Their line, and whether each record above has half as many values at most. With more, it
-            may be a row: a table whose column has another name, and a row that is too long.
+        A title has half as many values at most. With more, it may be a row: of a table whose column
+        has another name, with a row that is too long.
         """
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
@@ -172,7 +169,7 @@ class CsvReader(FileReader):
                         lines = "".join(names).count(self.dialect.line_end)
                         return end - lines, not lines and 2 * most <= _count_values(names)
                     most = max(most, _count_values(names))
-        return None
+        return 0, False
 
     def _check(self, records: Sequence[Record]) -> None:
         width = len(self._names)
