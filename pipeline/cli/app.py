@@ -6,7 +6,6 @@ from importlib import import_module
 
 import click
 
-from pipeline.cli.command import SuggestingGroup
 from pipeline.cli.signals import leaving_at_once
 
 COMMANDS = {
@@ -27,12 +26,8 @@ MODULES = {"plan": "pipeline.cli.commands.run"}
 """The modules of commands that have none of their own name."""
 
 
-class _Commands(SuggestingGroup):
+class _Commands(click.Group):
     """Imports only the command that is called, and none for the list of commands."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
-        """Return the commands' names."""
-        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command; None if there is none of that name."""
@@ -52,6 +47,7 @@ class _Commands(SuggestingGroup):
 
 @click.command(
     cls=_Commands,
+    commands={name: click.Command(name) for name in COMMANDS},
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -63,27 +63,10 @@ class JsonErrors(click.Command):
         return False
 
 
-class SuggestingGroup(click.Group):
-    """Commands of which a mistyped one suggests the likeliest."""
+class CommandGroup(click.Group):
+    """Commands that print errors as JSON if asked."""
 
     command_class = JsonErrors
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command in the arguments.
-
-        Raises:
-            click.UsageError: there is none of that name; it says what may be meant.
-        """
-        name = args[0]
-        if not (name.startswith("-") or ctx.resilient_parsing or self.get_command(ctx, name)):
-            from difflib import get_close_matches  # most names are right
-
-            close = get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f"Did you mean {close[0]!r}?" if close else ""
-            ctx.fail(f"No such command {name!r}. {hint}".rstrip())
-        return super().resolve_command(ctx, args)
 
 
 @contextmanager
@@ -137,27 +120,6 @@ class OptionGroups(JsonErrors):
         for title, lines in own + grouped if has_own else grouped + own:
             with formatter.section(title):
                 formatter.write_dl(lines)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an error about what is no option says what to write."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if instead := self._instead(error.option_name):
-                raise click.UsageError(instead, error.ctx) from None
-            raise
-
-    def _instead(self, name: str) -> str:
-        """Return what to write in place of an option that there is not; "" if that is not known."""
-        for each in self.params:
-            if isinstance(each, DeclaredOption) and each.is_setting and name in each.opts:
-                return (
-                    f"{name} is a setting, and no option: set the variable {each.envvar}, or "
-                    f"{name.removeprefix('--')} in a settings file."
-                )
-        if name == "--dry-run":  # which people expect
-            return f"No such option: {name}. See what a run would do and cost: tender-pipeline plan"
-        return ""
 
     def _rows(self, ctx: click.Context) -> dict[str, tuple[str, str]]:
         """Return the lines of the options' help by name."""

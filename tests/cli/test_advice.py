@@ -83,7 +83,7 @@ def test_a_command_or_an_option_that_is_not_there_is_found(
 
 
 def test_every_option_that_a_text_names_exists() -> None:
-    known = options() | {"--debug", "--dry-run", "--help", "--version"}
+    known = options() | {"--debug", "--help", "--version"}
     named = {option for text in texts() for option in OPTION.findall(text)}
     assert len(named) > 60
     assert named <= known

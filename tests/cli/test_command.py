@@ -56,21 +56,12 @@ def test_without_arguments_the_help_is_shown_as_an_error(command: OptionGroups) 
 
 
 @pytest.mark.parametrize("command", [run, evaluate, train])
-def test_a_setting_that_was_an_option_names_its_variable(command: OptionGroups) -> None:
-    done = CliRunner().invoke(command, ["t.csv", "--quote-escape", "none"])
-    assert done.exit_code == 2
-    assert (
-        "--quote-escape is a setting, and no option: set the variable TENDER_PIPELINE_QUOTE_ESCAPE,"
-        " or quote-escape in a settings file."
-    ) in done.stderr
-    assert "--quote-escape" not in CliRunner().invoke(command, ["--help"]).output
-
-
-@pytest.mark.parametrize("command", [run, evaluate, train])
-def test_a_wrong_value_of_a_setting_names_its_variable(command: OptionGroups) -> None:
+def test_a_setting_is_no_option_and_a_wrong_value_names_its_variable(command: OptionGroups) -> None:
     variables = {"TENDER_PIPELINE_QUOTE_ESCAPE": "x"}
     done = CliRunner().invoke(command, ["t.csv", *NEEDED.get(command, [])], env=variables)
     assert "Invalid value for TENDER_PIPELINE_QUOTE_ESCAPE: 'x' is not one of" in done.stderr
+    done = CliRunner().invoke(command, ["t.csv", "--quote-escape", "none"])
+    assert "No such option '--quote-escape'." in done.stderr
 
 
 def test_run_has_at_most_45_options() -> None:

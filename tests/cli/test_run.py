@@ -127,8 +127,7 @@ def test_json_is_the_only_thing_on_standard_output(
         (["codes", "search", "qqxyzzy"], "No code fits 'qqxyzzy'."),
         (["codes", "serch", "road"], "Did you mean 'search'?"),
         (["codes", "search", "38421100-0"], "Show it: tender-pipeline codes show 38421100-0"),
-        (["run", "tenders.csv", "--system", "cpv"], "Did you mean one of: '--systems'"),
-        (["run", "tenders.csv", "--dry-run"], "would do and cost: tender-pipeline plan"),
+        (["run", "tenders.csv", "--system", "cpv"], "--systems"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
     ],
 )

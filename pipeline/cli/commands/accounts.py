@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pipeline.cli.command import SuggestingGroup
+from pipeline.cli.command import CommandGroup
 from pipeline.cli.options import in_json
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import count_problems, iso, print_problems, table, utc
@@ -194,7 +194,7 @@ ENTRIES = {
 }
 
 
-@click.group(cls=SuggestingGroup)
+@click.group(cls=CommandGroup)
 def accounts() -> None:
     """Open accounts of the service, top them up, and manage their keys and statements.
 

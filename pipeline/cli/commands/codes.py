@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.command import SuggestingGroup
+from pipeline.cli.command import CommandGroup
 from pipeline.cli.options import LocalPath
 from pipeline.cli.output.console import say
 from pipeline.codes import (
@@ -39,7 +39,7 @@ of_titles = click.option(
 of_unspsc = click.argument("system", metavar="unspsc", type=click.Choice(["unspsc"]))
 
 
-@click.group(cls=SuggestingGroup, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def codes(context: click.Context) -> None:
     """Show the code tables; the commands below show the codes in them."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.command import SuggestingGroup
+from pipeline.cli.command import CommandGroup
 from pipeline.cli.options import in_json
 from pipeline.cli.output.console import ask, progress_display, say, wrap
 from pipeline.cli.output.ledger import (
@@ -80,7 +80,7 @@ def moment(text: str) -> float:
         ) from error
 
 
-@click.group(cls=SuggestingGroup)
+@click.group(cls=CommandGroup)
 def ledger() -> None:
     """Show what was bought; settle, prune and verify it.
 
