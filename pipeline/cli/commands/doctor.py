@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,7 +41,6 @@ from pipeline.versions import VERSIONS
 if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
-    from pipeline.paid.client.transport import Exchange
     from pipeline.paid.service import PaidService
 
 
@@ -52,9 +50,6 @@ MARKS = {"ok": "ok     ", "warning": "WARNING", "error": "ERROR  "}
 
 LEAST_ROOM = 200 * 2**20
 """Bytes: enough for the answers of some ten thousand calls, or for a table of a million rows."""
-
-CLOCK_OFF_S = 30.0
-"""How far the clock may be from the service's before the plan's times are misleading."""
 
 SENTENCE = "Road resurfacing works"
 
@@ -246,10 +241,10 @@ def _check_service(service: PaidService) -> Iterator[Finding]:
     else:
         found = "has a valid form; only the first call shows whether it is right"
         yield Finding("key", "ok", found)
-    yield from _connection(service)
+    yield _connection(service)
 
 
-def _connection(service: PaidService) -> Iterator[Finding]:
+def _connection(service: PaidService) -> Finding:
     import httpx
 
     from pipeline.paid.client.client import cause
@@ -257,43 +252,27 @@ def _connection(service: PaidService) -> Iterator[Finding]:
 
     chat = service.chat is not None
     url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
+    started = time.perf_counter()
     try:
-        answer, seconds = asyncio.run(_ask(httpx.URL(url)))
+        status = asyncio.run(_ask(httpx.URL(url)))
     except (httpx.HTTPError, TimeoutError, OSError) as error:
         hint = "Check --base-url, the network, the proxy and the service's certificate."
         found = f"{service.base_url} does not answer ({cause(error)[0]})"
-        yield Finding("service", "error", found, hint)
-        return
-    verdict, means, remedy = _judge(answer.status or 0)
-    about = f"HTTP {answer.status}{means}"
-    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
-    yield Finding("service", verdict, found, remedy)
-    yield from _clock(answer)
+        return Finding("service", "error", found, hint)
+    milliseconds = 1000 * (time.perf_counter() - started)
+    verdict, means, remedy = _judge(status)
+    found = f"{service.base_url} answers in {milliseconds:.0f} ms (HTTP {status}{means})"
+    return Finding("service", verdict, found, remedy)
 
 
-async def _ask(url: httpx.URL) -> tuple[Exchange, float]:
+async def _ask(url: httpx.URL) -> int:
     """Send a GET request without the key: the service sells answers to POST requests only."""
     from pipeline.paid.client.transport import Exchange, HttpTransport
 
     exchange = Exchange("GET", url, [(b"Host", url.netloc), (b"Connection", b"close")], b"")
-    started = time.perf_counter()
     async with asyncio.timeout(PATIENCE_S):
         await HttpTransport(url).send(exchange, MOST_READ)
-    return exchange, time.perf_counter() - started
-
-
-def _clock(answer: Exchange) -> Iterator[Finding]:
-    dates = [value for name, value in answer.fields if name.lower() == b"date"]
-    try:
-        service_time = parsedate_to_datetime(dates[0].decode("latin-1")).timestamp()
-    except (IndexError, ValueError):
-        return
-    off = time.time() - service_time
-    found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
-    if abs(off) > CLOCK_OFF_S:
-        yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")
-    else:
-        yield Finding("clock", "ok", "agrees with the service's")
+    return exchange.status or 0
 
 
 def _doctor(**values: Any) -> int:
@@ -358,8 +337,8 @@ doctor = OptionGroups(
     help="""Check what a run with these options needs on this machine, and say what to do.
 
     It checks the installation, the folders, the models, the ledger, where the output, the report
-    and the metrics go, the options together with the decisions and, with --base-url, the key, the
-    connection and the clock. It sends the service one GET request without the key, which buys
-    nothing. The exit code is 2 if a run would fail. plan checks the table.
+    and the metrics go, the options together with the decisions and, with --base-url, the key and
+    the connection. It sends the service one GET request without the key, which buys nothing. The
+    exit code is 2 if a run would fail. plan checks the table.
     """,
 )
