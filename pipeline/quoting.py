@@ -51,9 +51,13 @@ def quoted(name: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return names in quotes, separated by commas; of many, the first ones and a count."""
-    shown = ", ".join(map(quoted, names[:MOST]))
-    more = len(names) - MOST
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return first_of([*map(quoted, names)], MOST)
+
+
+def first_of(parts: Sequence[str], most: int) -> str:
+    """Return parts separated by commas; of many, the first ones and how many more there are."""
+    more = len(parts) - most
+    return ", ".join(parts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def visible(text: str) -> str:

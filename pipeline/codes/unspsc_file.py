@@ -117,15 +117,10 @@ def _rows(file: Path) -> Iterator[Cells]:
         else:
             with Workbook(file) as workbook:
                 for row in workbook.grid(workbook.sheets[0]).rows():
-                    yield {at: _cell(value) for at, value in enumerate(row) if value != ""}
+                    yield {at: str(value) for at, value in enumerate(row) if value != ""}
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
-
-
-def _cell(value: object) -> str:
-    """Return a cell as text: some files store codes as numbers, such as 10101501.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _delimiter(text: str) -> str:

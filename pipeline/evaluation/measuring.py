@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.answers import BANDS, Band
+from pipeline.answers import BANDS, Band, band
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
 from pipeline.decisions import Verdict
@@ -45,7 +45,8 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
     judged = _judged(scores)
     measured = scores.measured
     right = (ranks[measured] == 1)[judged]
-    confidence = np.array(scores.confidence, np.float64)[judged]
+    stated = np.array(scores.confidence, np.float64)
+    confidence = stated.clip(0, 1)[judged]
     wrong = (ranks[ACCEPTED if scores.verdicts else STATED] != 1).tolist()
     may_be_bare = broad(scores.system).name in ("division", "segment")
     return Figures(
@@ -58,7 +59,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         depths={depth: _top(found) for depth, found in ranks.items()},
         bands=_bands(scores, ranks, judged),
         calibration_error=calibration_error(confidence, right),
-        odd_confidences=scores.odd_confidences,
+        odd_confidences=int(((stated < 0) | (stated > 1)).sum()),
         bins=_bins(confidence, right),
         surest=_surest(confidence, right),
         confused=_confused(scores, wrong, table),
@@ -101,7 +102,8 @@ def _top(ranks: _Ranks) -> dict[int, Share]:
 
 def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dict[Band, Share]:
     right = (ranks[ACCEPTED if scores.verdicts else STATED] == 1)[judged]
-    bands = np.array(scores.bands)[judged]
+    known = zip(scores.best, scores.confidence, strict=True)
+    bands = np.array([band(stated) if code else "" for code, stated in known])[judged]
     here = {each: bands == each for each in BANDS}
     return {each: Share(int(right[rows].sum()), int(rows.sum())) for each, rows in here.items()}
 
@@ -169,7 +171,7 @@ def _groups(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> Sequence[GroupFigu
         rows_of[name].append(row)
     if not rows_of.keys() - {""}:
         return ()
-    confidence = np.array(scores.confidence, np.float64)
+    confidence = np.array(scores.confidence, np.float64).clip(0, 1)
     right, broadly = ranks[scores.measured], ranks[broad(scores.system)]
     return [
         GroupFigures(

@@ -10,7 +10,7 @@ from math import sqrt
 from sys import intern
 from typing import Literal
 
-from pipeline.answers import Answer, Band, Matched, System, band
+from pipeline.answers import Answer, Band, Matched, System
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, levels_above, stem
@@ -86,9 +86,7 @@ class Scores:
         system: whose codes they are.
         ranks: for each depth, the one that says what is right first, the rank of the first match
             that is right to that depth, from 1; 0 where none of the first ten is.
-        confidence: of the best match, from 0 to 1; 0 without one.
-        bands: the band of the best match; "" without one.
-        odd_confidences: best matches whose confidence is no fraction; it is clipped to 0 or 1.
+        confidence: of the best match, as stated; 0 without one.
         statuses: how many rows have each status, as in the output of ``run``.
         labels: the code that the table states.
         best: the code of the best match; "" without one.
@@ -100,8 +98,6 @@ class Scores:
     system: System
     ranks: dict[Depth, array[int]] = field(init=False)
     confidence: array[float] = field(default_factory=lambda: array("d"))
-    bands: list[Band | Literal[""]] = field(default_factory=list)
-    odd_confidences: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     labels: list[str] = field(default_factory=list)
     best: list[str] = field(default_factory=list)
@@ -145,10 +141,7 @@ class Scores:
             self.ranks[ACCEPTED].append(rank)
         for depth in depths(self.system):
             self.ranks[depth].append(depth.rank(self.system, label, codes))
-        confidence = matches[0].confidence if matches else 0.0
-        self.bands.append(band(confidence) if matches else "")
-        self.odd_confidences += not 0.0 <= confidence <= 1.0
-        self.confidence.append(min(1.0, max(0.0, confidence)))
+        self.confidence.append(matches[0].confidence if matches else 0.0)
         self.best.append(intern(codes[0]) if codes else "")
         if codes:
             self.titles.setdefault(codes[0], matches[0].title)
@@ -262,7 +255,7 @@ class Figures:
             from the full code up to the first level.
         bands: how many best codes in each band are right as far as the label states.
         calibration_error: expected calibration error of the best code, over ten bins.
-        odd_confidences: best codes whose confidence is no fraction from 0 to 1.
+        odd_confidences: best codes whose confidence is no fraction; it counts as 0 or 1.
         bins: the tenths of the scale of confidence.
         surest: the most confident rows, from few to many; none of so few that it says nothing.
         confused: by the name of a level, the pairs confused most often.

@@ -10,7 +10,7 @@ from pipeline.evaluation.metrics import FEW, STATED, Figures, Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.pages import WANTED, most_taken
-from pipeline.quoting import how_many, readable
+from pipeline.quoting import first_of, how_many, readable
 
 
 def percent(share: float) -> str:
@@ -81,8 +81,7 @@ def left_out_lines(left_out: LeftOut) -> Iterator[str]:
 
 def _named(codes: Mapping[str, int]) -> str:
     most = sorted(codes.items(), key=lambda found: (-found[1], found[0]))
-    named = ", ".join(f"{readable(code)} ({count:,})" for code, count in most[:NAMED])
-    return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
+    return first_of([f"{readable(code)} ({count:,})" for code, count in most], NAMED)
 
 
 def headline_shares(figures: Figures) -> dict[str, Share]:

@@ -224,7 +224,7 @@ class Pages:
             "whole": _parts(item.text[:MOST_SHOWN], why) if is_long else [],
             "length": len(item.text),
             "cut_off": max(0, len(item.text) - MOST_SHOWN),
-            "conflict": self._review.conflict(item),
+            "conflict": self._review.conflicts.get(item.key),
         }
 
     def _why(self, item: Item) -> Sequence[str]:

@@ -84,10 +84,6 @@ class Review:
         """Whether the table was replaced or written since the review began."""
         return stamp(self.table.path) != self._opened_as
 
-    def conflict(self, item: Item) -> Conflict | None:
-        """Return the decisions of others about a text, if they differ."""
-        return self.conflicts.get(item.key)
-
     def choose(self, number: int, chosen: str) -> bool:
         """Save what the reviewer chose for a text: a code, ``none`` or ``skip``.
 

@@ -24,7 +24,7 @@ from pipeline.engine.training.train import train, work
 from pipeline.errors import InputError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Display
-from pipeline.quoting import how_many
+from pipeline.quoting import first_of, how_many
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_all, labels
 from pipeline.wording import option
@@ -175,7 +175,8 @@ def skipped_rows(dataset: Dataset) -> Iterator[str]:
         most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
         yield (
             f"skipped: {how_many(dataset.unknown.total(), 'row')} whose code the "
-            f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
+            f"{dataset.table.system} table lacks, or that is not a full code: "
+            f"{first_of(most, SHOWN)}"
         )
     yield from _retired(dataset)
     if dataset.beyond:
@@ -193,20 +194,15 @@ def _retired(dataset: Dataset) -> Iterator[str]:
     lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
     if kept:
         most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
-        yield f"learned as its successor: {_whose(dataset, kept)}: {_named(most)}"
+        yield f"learned as its successor: {_whose(dataset, kept)}: {first_of(most, SHOWN)}"
     if lost:
         most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
-        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
+        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {first_of(most, SHOWN)}"
 
 
 def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
     rows = sum(rows for _, rows, _ in some)
     return f"{how_many(rows, 'row')} whose {dataset.table.system} code is retired"
-
-
-def _named(codes: list[str]) -> str:
-    more = len(codes) - SHOWN
-    return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
