@@ -108,9 +108,7 @@ def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a chang
 
 
 def _damage_error(path: Path, error: Exception) -> CodeTableError:
-    away = f"Remove it ({command('codes remove unspsc')})"
-    if path.is_dir():
-        away = "Move that folder away"
     return CodeTableError(
-        f"The added table {path} cannot be read: {error}.", f"{away}, then add your file again."
+        f"The added table {path} cannot be read: {error}.",
+        f"Remove it ({command('codes remove unspsc')}), then add your file again.",
     )

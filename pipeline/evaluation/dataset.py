@@ -19,12 +19,9 @@ from pipeline.wording import option
 UNNAMED = "a table in memory"
 """The name of a table that is in no file."""
 
-FIELDS = ("code", "source")
-"""The columns of a `LabelledBatch`."""
-
 
 class LabelledBatch(ArrowBatch):
-    """Rows that are evaluated, with the columns `FIELDS`."""
+    """Rows that are evaluated, with the columns ``code`` and ``source``."""
 
     __slots__ = ()
 
@@ -156,7 +153,7 @@ def _usable(
         ]
         both = codes, *(sources or [[""] * len(codes)])
         columns = [pa.array(values, pa.string()) for values in both]
-        rows = pa.RecordBatch.from_arrays(columns, FIELDS)
+        rows = pa.RecordBatch.from_arrays(columns, ["code", "source"])
         if kept := [place for place, code in enumerate(codes) if code is not None]:
             yield LabelledBatch(batch.texts, rows).at(kept)
 

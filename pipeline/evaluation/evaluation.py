@@ -72,9 +72,10 @@ def _glued(text: str) -> Markup:
 
 
 def _drawn(found: Findings) -> str:
+    """Return from how many rows the sample was drawn; "" if all of them are evaluated."""
     if found.rows == found.left_out.usable:
-        return f"all {found.rows:,} with text and code"
-    return f"{found.rows:,} drawn from {found.left_out.usable:,}, seed {found.settings.seed}"
+        return ""
+    return f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
 
 
 def _notes(found: Findings) -> Iterator[str]:
@@ -101,10 +102,7 @@ def _notes(found: Findings) -> Iterator[str]:
 
 def _lines(found: Findings) -> Iterator[str]:
     """Yield the lines of the report; the conclusions come last, next to the prompt."""
-    drawn = ""
-    if found.rows < found.left_out.usable:
-        drawn = f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
-    yield f"{found.settings.system}, {rows(found.rows)} of {found.table}{drawn}"
+    yield f"{found.settings.system}, {rows(found.rows)} of {found.table}{_drawn(found)}"
     yield from left_out_lines(found.left_out)
     for key, subject in zip(LETTERS, found.subjects, strict=False):
         yield subject.name if found.comparison is None else f"{key}: {subject.name}"

@@ -21,9 +21,7 @@ from pipeline.evaluation.metrics import (
     shown_depths,
 )
 from pipeline.evaluation.phrases import (
-    caveat,
-    no_answers,
-    only_stated,
+    part,
     percent,
     rows,
     threshold_sentence,
@@ -34,7 +32,7 @@ from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.pages import WANTED
 from pipeline.purchases import Paid
-from pipeline.quoting import how_many
+from pipeline.quoting import how_many, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +153,19 @@ class Findings:
         """The outcome in a few sentences."""
         names = [subject.name for subject in self.subjects]
         figures = [subject.figures for subject in self.subjects]
-        caveats = [
-            caveat(subject.name, subject.learned, self.rows)
+        said, level = [verdict(names, figures, self.comparison)], figures[0].broad.name
+        if figures[0].measured == STATED:
+            said.append(
+                f"No label is deeper than a {level}, so every code of the right {level} counts as "
+                "right; full codes cannot be judged."
+            )
+        said += [
+            f"But {subject.name} was trained on the texts of {subject.learned:,} of the "
+            f"{rows(self.rows)}, and repeats what it learned: evaluate it on other rows."
             for subject in self.subjects
             if subject.learned
         ]
-        if figures[0].measured == STATED:
-            caveats.insert(0, only_stated(figures[0].broad.name))
-        return " ".join([verdict(names, figures, self.comparison), *caveats])
+        return " ".join(said)
 
     @property
     def conclusions(self) -> list[str]:
@@ -174,12 +177,15 @@ class Findings:
     def counted(self) -> Iterator[str]:
         """Yield what else was counted of the answers of each subject."""
         for subject in self.subjects:
-            without, odd = no_answers(subject.figures), subject.figures.odd_confidences
-            verdicts = subject.figures.verdicts
+            figures, verdicts = subject.figures, subject.figures.verdicts
+            without = {name: count for name, count in figures.statuses.items() if name != "ok"}
             if without:
-                yield f"No answer from {subject.name}: {without}. It counts as wrong."
-            if odd:
-                yield f"Confidence of {subject.name} outside 0 to 1, clipped: {rows(odd)}."
+                stated = ", ".join(f"{readable(name)} {n:,}" for name, n in without.items())
+                missing = f"{part(figures.unanswered)} ({stated})"
+                yield f"No answer from {subject.name}: {missing}. It counts as wrong."
+            if figures.odd_confidences:
+                odd = rows(figures.odd_confidences)
+                yield f"Confidence of {subject.name} outside 0 to 1, clipped: {odd}."
             if verdicts and verdicts["unjudged"].hits:
                 nobody = rows(verdicts["unjudged"].hits)
                 yield f"First code of {subject.name} not judged, and left out: {nobody}."

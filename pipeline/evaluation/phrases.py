@@ -110,13 +110,6 @@ def right_word(figures: Figures) -> str:
     return "accepted" if figures.verdicts else "right"
 
 
-def no_answers(figures: Figures) -> str:
-    """Return how many rows have no answer, and their statuses; "" if all have one."""
-    without = {name: count for name, count in figures.statuses.items() if name != "ok"}
-    stated = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
-    return f"{part(figures.unanswered)} ({stated})" if stated else ""
-
-
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
     """Return how good one subject is, or which of two is better and what that costs."""
     if comparison is None:
@@ -132,22 +125,6 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
             f"{one.broad.name} for {part(one.depths[one.broad][1])}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
-
-
-def only_stated(level: str) -> str:
-    """Return what counts as right where no label is deeper than this level."""
-    return (
-        f"No label is deeper than a {level}, so every code of the right {level} counts as right; "
-        "full codes cannot be judged."
-    )
-
-
-def caveat(name: str, learned: int, all_rows: int) -> str:
-    """Return why the figures of a model are too good."""
-    return (
-        f"But {name} was trained on the texts of {learned:,} of the {rows(all_rows)}, and repeats "
-        "what it learned: evaluate it on other rows."
-    )
 
 
 def threshold_sentence(figures: Figures) -> str:

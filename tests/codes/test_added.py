@@ -205,9 +205,8 @@ def test_a_table_that_is_torn_or_that_another_program_wrote_is_an_error_that_nam
 def test_a_table_that_cannot_be_removed_says_so(own_data: Path) -> None:
     place = own_data / "tender-pipeline" / "codes" / "unspsc.parquet"
     place.mkdir(parents=True)
-    with pytest.raises(CodeTableError, match="it is a folder") as caught:
+    with pytest.raises(CodeTableError, match="it is a folder"):
         load("unspsc")
-    assert caught.value.hint == "Move that folder away, then add your file again."
     with pytest.raises(CodeTableError, match="cannot be removed") as caught:
         remove("unspsc")
     assert "Delete it yourself" in caught.value.hint
