@@ -93,13 +93,6 @@ PROTECTIONS = (
         "tests/paid/test_purchase.py::test_a_killed_run_pays_again_for_no_answer_that_it_received",
     ),
     Protection(
-        "what arrived while the process was stopped is read before it is given up",
-        "asyncio.timeout(None) as limit:",
-        "asyncio.timeout(seconds) as limit:",
-        "tests/paid/client/test_client.py"
-        "::test_an_answer_that_came_while_the_process_was_stopped_is_read",
-    ),
-    Protection(
         "calls under way are not spread out once more",
         "return self._remaining - self._under_way",
         "return self._remaining",

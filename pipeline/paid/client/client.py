@@ -8,8 +8,7 @@ import json
 import re
 import socket
 import zlib
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -28,27 +27,6 @@ from pipeline.paid.client.transport import (
     ProxyError,
 )
 from pipeline.paid.client.urls import BaseUrl
-
-GRACE_S: Final = 0.2
-"""Seconds after the time limit in which a block may still read what has arrived."""
-
-
-@asynccontextmanager
-async def time_limit(seconds: float) -> AsyncIterator[None]:
-    """Cancel a block that takes longer, and raise a `TimeoutError`.
-
-    While a process is stopped (Ctrl-Z, a suspended machine) the clock may continue. Answers that
-    arrived meanwhile wait in its sockets; to give them up would mean to pay for them again. So a
-    block whose time is over gets a moment more.
-    """
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(None) as limit:
-        timer = loop.call_later(seconds, lambda: limit.reschedule(loop.time() + GRACE_S))
-        try:
-            yield
-        finally:
-            timer.cancel()
-
 
 SHORTEST_SECRET: Final = 12
 """Length of the shortest key that is replaced; a shorter one may be part of a word."""
@@ -85,7 +63,6 @@ def _in_json(key: str) -> set[str]:
 
 COMPRESSED: Final = re.compile(rb"gzip|deflate", re.IGNORECASE)
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
-BARE_DEFLATE: Final = -zlib.MAX_WBITS
 
 
 def is_compressed(headers: Sequence[Field]) -> bool:
@@ -98,8 +75,8 @@ def is_compressed(headers: Sequence[Field]) -> bool:
 def decompress(content: bytes, most: int) -> bytes:
     """Return a body without its compression; unchanged if it has none or is damaged.
 
-    The client asks for no compression, but what was paid for must not be lost. Some servers send
-    deflate without its zlib header, and some proxies decompress a body but leave its header.
+    The client asks for no compression, but what was paid for must not be lost. Some proxies
+    decompress a body but leave its header.
 
     Args:
         content: the body as it came.
@@ -108,11 +85,6 @@ def decompress(content: bytes, most: int) -> bytes:
     try:
         return zlib.decompressobj(GZIP_OR_ZLIB).decompress(content, most)
     except zlib.error:
-        bare = zlib.decompressobj(BARE_DEFLATE)
-        with suppress(zlib.error):
-            body = bare.decompress(content, most)
-            if bare.eof and not bare.unused_data:
-                return body
         return content
 
 
@@ -195,7 +167,7 @@ class Client:
         exchange = Exchange("POST", address, headers, content)
         error: Failure = "CONNECTION_ERROR"
         try:
-            async with time_limit(self._timeout):
+            async with asyncio.timeout(self._timeout):
                 await self._transport.send(exchange, MAX_BODY)
             return self._received(exchange, exchange.status or 0)
         except TimeoutError:

@@ -127,10 +127,10 @@ class Ledger:
         job = self.find_job(identity) or self._job(NO_JOB, self.now(), counting)
         return replace(job, counting=counting)
 
-    def prices(self, most: Decimal | None = None) -> tuple[Decimal, Decimal] | None:
+    def prices(self, most: Decimal) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
         every = (amount(cost) for (cost,) in self.database.rows(PRICES, self.base_url))
-        seen = [cost for cost in every if most is None or cost <= most]
+        seen = [cost for cost in every if cost <= most]
         return (min(seen), max(seen)) if seen else None
 
     def attempts_since(self, key_fingerprint: str, since: float) -> list[PastAttempt]:

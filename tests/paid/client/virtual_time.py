@@ -38,10 +38,6 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._virtual.now
 
-    def pass_over(self, seconds: float) -> None:
-        """Let time pass in which nothing of the process runs."""
-        self._virtual.now += seconds
-
 
 VIRTUAL = "asyncio", {"loop_factory": VirtualTimeLoop}
 """The ``anyio_backend`` of tests in virtual time."""

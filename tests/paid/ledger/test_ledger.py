@@ -17,6 +17,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_there, marks_in
+from pipeline.paid.limits import MAX_PRICE
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -64,11 +65,11 @@ def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal
 
 
 def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal: Journal) -> None:
-    assert ledger.prices() is None
+    assert ledger.prices(MAX_PRICE) is None
     for cost in ("9E-5", "0.00010", "0.00002"):
         buy(journal, CallEnded("answered", 200, b"", Decimal(cost)))
     buy(journal, SILENT)
-    assert ledger.prices() == (Decimal("0.00002"), Decimal("0.00010"))
+    assert ledger.prices(MAX_PRICE) == (Decimal("0.00002"), Decimal("0.00010"))
     assert ledger.prices(Decimal("0.00009")) == (Decimal("0.00002"), Decimal("9E-5"))
     assert ledger.prices(Decimal("0.00001")) is None
 
@@ -80,9 +81,9 @@ def test_a_refusal_or_a_demo_call_that_was_free_says_nothing_of_prices(
 ) -> None:
     for price, prices in ((Decimal(free), None), (Decimal("0.0004"), (Decimal("0.0004"),) * 2)):
         buy(Journal(job, key), CallEnded(state, 400, b"", price, "VALIDATION_ERROR"))
-        assert ledger.prices() == prices
+        assert ledger.prices(MAX_PRICE) == prices
     buy(Journal(job, FINGERPRINT), CallEnded("answered", 200, b"", Decimal(free)))
-    assert ledger.prices() == (Decimal(0), Decimal("0.0004"))
+    assert ledger.prices(MAX_PRICE) == (Decimal(0), Decimal("0.0004"))
 
 
 def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
@@ -166,7 +167,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
         finish(journal, send(journal), FREE, RateRefusal(3, 20.0))
     with closing(Ledger(path, large, clock)) as other:
         job = other.open_job("tenders")
-        assert (job.responses("cpv", [ROAD_DIGEST]), other.prices()) == ({}, None)
+        assert (job.responses("cpv", [ROAD_DIGEST]), other.prices(MAX_PRICE)) == ({}, None)
         assert (job.sent("cpv", [ROAD_DIGEST]), job.was_answered()) == (set(), False)
         assert len(other.attempts_since(FINGERPRINT, 0)) == 3
         spent = other.spent_since(FINGERPRINT, 0)
@@ -179,7 +180,7 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
             assert stranger.last_refusal(FINGERPRINT) is None
     with closing(Ledger(path, small, clock)) as again:
         assert again.open_job("tenders").responses("cpv", [ROAD_DIGEST])
-        assert again.prices() == (PRICE, PRICE)
+        assert again.prices(MAX_PRICE) == (PRICE, PRICE)
 
 
 def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
@@ -230,4 +231,4 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
     for endpoint in (SMALL, LARGE):
         with closing(Ledger(path, endpoint, clock)) as ledger:
             assert ledger.open_job("next").responses("cpv", [ROAD_DIGEST]) == {}
-            assert ledger.prices() == (Decimal(PRICE), PRICE)
+            assert ledger.prices(MAX_PRICE) == (Decimal(PRICE), PRICE)

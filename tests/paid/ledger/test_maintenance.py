@@ -26,6 +26,7 @@ from pipeline.paid.ledger.maintenance import (
     prune_by_hand,
 )
 from pipeline.paid.ledger.totals import Tally
+from pipeline.paid.limits import MAX_PRICE
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -160,7 +161,7 @@ def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled
     buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICED))
     settle(path, {lost: PRICED * 2})
     assert job.highest_price() == PRICED
-    assert ledger.prices() == (PRICED, PRICED)
+    assert ledger.prices(MAX_PRICE) == (PRICED, PRICED)
 
 
 def states(path: Path) -> list[str]:
