@@ -48,12 +48,6 @@ PROTECTIONS = (
         "tests/paid/ledger/test_ledger.py::test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open",
     ),
     Protection(
-        "answers beside a ledger are found by the next buyer, whichever model it asks",
-        "file, address = ledger.resolve(), address_of(endpoint)",
-        "file, address = ledger.resolve(), endpoint",
-        "tests/paid/ledger/test_ledger.py::test_models_share_the_file_of_answers_that_a_ledger_cannot_record",
-    ),
-    Protection(
         "no code but a candidate is ever returned",
         "chosen = by_name.get(name.upper())",
         'chosen = by_name.get(name.upper(), Match(name, "", 1.0))',
