@@ -173,14 +173,13 @@ def _in_words(error: msgspec.ValidationError) -> str:
 
 
 class Dice:
-    """Decides for each request, in order, which faults of a script strike it."""
+    """Decides for each request, in order and repeatably, which faults of a script strike it."""
 
     def __init__(self, script: Script) -> None:
-        self._seed = script.seed
+        self._script = script
         self._requests = 0
-        self._dice = [
-            _Die(fault, f"{script.seed}/{place}") for place, fault in enumerate(script.fault)
-        ]
+        self._seen = [0] * len(script.fault)  # requests of each fault's systems
+        self._last = [0] * len(script.fault)  # which of them its burst ends with
 
     def throw(self, system: System, elapsed: float) -> tuple[float, Fault | None, Random]:
         """Decide on the next request, to a system, some seconds after the service started.
@@ -189,46 +188,33 @@ class Dice:
             A delay in seconds; the fault that strikes then; what it leaves to chance.
         """
         self._requests += 1
-        chance = Random(f"{self._seed}//{self._requests}")  # noqa: S311 - to be repeatable
+        chance = Random(f"{self._script.seed}//{self._requests}")  # noqa: S311 - to be repeatable
         delay, struck = 0.0, None
-        for die in self._dice:
-            if die.fault.kind == "latency":
-                if die.falls(system, elapsed):
-                    jitter = chance.uniform(0, die.fault.setting("jitter"))
-                    delay += die.fault.setting("seconds") + jitter
-            elif die.falls(system, elapsed, free=struck is None):
-                struck = die.fault
+        for place, fault in enumerate(self._script.fault):
+            if not self._strikes(place, fault, system, elapsed):
+                continue
+            if fault.kind == "latency":
+                delay += fault.setting("seconds") + chance.uniform(0, fault.setting("jitter"))
+            else:
+                struck = struck or fault
         return delay, struck, chance
 
-
-class _Die:
-    """Decides for one fault, by the number of the request, so that a seed repeats it."""
-
-    def __init__(self, fault: Fault, seed: str) -> None:
-        self.fault = fault
-        self._seed = seed
-        self._seen = self._left_of_burst = 0
-
-    def falls(self, system: System, elapsed: float, free: bool = True) -> bool:
-        """Return whether the next request is struck; it is not free if another fault strikes it."""
-        fault = self.fault
+    def _strikes(self, place: int, fault: Fault, system: System, elapsed: float) -> bool:
         if system not in fault.systems:
             return False
-        self._seen += 1
-        if not free or not fault.after <= elapsed < fault.until:
+        self._seen[place] += 1
+        if not fault.after <= elapsed < fault.until:
             return False
-        if self._left_of_burst:
-            self._left_of_burst -= 1
-            return True
-        if not self._is_chosen():
-            return False
-        self._left_of_burst = fault.burst - 1
-        return True
+        if self._begins(place, fault):
+            self._last[place] = self._seen[place] + fault.burst - 1
+        return self._seen[place] <= self._last[place]
 
-    def _is_chosen(self) -> bool:
-        if self.fault.requests is not None:
-            return self._seen in self.fault.requests
-        if self.fault.probability is None:
+    def _begins(self, place: int, fault: Fault) -> bool:
+        """Return whether a burst begins with the last request of a fault's systems."""
+        number = self._seen[place]
+        if fault.requests is not None:
+            return number in fault.requests
+        if fault.probability is None:
             return True
-        chance = Random(f"{self._seed}/{self._seen}")  # noqa: S311 - to be repeatable
-        return chance.random() < self.fault.probability
+        chance = Random(f"{self._script.seed}/{place}/{number}")  # noqa: S311 - to be repeatable
+        return chance.random() < fault.probability

@@ -9,7 +9,7 @@ import math
 import socket
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,6 +19,7 @@ from random import Random
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from pipeline.service.chaos.faults import FORMS, Dice, Fault, Form, Script
 from pipeline.service.chaos.record import Record
@@ -73,45 +74,29 @@ def spoil(form: Form, body: bytes) -> Response:
         case "truncated":
             return Response(200, body[: len(body) // 2])
     content: dict[str, Any] = parse_exactly(body)
-    # The detailed form contradicts itself: base and markup are as large.
-    is_stated = form == "absurd-cost" and "cost" in content["metadata"]
-    SPOILERS[form](content)
-    stated = ABSURD_USD if is_stated else None
+    (stating,) = content["metadata"]
+    prices: dict[str, Any] = content["metadata"][stating]
+    amounts = prices.keys() & {"apiCost", "markupAmount", "finalCost"}
+    stated = None
+    match form:
+        case "absurd-cost":
+            prices |= dict.fromkeys(amounts, ABSURD_USD)
+            # The detailed form contradicts itself: base and markup are as large.
+            stated = ABSURD_USD if stating == "cost" else None
+        case "currency":
+            prices["currency"] = "EUR"
+        case "nan":  # which is not JSON
+            for item in (prices, *content["data"][-1:]):
+                item |= dict.fromkeys(item.keys() & {*amounts, "confidence"}, Decimal("NaN"))
+        case "negative-cost":
+            prices |= {name: -prices[name] for name in amounts}
+        case "no-metadata":
+            del content["metadata"]
     return Response(200, write_json(content), stated_usd=stated)
 
 
-def _write_nan(content: dict[str, Any]) -> None:
-    """Write NaN, which is not JSON, for the cost and the lowest confidence."""
-    _reprice(content, lambda _: Decimal("NaN"))
-    for item in content["data"][-1:]:
-        item["confidence"] = Decimal("NaN")
-
-
-def _prices(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the object that states the price."""
-    metadata = content["metadata"]
-    prices: dict[str, Any] = metadata.get("costBreakdown") or metadata["cost"]
-    return prices
-
-
-def _reprice(content: dict[str, Any], change: Callable[[Decimal], object]) -> None:
-    """Change the price, with and without markup."""
-    prices = _prices(content)
-    for name in prices.keys() & {"apiCost", "markupAmount", "finalCost"}:
-        prices[name] = change(prices[name])
-
-
-SPOILERS: dict[Form, Callable[[dict[str, Any]], object]] = {
-    "absurd-cost": lambda content: _reprice(content, lambda _: ABSURD_USD),
-    "currency": lambda content: _prices(content).update(currency="EUR"),
-    "nan": _write_nan,
-    "negative-cost": lambda content: _reprice(content, lambda usd: -usd),
-    "no-metadata": lambda content: content.pop("metadata"),
-}
-
-
 CONNECTION = "pipeline.connection"
-"""Where a request's scope has its connection."""
+"""Where the state of a request has its connection."""
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER with a time of 0: closing sends a reset (socket(7))."""
@@ -120,17 +105,11 @@ log = logging.getLogger("pipeline.service")
 
 
 class DroppableConnections(BoundedHttp):
-    """Speaks HTTP as the service does; a request's scope has the connection."""
+    """Speaks HTTP as the service does; the state of a request has the connection."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wrap the app for a new connection."""
-        super().connection_made(transport)
-        app = self.app
-
-        async def with_connection(scope: Scope, receive: Receive, send: Send) -> None:
-            await app({**scope, CONNECTION: self}, receive, send)
-
-        self.app = with_connection
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        cycle.scope["state"][CONNECTION] = self
+        super()._start_asgi_task(cycle, app)
 
     def reset(self) -> None:
         """Reset the connection: unsent data is lost."""
@@ -214,7 +193,7 @@ class _Exchange:
                 self._note(replace(response, stated_usd=None), kind)
                 await self.send(response.start)
                 await self._send_body(response.body[: len(response.body) // 2], more=True)
-                self.scope[CONNECTION].transport.close()  # once everything written is sent
+                self.scope["state"][CONNECTION].transport.close()  # once everything written is sent
                 await self._wait_for_end()
             case "drip":
                 self._note(response, kind)
@@ -261,7 +240,7 @@ class _Exchange:
     async def _drop(self, fault: str) -> None:
         """Reset the connection without an answer."""
         self._note(None, fault)
-        self.scope[CONNECTION].reset()
+        self.scope["state"][CONNECTION].reset()
         await self._wait_for_end()
 
     def _note(self, response: Response | None, fault: str | None) -> None:

@@ -100,11 +100,11 @@ def test_places_count_the_requests_of_the_faults_systems() -> None:
 @pytest.mark.parametrize(
     ("faults", "expected"),
     [
-        # A burst strikes neighbours and counts once.
-        ([Fault("cut", requests=(2, 3, 6), burst=3)], " cut cut cut  cut cut cut  "),
+        # A burst strikes neighbours, and another that begins meanwhile ends later.
+        ([Fault("cut", requests=(2, 3, 7), burst=3)], " cut cut cut cut  cut cut cut  "),
         ([Fault("cut", after=2, until=4)], "  cut cut  "),
         ([Fault("cut", requests=())], "   "),
-        # Of two faults the first counts, and the other does not use itself up.
+        # Of two faults the first counts.
         (
             [Fault("cut", requests=(1, 2)), Fault("drop-before", requests=(2, 3, 4))],
             "cut cut drop-before drop-before ",
