@@ -170,7 +170,8 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
         output, given = job.sink.path, options.input_paths[0]
         if options.output is None and (other := other_input(output, given)) is not None:
             warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
-        summary = run_and_log(job, page, examples)
+        with after(lambda: "no output was written"):
+            summary = run_and_log(job, page, examples)
         lost = _write_page(page, summary, options.report)
         finished(summary)
         words = words_of(summary, request.settings, None if lost else options.report)

@@ -43,8 +43,8 @@ def after(done: Callable[[], str]) -> Iterator[None]:
 
 def end_message(code: int, stop: BaseException | None = None) -> str:
     """Return the message for a process that a signal ended with this exit code."""
-    done = stop.done if isinstance(stop, Ended) else "no output was written"
-    return f"{ENDED.get(code, 'Ended')}; {done}."
+    done = f"; {stop.done}" if isinstance(stop, Ended) else ""
+    return f"{ENDED.get(code, 'Ended')}{done}."
 
 
 def listen() -> None:
