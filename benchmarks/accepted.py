@@ -31,7 +31,7 @@ from benchmarks.command_line import parser_for
 from pipeline.answers import OK_FROM, SYSTEMS, Answer, System
 from pipeline.classification.columns import status
 from pipeline.codes import load
-from pipeline.decisions import Decision
+from pipeline.decisions.decision import Decision
 from pipeline.engine import Engine
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores

@@ -27,7 +27,7 @@ import pipeline
 from benchmarks.accepted import Judged, read
 from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
-from pipeline.decisions import Decision
+from pipeline.decisions.decision import Decision
 
 HEADER = "system   rows  engine accepted  model accepted   none  none is right  unreadable"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.answers import Matcher
-from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import ZERO, plain, times, total
@@ -23,7 +23,7 @@ from pipeline.settings import Settings
 from pipeline.wording import Words, in_python
 
 if TYPE_CHECKING:  # a command that prints help needs no table formats
-    from pipeline.tables import Batch
+    from pipeline.tables.table import Batch
 
 Period: TypeAlias = Literal["day", "month"]
 

@@ -32,7 +32,8 @@ from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, plain, total
 from pipeline.purchases import CostLimitReached, identity_of_files
 from pipeline.settings import Format
-from pipeline.tables import format_of, local_table, output_format_of, sha256_of
+from pipeline.tables.formats import format_of, output_format_of
+from pipeline.tables.streams import local_table, sha256_of
 from pipeline.wording import RETRY, THEN_RUN_AGAIN, Words, option
 
 SEVERITY = (COMPLETE, WITH_FAILED_ROWS, PipelineError.exit_code)

@@ -23,8 +23,7 @@ from pipeline.errors import EngineError, InputError, PipelineError, SettingsErro
 from pipeline.public import public, public_class, shortened
 from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, Settings
-from pipeline.tables import ArrowBatch
-from pipeline.tables.arrow import appended, find_text_columns, with_columns, with_texts
+from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS

@@ -31,7 +31,8 @@ from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.settings import Format
-from pipeline.tables import Reader, sha256_of
+from pipeline.tables.streams import sha256_of
+from pipeline.tables.table import Reader
 from pipeline.wording import OUTPUT, THEN_RUN_AGAIN, option
 
 log = logging.getLogger(__name__)

@@ -28,8 +28,7 @@ from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
 from pipeline.quoting import listed
 from pipeline.settings import Settings
-from pipeline.tables import NewColumn
-from pipeline.tables.table import ARROW_USD
+from pipeline.tables.table import ARROW_USD, NewColumn
 from pipeline.wording import option
 
 CONFIDENCE, STATUS, COST = 2, 3, 4

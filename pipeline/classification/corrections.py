@@ -19,12 +19,14 @@ from pipeline.classification.manifest import CellMarks
 from pipeline.classification.provenance import MANIFEST, manifest_path, parse_manifest, part_of
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings
-from pipeline.decisions import Decision, DecisionFile, Decisions, merged, read_decisions
+from pipeline.decisions.decision import Decision, DecisionFile, read_decisions
+from pipeline.decisions.merged import Decisions, merged
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text
 from pipeline.quoting import how_many, readable
 from pipeline.settings import TEXT_COLUMNS
-from pipeline.tables import format_of, has_table_suffix, open_reader
+from pipeline.tables import open_reader
+from pipeline.tables.formats import format_of, has_table_suffix
 
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable

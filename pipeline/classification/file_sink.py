@@ -29,7 +29,9 @@ from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
-from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer, sha256_of
+from pipeline.tables import open_writer
+from pipeline.tables.streams import sha256_of
+from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 from pipeline.wording import OUTPUT, THEN_RUN_AGAIN
 
 

@@ -16,7 +16,8 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
 from pipeline.quoting import listed
 from pipeline.settings import Format
-from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
+from pipeline.tables.formats import has_table_suffix, is_table_name, split_suffixes
+from pipeline.tables.streams import archived, is_archive
 from pipeline.wording import option
 
 WILDCARDS = ("*", "?", "[")

@@ -23,7 +23,8 @@ from pipeline.money import plain
 from pipeline.progress import Progress, silent
 from pipeline.purchases import IN_MEMORY, Estimate, Parked, Purchase
 from pipeline.settings import Settings
-from pipeline.tables import Batch, check_unchanged, checked
+from pipeline.tables import checked
+from pipeline.tables.table import Batch, check_unchanged
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from pipeline.classification.request import Request
 from pipeline.classification.source import Data, from_polars
 from pipeline.classification.text_columns import warn_of_few_words
 from pipeline.settings import Settings, file_options
-from pipeline.tables import Reader, find_all
 from pipeline.tables.json_records import holders
-from pipeline.tables.texts import naming_all
+from pipeline.tables.table import Reader
+from pipeline.tables.texts import find_all, naming_all
 from pipeline.wording import warn_in_python
 
 

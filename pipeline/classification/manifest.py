@@ -22,7 +22,7 @@ from pipeline.classification.provenance import TOOL
 from pipeline.classification.source import Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.settings import Files, Settings
-from pipeline.tables import NewColumn
+from pipeline.tables.table import NewColumn
 from pipeline.versions import VERSIONS
 
 MOST_ROWS = 1_048_576

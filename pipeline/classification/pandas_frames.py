@@ -16,7 +16,7 @@ from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.quoting import cut
 from pipeline.settings import Settings
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import encodable, find_columns

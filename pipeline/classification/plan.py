@@ -10,7 +10,7 @@ from pipeline.cache import Cache
 from pipeline.classification.text_columns import have_words
 from pipeline.purchases import Estimate
 from pipeline.quoting import how_many
-from pipeline.tables import Batch
+from pipeline.tables.table import Batch
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pipeline.errors import OutputError
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import read_text
-from pipeline.tables import sha256_of
+from pipeline.tables.streams import sha256_of
 from pipeline.wording import OUTPUT, OVERWRITE, beside
 
 TOOL = "tender-pipeline"

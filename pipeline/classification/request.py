@@ -20,12 +20,14 @@ from pipeline.classification.source import Data, Source, given_path
 from pipeline.classification.source import in_memory as table_in_memory
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting
-from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.purchases import Buyer, NoPurchase, Purchase
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Format, Settings
-from pipeline.tables import Reader, format_of, local_table, output_format_of
+from pipeline.tables.formats import format_of, output_format_of
+from pipeline.tables.streams import local_table
+from pipeline.tables.table import Reader
 
 if TYPE_CHECKING:  # a purchase needs no engine
     from pipeline.engine.model import ModelFolder

@@ -31,7 +31,9 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.public import public
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
-from pipeline.tables import ArrowReader, local_table, read_table
+from pipeline.tables import read_table
+from pipeline.tables.arrow import ArrowReader
+from pipeline.tables.streams import local_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl

@@ -13,7 +13,9 @@ import pyarrow as pa
 from pipeline.classification.provenance import PathType, manifest_path
 from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
-from pipeline.tables import TABLE_FORMATS, ArrowWriter, Reader, Writer, split_suffixes
+from pipeline.tables.arrow import ArrowWriter
+from pipeline.tables.formats import TABLE_FORMATS, split_suffixes
+from pipeline.tables.table import Reader, Writer
 
 Manifest = Mapping[str, Any]
 

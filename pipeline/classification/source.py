@@ -18,7 +18,8 @@ from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, listed, readable
 from pipeline.settings import Files, Settings
-from pipeline.tables import ArrowReader, Batch, Reader
+from pipeline.tables.arrow import ArrowReader
+from pipeline.tables.table import Batch, Reader
 from pipeline.tables.texts import encodable
 from pipeline.wording import warn_in_python
 

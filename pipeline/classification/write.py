@@ -29,10 +29,11 @@ from pipeline.classification.manifest import CellMarks
 from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
-from pipeline.decisions import NO_DECISIONS, Decisions, decided
+from pipeline.decisions.applied import decided
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.money import total
 from pipeline.settings import Settings
-from pipeline.tables import Batch, NewColumn, Writer
+from pipeline.tables.table import Batch, NewColumn, Writer
 
 LINES_KEPT = 100_000
 """Codes whose ancestors are cached; an answer names twenty codes."""

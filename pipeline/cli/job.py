@@ -36,15 +36,9 @@ from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
 from pipeline.settings import Format
-from pipeline.tables import (
-    TABLE_FORMATS,
-    Batch,
-    Reader,
-    format_of,
-    local_table,
-    output_format_of,
-    spooled,
-)
+from pipeline.tables.formats import TABLE_FORMATS, format_of, output_format_of
+from pipeline.tables.streams import local_table, spooled
+from pipeline.tables.table import Batch, Reader
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport

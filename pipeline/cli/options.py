@@ -20,7 +20,7 @@ from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEs
 from pipeline.wording import SETTINGS, flag_name, variable_name
 
 if TYPE_CHECKING:  # --help needs no table
-    from pipeline.tables import Reader
+    from pipeline.tables.table import Reader
 
 SETTINGS_FILE = f"{__name__}.settings_file"
 """The key in a command's context for the path of the settings file that was read."""

@@ -13,7 +13,9 @@ import pyarrow as pa
 from pipeline.codes import load, normalized
 from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import ArrowBatch, Reader, find_all, labels
+from pipeline.tables.arrow import ArrowBatch, labels
+from pipeline.tables.table import Reader
+from pipeline.tables.texts import find_all
 from pipeline.wording import option
 
 UNNAMED = "a table in memory"

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from pipeline.answers import System
-from pipeline.decisions import Decisions
+from pipeline.decisions.merged import Decisions
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import (
     FEW,

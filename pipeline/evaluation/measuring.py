@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.answers import BANDS, Band, band
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
-from pipeline.decisions import Verdict
+from pipeline.decisions.decision import Verdict
 from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.metrics import (
     ACCEPTED,

@@ -14,7 +14,7 @@ from pipeline.answers import Answer, Band, Matched, System
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, levels_above, stem
-from pipeline.decisions import Decision, Verdict
+from pipeline.decisions.decision import Decision, Verdict
 from pipeline.pages import Taken, most_taken
 from pipeline.settings import MAX_TOP
 

@@ -15,7 +15,7 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.codes import CodeTable, load
-from pipeline.decisions import label_table
+from pipeline.decisions.applied import label_table
 from pipeline.evaluation.dataset import UNNAMED, Labelled, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated, Review
@@ -37,7 +37,7 @@ from pipeline.progress import Progress, display_for
 from pipeline.public import public
 from pipeline.purchases import Paid, Parked, identity_of_contents
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, parse_system
-from pipeline.tables import check_unchanged
+from pipeline.tables.table import check_unchanged
 from pipeline.wording import warn_in_python
 
 if TYPE_CHECKING:  # what buys is imported if a service is evaluated

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.checks import check_column, whole_number
-from pipeline.decisions import CODE_COLUMN, NO_DECISIONS, TEXT_COLUMN, Decisions
+from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError

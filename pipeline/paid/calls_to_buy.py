@@ -8,10 +8,10 @@ import msgspec
 
 from pipeline.answers import Match, System
 from pipeline.cache import Cache
-from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.paid.ledger.calls import Call, text_digest, text_digests
 from pipeline.paid.ledger.job import Job
-from pipeline.tables import Batch
+from pipeline.tables.table import Batch
 
 
 class CallToBuy(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from pipeline.answers import Matched, System
-from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
@@ -43,7 +43,7 @@ from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Paid, Parked, Purchase
 from pipeline.settings import Settings
-from pipeline.tables import Batch
+from pipeline.tables.table import Batch
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pipeline.answers import BatchAnswers, Matched, Pending, System
 from pipeline.classification.excerpts import READ
 from pipeline.settings import Settings
-from pipeline.tables import Reader
+from pipeline.tables.table import Reader
 
 SHOWN = 10
 """Rows with another code that are kept for the page, the first ones."""

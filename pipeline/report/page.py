@@ -39,7 +39,7 @@ from pipeline.pages import FEWEST, WANTED, Taken, environment, most_taken
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
-from pipeline.tables import Batch
+from pipeline.tables.table import Batch
 from pipeline.wording import option
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine

@@ -11,16 +11,8 @@ from uuid import uuid4
 from pipeline.answers import System
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.codes import titles
-from pipeline.decisions import (
-    Choice,
-    Conflict,
-    Decision,
-    DecisionFile,
-    DecisionLog,
-    Decisions,
-    Key,
-    merged,
-)
+from pipeline.decisions.decision import Choice, Decision, DecisionFile, DecisionLog, Key
+from pipeline.decisions.merged import Conflict, Decisions, merged
 from pipeline.files.paths import stamp
 from pipeline.review.queue import Filters, Item, Queue
 

@@ -11,61 +11,9 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.quoting import listed
 from pipeline.settings import CsvOptions, ExcelOptions, Format
-from pipeline.tables.arrow import ArrowBatch, ArrowReader, ArrowWriter, labels
-from pipeline.tables.formats import (
-    TABLE_FORMATS,
-    compression_of,
-    format_of,
-    has_table_suffix,
-    is_table_name,
-    module_of,
-    output_format_of,
-    split_suffixes,
-)
-from pipeline.tables.streams import (
-    archived,
-    is_archive,
-    local_table,
-    sha256_of,
-    spooled,
-)
-from pipeline.tables.table import (
-    Batch,
-    NewColumn,
-    Reader,
-    Writer,
-    check_unchanged,
-)
-from pipeline.tables.texts import find_all
+from pipeline.tables.formats import TABLE_FORMATS, compression_of, format_of, module_of
+from pipeline.tables.table import Batch, Reader, Writer
 from pipeline.wording import AS_CSV
-
-__all__ = [
-    "TABLE_FORMATS",
-    "ArrowBatch",
-    "ArrowReader",
-    "ArrowWriter",
-    "Batch",
-    "NewColumn",
-    "Reader",
-    "Writer",
-    "archived",
-    "check_unchanged",
-    "checked",
-    "find_all",
-    "format_of",
-    "has_table_suffix",
-    "is_archive",
-    "is_table_name",
-    "labels",
-    "local_table",
-    "open_reader",
-    "open_writer",
-    "output_format_of",
-    "read_table",
-    "sha256_of",
-    "split_suffixes",
-    "spooled",
-]
 
 
 def open_reader(

@@ -15,7 +15,8 @@ from scipy.stats import binomtest
 from pipeline.answers import System
 from pipeline.checks import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
-from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
+from pipeline.decisions.applied import DecidedLabels
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
 from pipeline.engine.model.matrices import Bools, Texts
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
@@ -26,7 +27,9 @@ from pipeline.files.atomic import check_place
 from pipeline.progress import Display
 from pipeline.quoting import first_of, how_many
 from pipeline.settings import parse_system
-from pipeline.tables import Reader, find_all, labels
+from pipeline.tables.arrow import labels
+from pipeline.tables.table import Reader
+from pipeline.tables.texts import find_all
 from pipeline.wording import option
 
 

@@ -14,7 +14,7 @@ from pipeline.classification.summary import Summary
 from pipeline.money import ZERO
 from pipeline.purchases import Parked
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Settings
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 
 READER = ArrowReader(pa.table({}), ())
 

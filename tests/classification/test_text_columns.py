@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.classification.text_columns import few_words, first_rows, have_words, likeliest
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 
 TABLE = {
     "id": [str(number * 17) for number in range(9)],

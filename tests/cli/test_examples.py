@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.answers import Answer, Match, Matched, System
 from pipeline.cli.output.run import MOST, Examples
-from pipeline.tables import ArrowBatch
+from pipeline.tables.arrow import ArrowBatch
 from tests.fakes import read_terminal
 from tests.forking import ran
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, label_table
+from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, label_table
 from pipeline.errors import InputError
 from tests.decisions.samples import chose, nothing_fits, write
 

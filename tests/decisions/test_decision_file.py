@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.decisions import DecisionLog, read_decisions
+from pipeline.decisions.decision import DecisionLog, read_decisions
 from pipeline.errors import InputError, OutputError
 from tests.decisions.samples import chose, nothing_fits, write
 

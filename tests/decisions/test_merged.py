@@ -6,7 +6,9 @@ import pytest
 
 from pipeline.answers import Decided, Match
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions import Decision, Decisions, decided, text_key
+from pipeline.decisions.applied import decided
+from pipeline.decisions.decision import Decision, text_key
+from pipeline.decisions.merged import Decisions
 from pipeline.errors import SettingsError
 from pipeline.paid.ledger.calls import text_digest
 from tests.decisions.samples import chose, nothing_fits, write

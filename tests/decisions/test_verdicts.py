@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions import Decision
+from pipeline.decisions.decision import Decision
 from pipeline.errors import InputError
 from tests.decisions.samples import chose, nothing_fits
 

@@ -16,7 +16,7 @@ from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import compare
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 
 ROWS = [
     ("Strassenbau", "45233140", "de"),

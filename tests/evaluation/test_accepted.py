@@ -10,7 +10,7 @@ import pytest
 
 import pipeline
 from pipeline.codes import load
-from pipeline.decisions import Decision
+from pipeline.decisions.decision import Decision
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import Scores
 from pipeline.evaluation.sections import ACCEPTANCE

@@ -16,7 +16,7 @@ from pipeline.purchases import Paid, Parked
 from pipeline.report import Collected, page
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
-from pipeline.tables import ArrowBatch
+from pipeline.tables.arrow import ArrowBatch
 
 HOSTILE = '<script>alert(1)</script>\u202e=1+1\x00 & "road" ' + "word " * 20_000
 

@@ -9,7 +9,7 @@ from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.excerpts import READ
 from pipeline.report.changes import SHOWN, Changes, Compared
 from pipeline.settings import Settings
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 
 SETTINGS = Settings(systems=("cpv", "psc"), column_prefix="x_")
 

@@ -8,7 +8,7 @@ from pipeline.answers import Answer, Failed, Matched, Pending
 from pipeline.classification.excerpts import READ
 from pipeline.report.page import SHOWN, Collected
 from pipeline.settings import Settings
-from pipeline.tables import ArrowBatch
+from pipeline.tables.arrow import ArrowBatch
 from tests.report.samples import matched
 
 

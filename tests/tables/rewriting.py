@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.settings import CsvOptions, Format
-from pipeline.tables import NewColumn, Reader, Writer, open_reader, open_writer
-from pipeline.tables.table import ARROW_USD
+from pipeline.tables import open_reader, open_writer
+from pipeline.tables.table import ARROW_USD, NewColumn, Reader, Writer
 
 CODE = pa.field("cpv_code", pa.string())
 TITLE = pa.field('the "title", in full', pa.string())

@@ -12,8 +12,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.tables import is_archive, streams
-from pipeline.tables.streams import unpacked
+from pipeline.tables import streams
+from pipeline.tables.streams import is_archive, unpacked
 from tests.cli.conftest import Command, command
 
 __all__ = ["command"]

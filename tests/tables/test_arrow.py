@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from pipeline.errors import InputError
-from pipeline.tables import NewColumn, open_reader
+from pipeline.tables import open_reader
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
-from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables.table import BATCH_ROWS, NewColumn
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables, not_utf8
 from tests.tables.rewriting import CODE, texts_of

@@ -10,7 +10,9 @@ import pytest
 
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.settings import Format
-from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, checked, open_reader, open_writer
+from pipeline.tables import checked, open_reader, open_writer
+from pipeline.tables.arrow import ArrowReader, ArrowWriter
+from pipeline.tables.table import NewColumn
 from tests.tables.arrow_tables import not_utf8
 from tests.tables.rewriting import CODE, rewrite
 

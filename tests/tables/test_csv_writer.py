@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
-from pipeline.tables import (
-    ArrowReader,
-    open_reader,
-    read_table,
-)
+from pipeline.tables import open_reader, read_table
+from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.cells import cell
 from tests.tables.csv_files import (
     LATIN,

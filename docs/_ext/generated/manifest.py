@@ -18,7 +18,7 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.purchases import Paid
 from pipeline.settings import CsvOptions, Files, Settings
-from pipeline.tables import ArrowReader
+from pipeline.tables.arrow import ArrowReader
 
 __all__ = ["example", "manifest_example"]
 

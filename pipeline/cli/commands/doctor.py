@@ -35,7 +35,7 @@ from pipeline.files.paths import (
 )
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
-from pipeline.tables import output_format_of
+from pipeline.tables.formats import output_format_of
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed

@@ -21,7 +21,7 @@ from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.cli.settings_file import check_apart
-from pipeline.decisions import label_table
+from pipeline.decisions.applied import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.evaluation import page, page_file
@@ -38,7 +38,8 @@ from pipeline.evaluation.settings import (
 )
 from pipeline.processes import Jobs
 from pipeline.settings import Settings
-from pipeline.tables import ArrowReader, Reader
+from pipeline.tables.arrow import ArrowReader
+from pipeline.tables.table import Reader
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.purchase import PaidPurchase

@@ -98,7 +98,7 @@ def check_files_apart(options: RunOptions) -> None:
 
 def _default_output(options: RunOptions, given: AnyPath) -> AnyPath | None:
     from pipeline.classification.sink import default_output
-    from pipeline.tables import format_of
+    from pipeline.tables.formats import format_of
 
     with suppress(OSError, PipelineError):  # what is wrong with the input is said when it is read
         if isinstance(given, Path) and given.is_file():

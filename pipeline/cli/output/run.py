@@ -26,7 +26,7 @@ from pipeline.errors import OutputError
 from pipeline.json_log import FIELDS
 from pipeline.quoting import command, visible
 from pipeline.settings import Settings
-from pipeline.tables import Batch
+from pipeline.tables.table import Batch
 
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
