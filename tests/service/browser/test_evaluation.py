@@ -40,4 +40,8 @@ def test_nothing_scrolls_sideways_on_a_phone(
     assert not [*complaints(page)]
     for name in ("answered first", "confidence"):  # what the hidden header row says on wide screens
         assert page.locator(f"td[data-name='{name}']").first.is_visible()
+    page.set_viewport_size({"width": 640, "height": 800})
+    short = page.locator("td .name-of, .how code").filter(visible=True)
+    lines = short.evaluate_all("all => all.map(one => one.getClientRects().length)")
+    assert {*lines} == {1}, "neither the letter of a subject nor an option is broken"
     context.close()
