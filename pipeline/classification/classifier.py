@@ -43,6 +43,8 @@ class Classifier:
     A pickled classifier holds only its settings, the paths of models and checksums, so it is small.
     Each process loads the models once, memory-mapped, when it classifies its first batch. A process
     with another version of the package, other models or other code tables refuses to classify.
+    It buys nothing, because a paid service must have one buyer. On Spark, `pipeline.spark.classify`
+    buys in the driver; elsewhere, buy first: ``pipeline.classify(table, service=...)``.
 
     Args:
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
@@ -54,7 +56,6 @@ class Classifier:
         explain: add ``<system>_why``: the words that decided the best match.
         column_prefix: a prefix for the name of every new column.
         language: the language of the CPV titles; see `pipeline.classify`.
-        service: refused, because only one process may buy; see `pipeline.spark.classify`.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -75,15 +76,11 @@ class Classifier:
         models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
         explain: bool = False,
         column_prefix: str = "",
-        service: None = None,
         language: str = "en",
     ) -> None:
         given: dict[str, Any] = {
-            each: value
-            for each, value in locals().items()
-            if each not in ("self", "models", "service")
+            each: value for each, value in locals().items() if each not in ("self", "models")
         }
-        _refuse_service(service)
         self._set(*with_models(Settings(**given), models))
 
     @classmethod
@@ -255,16 +252,6 @@ def _made_with(settings: Settings) -> dict[str, str]:
     }
     tables = {f"{system} code table": added_digest(system) for system in settings.systems}
     return found | {name: digest or "the package's" for name, digest in tables.items()}
-
-
-def _refuse_service(service: Any) -> None:
-    if service is not None:
-        raise SettingsError(
-            "A classifier runs in many processes, and a paid service must have one buyer: only "
-            "its ledger knows what was paid for, and only its throttle keeps the rate limit.",
-            "On Spark, call pipeline.spark.classify(frame, service=...), which buys in the driver; "
-            "elsewhere, buy first: pipeline.classify(table, service=...).",
-        )
 
 
 def _table(data: Any) -> pa.Table:

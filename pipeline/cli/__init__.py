@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 from pipeline.cli.signals import ENDED, leaving_at_once, listen
 from pipeline.cli.streams import open_streams
@@ -68,12 +67,5 @@ def _check_platform() -> None:
     try:
         check_platform()
     except PipelineError as error:
-        _print_plainly(f"Error: {error.message}\n{error.hint}")
+        sys.stderr.write(f"Error: {error.message}\n{error.hint}\n")
         sys.exit(error.exit_code)
-
-
-def _print_plainly(text: str) -> None:
-    """Print to standard error; if that fails, the exit code remains."""
-    with suppress(OSError):
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()

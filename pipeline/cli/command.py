@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -30,7 +29,7 @@ class JsonErrors(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
-        with _printing_json(self._wants_json(args), "-" in args):
+        with _printing_json("--json" in args, "-" in args):
             return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -52,14 +51,6 @@ class JsonErrors(click.Command):
 
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002 - most write none
         """Return whether the command writes a table there."""
-        return False
-
-    def _wants_json(self, args: Sequence[str]) -> bool:
-        """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""
-        for option in self.params:
-            if option.name == "as_json":
-                with suppress(click.BadParameter):  # which click reports, too
-                    return "--json" in args or click.BOOL(os.environ.get(str(option.envvar), "no"))
         return False
 
 

@@ -150,11 +150,6 @@ def test_a_machine_without_the_model_refuses(tmp_path: Path) -> None:
         classifier(pa.table({"description": ["chairs"]}))
 
 
-def test_a_service_is_refused_with_what_to_do_instead() -> None:
-    with pytest.raises(pipeline.SettingsError, match=r"one buyer.*pipeline\.spark\.classify"):
-        pipeline.Classifier(service="https://service.example")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -62,16 +62,6 @@ def test_an_error_of_any_command_is_an_object_if_asked(
     assert not capsys.readouterr().out
 
 
-def test_the_variable_of_a_run_is_not_one_of_other_commands(
-    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TENDER_PIPELINE_JSON", "1")
-    assert command("evaluate", "--nope") == 2
-    assert not capsys.readouterr().out
-    assert command("doctor", "--nope") == 2
-    assert json.loads(capsys.readouterr().out)["exit_code"] == 2
-
-
 def test_a_page_that_cannot_be_written_leaves_one_object(
     command: Command, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -295,37 +295,23 @@ def _doctor(**values: Any) -> int:
 
 
 def _findings(options: RunOptions) -> Iterator[Finding]:
-    """Check each thing by itself, then the options together; yield each finding at once."""
-    sound = True
-    for finding in _separate_findings(options):
-        sound = sound and finding.verdict != "error"
-        yield finding
-    yield from _terms(options, sound)
+    """Check each thing by itself, then the options together and the service."""
+    from pipeline.cli.job import request_of, service_of
 
-
-def _separate_findings(options: RunOptions) -> Iterator[Finding]:
     buys = bool(options.base_url)
-    yield from check_installation(buys=buys)
+    yield from check_installation(buys)
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
     yield from _check_engine(parse_systems(options.systems), options.models)
     yield check_ledger(options.ledger or ledger_file(None), buys)
     yield from check_files(options)
-
-
-def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
-    """Check the options together, if each is sound by itself, and the service."""
-    from pipeline.cli.job import request_of, service_of
-
     try:
         check_files_apart(options)
-        request = request_of(options) if sound else None
-        service = service_of(request) if request else options.service()
+        service = service_of(request_of(options))
     except PipelineError as error:
         yield _failure("settings", error)
         return
-    if request:
-        yield Finding("settings", "ok", "can be used together")
+    yield Finding("settings", "ok", "can be used together")
     if service:
         yield from _check_service(service)
 
