@@ -125,3 +125,8 @@ class ParkedError(PipelineError):
         self.args = (message, hint, exit_code, cost_usd)
         self.exit_code = exit_code
         self.cost_usd = cost_usd
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong; of an error of the system without its number and its path."""
+    return getattr(error, "strerror", None) or str(error)

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli.options import SETTINGS_FILE, LocalPath, Names
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, reason
 from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
@@ -62,7 +62,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         return read_toml(path, parse_float=str)  # exact: some are amounts of money
     except OSError as error:
         raise SettingsError(
-            f"{path} cannot be read: {error.strerror or error}.",
+            f"{path} cannot be read: {reason(error)}.",
             "Check that it exists and is readable.",
         ) from error
     except ValueError as error:

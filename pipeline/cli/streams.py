@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from pipeline.errors import OutputError
+from pipeline.errors import OutputError, reason
 
 
 def open_streams() -> None:
@@ -41,7 +41,7 @@ def print_no_more(error: OSError, hint: str) -> None:
     os.close(nowhere)
     if error.errno != errno.EPIPE:
         raise OutputError(
-            f"Standard output cannot be written to: {error.strerror or error}.", hint
+            f"Standard output cannot be written to: {reason(error)}.", hint
         ) from error
 
 

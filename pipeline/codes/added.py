@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.answers import System
 from pipeline.codes.table import CodeTable
-from pipeline.errors import CodeTableError, SettingsError
+from pipeline.errors import CodeTableError, SettingsError, reason
 from pipeline.files.paths import data_folder
 from pipeline.files.regular import open_regular
 from pipeline.quoting import command
@@ -109,6 +109,6 @@ def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a chang
 
 def _damage_error(path: Path, error: Exception) -> CodeTableError:
     return CodeTableError(
-        f"The added table {path} cannot be read: {error}.",
+        f"The added table {path} cannot be read: {reason(error)}.",
         f"Remove it ({command('codes remove unspsc')}), then add your file again.",
     )

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pipeline.codes.added import path_of, read
 from pipeline.codes.normalization import normalized
 from pipeline.codes.table import CodeTable
-from pipeline.errors import CodeTableError
+from pipeline.errors import CodeTableError, reason
 from pipeline.files.atomic import new_file
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
@@ -61,7 +61,7 @@ def add(file: Path) -> CodeTable:
             pq.write_table(table.replace_schema_metadata(about), draft)
     except OSError as error:
         raise CodeTableError(
-            f"The table cannot be saved: {error}.",
+            f"The table cannot be saved: {reason(error)}.",
             f"Check the free space and the permissions of {path.parent}.",
         ) from error
     return read(path, path.stat().st_mtime_ns)
@@ -119,8 +119,7 @@ def _rows(file: Path) -> Iterator[Cells]:
                 for row in workbook.grid(workbook.sheets[0]).rows():
                     yield {at: str(value) for at, value in enumerate(row) if value != ""}
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
+        raise CodeTableError(f"{file} cannot be read: {reason(error)}.", HINT) from error
 
 
 def _delimiter(text: str) -> str:

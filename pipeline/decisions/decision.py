@@ -18,7 +18,7 @@ import msgspec
 from pipeline.answers import System
 from pipeline.codes import normalized
 from pipeline.codes.table import cut, stem
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import InputError, OutputError, reason
 from pipeline.files.atomic import sync, translated
 from pipeline.files.regular import open_regular
 from pipeline.quoting import readable
@@ -262,7 +262,7 @@ def read_decisions(path: Path) -> DecisionFile:
                     decisions += _decisions(path, number, line)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}.",
+            f"{path} cannot be read: {reason(error)}.",
             "Give what tender-pipeline review has written.",
         ) from error
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)

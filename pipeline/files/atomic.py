@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from pipeline.errors import OutputError
+from pipeline.errors import OutputError, reason
 from pipeline.files.paths import is_file_at, is_seen
 from pipeline.files.regular import open_regular
 from pipeline.wording import OVERWRITE, option
@@ -37,9 +37,8 @@ def translated(path: Path, named: str = OUTPUT) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:  # a full disk, a loop of links, a NUL
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise OutputError(
-            f"{path} cannot be written: {reason}.",
+            f"{path} cannot be written: {reason(error)}.",
             f"Check the path, its permissions and the free space, or write elsewhere: {named}.",
         ) from error
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import uvicorn
 from starlette.types import ASGIApp
 
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, reason
 from pipeline.service.http.protocol import BoundedHttp
 
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -161,7 +161,7 @@ def listening(host: str, port: int) -> socket.socket:
         listener.close()
         of_port = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise SettingsError(
-            f"Cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}.",
+            f"Cannot listen on {host} port {port}: {reason(error)}.",
             "Choose another --port; 0 takes a free one." if of_port else "Choose another --host.",
         ) from error
     return listener

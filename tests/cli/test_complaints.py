@@ -97,6 +97,16 @@ def test_a_text_in_place_of_a_table_is_not_an_unexpected_error(
     assert "... cannot be used: File name too long." in capsys.readouterr().err
 
 
+def test_an_error_of_the_system_has_no_number_and_names_its_file_once(
+    command: Command, table: Path, capsys: Capture
+) -> None:
+    buying = ["--base-url", "http://localhost:1", "--ledger", f"{table}/l.db"]
+    assert command("run", table, *buying) == 8
+    assert "/l.db cannot be used: File exists.\n" in capsys.readouterr().err
+    assert command("accounts", "open", "--data", f"{table}/accounts") == 2
+    assert "/accounts cannot be used: Not a directory.\n" in capsys.readouterr().err
+
+
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(
     command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, reason
 from pipeline.files.regular import read_text
 from pipeline.wording import TRAIN, option
 
@@ -100,7 +100,7 @@ def model_folder(path: Path) -> ModelFolder:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _no_model(path) from error
     except OSError as error:
-        raise damaged(path, f"{ABOUT}: {error.strerror or error}") from error
+        raise damaged(path, f"{ABOUT}: {reason(error)}") from error
     except MALFORMED as error:
         raise damaged(path, error) from error
 

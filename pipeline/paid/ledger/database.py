@@ -11,7 +11,7 @@ from shlex import quote
 from threading import RLock
 from typing import Any
 
-from pipeline.errors import LedgerError
+from pipeline.errors import LedgerError, reason
 from pipeline.files.paths import is_file_at, machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.schema import (
@@ -303,7 +303,7 @@ def _translate_errors(message: str, advice: Mapping[int, str]) -> Iterator[None]
         denied = sqlite3.SQLITE_PERM if isinstance(error, PermissionError) else 0
         code = getattr(error, "sqlite_errorcode", denied) & 0xFF  # the primary result code
         raise LedgerError(
-            f"{message}: {error}.", advice.get(code, f"Check the disk, {ANOTHER}")
+            f"{message}: {reason(error)}.", advice.get(code, f"Check the disk, {ANOTHER}")
         ) from error
 
 

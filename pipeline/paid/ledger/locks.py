@@ -13,7 +13,7 @@ from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 
-from pipeline.errors import LedgerError
+from pipeline.errors import LedgerError, reason
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import folder_of_locks
 from pipeline.paid.ledger.schema import address_of
@@ -148,7 +148,7 @@ def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iter
                     time.sleep(SECONDS_BETWEEN_TRIES)
         except OSError as error:
             raise LedgerError(
-                f"No lock can be created in {path.parent}: {error.strerror or error}.",
+                f"No lock can be created in {path.parent}: {reason(error)}.",
                 f"Make the folder writable, or name another: {LEDGER} for the "
                 "locks of a ledger, HOME for those of this user.",
             ) from error

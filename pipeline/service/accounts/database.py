@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, reason
 from pipeline.files import sqlite as sqlite_files
 
 FILE = "service.db"
@@ -154,7 +154,8 @@ def unusable(folder: Path, error: Exception) -> SettingsError:
     """Return the error for a file that SQLite or the system cannot use."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
     return SettingsError(
-        f"The data folder {folder} cannot be used: {error}.", _ADVICE.get(code, _OTHER_ADVICE)
+        f"The data folder {folder} cannot be used: {reason(error)}.",
+        _ADVICE.get(code, _OTHER_ADVICE),
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.errors import SettingsError
+from pipeline.errors import SettingsError, reason
 from pipeline.files.regular import read_toml
 
 Form: TypeAlias = Literal[
@@ -156,7 +156,7 @@ def read_script(path: Path) -> Script:
         return msgspec.convert(read_toml(path), Script)
     except OSError as error:
         raise SettingsError(
-            f"The faults file {path} cannot be read: {error.strerror or error}.",
+            f"The faults file {path} cannot be read: {reason(error)}.",
             "Give --faults a TOML file.",
         ) from error
     except msgspec.ValidationError as error:
