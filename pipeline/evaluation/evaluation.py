@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from pipeline.checks import fraction
-from pipeline.evaluation.findings import Findings
+from pipeline.evaluation.dataset import LeftOut
+from pipeline.evaluation.findings import Evaluated, Review, comparison_dict, encoded
 from pipeline.evaluation.metrics import FEW, STATED
-from pipeline.evaluation.phrases import left_out_lines, percent, right_word, rows, within
+from pipeline.evaluation.phrases import (
+    left_out_lines,
+    percent,
+    right_word,
+    rows,
+    threshold_sentence,
+    verdict,
+    within,
+)
 from pipeline.evaluation.sections import LETTERS, Section, sections
+from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.significance import Comparison
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.pages import WANTED, environment
@@ -31,7 +44,7 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 """The mark of a page of this tool, which the next one may replace."""
 
 
-def page(found: Findings) -> str:
+def page(found: Evaluation) -> str:
     """Return the page as text."""
     figures = found.subjects[0].figures
     return (
@@ -41,7 +54,7 @@ def page(found: Findings) -> str:
             found=found,
             named=list(zip("ab", found.subjects, strict=False)),
             drawn=_drawn(found),
-            sections=list(sections(found)),
+            sections=list(sections(found.subjects, found.comparison, found.review)),
             has_bars=found.rows >= FEW,
             word=right_word(figures),
             level=figures.broad.name,
@@ -71,18 +84,19 @@ def _glued(text: str) -> Markup:
     return Markup(OPTION.sub(r"<code>\g<0></code>", str(escape(glued))))  # noqa: S704 - it is escaped
 
 
-def _drawn(found: Findings) -> str:
+def _drawn(found: Evaluation) -> str:
     """Return from how many rows the sample was drawn; "" if all of them are evaluated."""
     if found.rows == found.left_out.usable:
         return ""
     return f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
 
 
-def _notes(found: Findings) -> Iterator[str]:
+def _notes(found: Evaluation) -> Iterator[str]:
     left_out = found.left_out
     yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
-    yield from found.counted()
+    for subject in found.subjects:
+        yield from subject.counted()
     if found.settings.decisions:
         yield (
             "Right means that people accepted the code: the one they chose, any code below it, or "
@@ -100,20 +114,21 @@ def _notes(found: Findings) -> Iterator[str]:
     )
 
 
-def _lines(found: Findings) -> Iterator[str]:
+def _lines(found: Evaluation) -> Iterator[str]:
     """Yield the lines of the report; the conclusions come last, next to the prompt."""
     yield f"{found.settings.system}, {rows(found.rows)} of {found.table}{_drawn(found)}"
     yield from left_out_lines(found.left_out)
     for key, subject in zip(LETTERS, found.subjects, strict=False):
         yield subject.name if found.comparison is None else f"{key}: {subject.name}"
-    for section in sections(found):
+    for section in sections(found.subjects, found.comparison, found.review):
         if not section.for_page:
             yield ""
             yield section.title
             yield from _table(section)
             yield from section.notes
     yield ""
-    yield from found.counted()
+    for subject in found.subjects:
+        yield from subject.counted()
     yield from found.conclusions
 
 
@@ -138,7 +153,7 @@ FRAME = (
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Findings):
+class Evaluation:
     """The figures of one subject on a labelled table, or of two on the same rows.
 
     ``str`` returns what the command line prints; a notebook shows the page.
@@ -155,10 +170,78 @@ class Evaluation(Findings):
             say which code was shown.
     """
 
+    settings: EvaluationSettings
+    table: str
+    table_sha256: str
+    edition: str
+    left_out: LeftOut
+    subjects: Sequence[Evaluated]
+    comparison: Comparison | None = None
+    review: Review | None = None
+
+    @property
+    def rows(self) -> int:
+        """The rows that were evaluated."""
+        return self.subjects[0].figures.rows
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a few sentences."""
+        names = [subject.name for subject in self.subjects]
+        figures = [subject.figures for subject in self.subjects]
+        said, level = [verdict(names, figures, self.comparison)], figures[0].broad.name
+        if figures[0].measured == STATED:
+            said.append(
+                f"No label is deeper than a {level}, so every code of the right {level} counts as "
+                "right; full codes cannot be judged."
+            )
+        said += [
+            f"But {subject.name} was trained on the texts of {subject.learned:,} of the "
+            f"{rows(self.rows)}, and repeats what it learned: evaluate it on other rows."
+            for subject in self.subjects
+            if subject.learned
+        ]
+        return " ".join(said)
+
+    @property
+    def conclusions(self) -> list[str]:
+        """What follows from the figures, in plain words: a sentence or a few each."""
+        alone = self.comparison is None
+        threshold = [threshold_sentence(each.figures) for each in self.subjects if alone]
+        return [*([str(self.review)] if self.review else []), self.verdict, *threshold]
+
     @property
     def corrections(self) -> Mapping[str, int]:
         """How many codes of corrected tables are ``changed``, ``confirmed``, ``unchanged``, ..."""
         return self.settings.decisions.counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types, as docs/how-to/evaluate.md describes; money as text."""
+        left_out: Mapping[str, Any] = {
+            "without_text": self.left_out.without_text,
+            "without_code": self.left_out.without_code,
+            "no_codes": dict(self.left_out.no_codes.most_common()),
+        }
+        return {
+            "system": self.settings.system,
+            "edition": self.edition,
+            "table": self.table,
+            "table_sha256": self.table_sha256,
+            "table_rows": self.left_out.rows,
+            "left_out": left_out,
+            "unknown_codes": dict(self.left_out.unknown.most_common()),
+            "sample": self.settings.sample,
+            "seed": self.settings.seed,
+            "rows": self.rows,
+            "verdict": self.verdict,
+            "review": self.review and encoded(self.review),
+            "subjects": [subject.to_dict() for subject in self.subjects],
+            "comparison": self.comparison and comparison_dict(self.comparison),
+        }
+
+    def to_json(self) -> str:
+        """Return the figures as JSON."""
+        return json.dumps(self.to_dict())
 
     def to_html(self) -> str:
         """Return a self-contained page with the figures and their charts."""

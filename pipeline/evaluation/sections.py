@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pipeline.evaluation.findings import Findings
+from pipeline.evaluation.findings import Evaluated, Review
 from pipeline.evaluation.metrics import (
     FEW,
     TOPS,
@@ -26,6 +26,7 @@ from pipeline.evaluation.phrases import (
     right_word,
     within,
 )
+from pipeline.evaluation.significance import Comparison
 from pipeline.pages import WANTED, most_taken
 from pipeline.quoting import readable
 
@@ -85,20 +86,21 @@ class Section:
         return [cell for kind, cell in cells if kind in ("share", "among") and "%" in cell]
 
 
-def sections(found: Findings) -> Iterator[Section]:
+def sections(
+    subjects: Sequence[Evaluated], comparison: Comparison | None, review: Review | None
+) -> Iterator[Section]:
     """Yield the tables of one subject or of two, in the order in which to read them."""
-    two = found.comparison is not None
-    letters = [[letter] if two else [] for letter in LETTERS]
-    named = [(key, each.figures) for key, each in zip(letters, found.subjects, strict=False)]
-    keys = [KEY] if two else []
+    letters = [[letter] if comparison else [] for letter in LETTERS]
+    named = [(key, each.figures) for key, each in zip(letters, subjects, strict=False)]
+    keys = [KEY] if comparison else []
     figures = named[0][1]
     word = right_word(figures)
-    if two:
+    if comparison:
         head = [*LETTERS, "B minus A, points", "95 % interval", "McNemar"]
         columns = [("right code first", ""), *((name, "n") for name in head)]
-        yield Section("difference", "Side by side", columns, [*_differences(found)])
-    if found.review is not None:
-        lines = [[name, *_cells(share)] for name, share in found.review.shares.items()]
+        yield Section("difference", "Side by side", columns, [*_differences(named, comparison)])
+    if review is not None:
+        lines = [[name, *_cells(share)] for name, share in review.shares.items()]
         yield Section("review", "What people did with the codes", [("codes", ""), *COUNTED], lines)
     shares = {name: name for _, each in named for name in headline_shares(each)}
     cells = _rows(named, shares, lambda one, name: _cells(headline_shares(one).get(name, NONE)))
@@ -121,7 +123,7 @@ def sections(found: Findings) -> Iterator[Section]:
     )
     title = "Sure, likely and doubtful codes"
     notes = [*_calibration(named)]
-    if notes and not figures.verdicts and any(each.kind == "engine" for each in found.subjects):
+    if notes and not figures.verdicts and any(each.kind == "engine" for each in subjects):
         notes.append(ACCEPTANCE)
     yield Section("bands", title, columns, cells, notes)
     numbers = [("share", "share"), ("rows go through", "n"), ("--min-confidence", "n")]
@@ -150,12 +152,15 @@ def _cells(share: Share) -> list[str]:
     return [part(share), within(share), f"{share.rows:,}"]
 
 
-def _differences(found: Findings) -> Iterator[list[str]]:
-    for each, shares in found.differences():
-        low, high = each.interval
-        both = [*map(part, shares)]
-        interval = f"{points(low)} to {points(high)}"
-        yield [each.depth.name, *both, points(each.value), interval, p_value(each.p)]
+def _differences(named: _Named, comparison: Comparison) -> Iterator[list[str]]:
+    """Yield how two subjects differ at the depths to show."""
+    shown = {depth for _, each in named for depth in shown_depths(each)}
+    for each in comparison.differences:
+        if each.depth in shown:
+            both = [part(one.depths[each.depth][1]) for _, one in named]
+            low, high = each.interval
+            interval = f"{points(low)} to {points(high)}"
+            yield [each.depth.name, *both, points(each.value), interval, p_value(each.p)]
 
 
 def _level(top: Mapping[int, Share]) -> list[str]:

@@ -65,7 +65,7 @@ def test_the_page_is_complete_and_has_every_table_of_the_terminal(
     found = evaluation(*subjects)  # type: ignore[arg-type]
     text = page(found)
     check_complete(text)
-    shown = [*sections(found)]
+    shown = [*sections(found.subjects, found.comparison, found.review)]
     assert shown[-1].title == "By source"
     for section in shown:
         if section.name != "headline":
