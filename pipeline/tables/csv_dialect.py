@@ -63,7 +63,6 @@ class Dialect:
         mark: the byte order mark; often no bytes.
         line_end: the character at which lines are split: a line feed (perhaps after a carriage
             return) or a carriage return.
-        terminator: the line end of new records.
         quote_escape: see `CsvOptions`.
         header: whether the first record names the columns.
         lines_before: how many lines are above the first record: titles, or one that tells Excel the
@@ -75,7 +74,6 @@ class Dialect:
     encoding: str = "utf-8"
     mark: bytes = b""
     line_end: str = "\n"
-    terminator: str = "\n"
     quote_escape: QuoteEscape = "double"
     header: bool = True
     lines_before: int = 0
@@ -119,7 +117,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     if excel := FOR_EXCEL.match(text):
         options = replace(options, delimiter=options.delimiter or excel["delimiter"])
         lines_before = max(above, 1)
-    line_end, terminator = _line_end(text, options)
+    line_end = _line_end(text, options)
     text = "".join(text.split(line_end, lines_before)[lines_before:])
     if above and not text.strip():
         raise InputError(
@@ -130,7 +128,6 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
         encoding=encoding,
         mark=mark,
         line_end=line_end,
-        terminator=terminator,
         quote_escape=options.quote_escape,
         header=options.header,
         lines_before=lines_before,
@@ -189,17 +186,15 @@ def _check_delimiter(delimiter: str | None, encoding: str) -> None:
         ) from error
 
 
-def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
-    """Return where to split lines and how to end new ones: as stated, else like the first line."""
+def _line_end(text: str, options: CsvOptions) -> str:
+    """Return where to split lines: as stated, else where the first line ends."""
     if options.line_end is not None:
-        terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[options.line_end]
-        return terminator[-1], terminator
+        return "\r" if options.line_end == "cr" else "\n"
     quoted = QUOTED[options.quote_escape]
     delimiters = re.escape(options.delimiter or "".join(DELIMITERS))
     pieces = re.finditer(rf"(?<![^{delimiters}\r\n]){quoted}|(?P<end>\r*\n|\r)", text)
     usual = "\r" if "\r" in text and "\n" not in text else "\n"
-    found = next((piece["end"] for piece in pieces if piece["end"]), usual)
-    return found[-1], found[-2:]
+    return next((piece["end"][-1] for piece in pieces if piece["end"]), usual)
 
 
 def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:

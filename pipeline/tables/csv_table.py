@@ -225,7 +225,7 @@ class CsvWriter(FileWriter):
             self._stream.write(self._dialect.mark)
             if not isinstance(reader, CsvReader):
                 first = self._records([[*reader.schema.names, *new_names]])[0]
-                self._stream.write(f"{first}{self._dialect.terminator}".encode())
+                self._stream.write(f"{first}\n".encode())
             elif self._dialect.header:
                 self._append([reader.header], self._records([new_names]))
             self._closing = stack.pop_all()
@@ -238,7 +238,7 @@ class CsvWriter(FileWriter):
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
         else:
             original = self._records(zip(*_original_texts(batch), strict=True))
-            self._append([record + self._dialect.terminator for record in original], new)
+            self._append([f"{record}\n" for record in original], new)
 
     def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""

@@ -36,9 +36,6 @@ NO_TEXT = re.compile(
 )
 """What programs and people write where they have no text, alone or joined by ". "."""
 
-LONGEST_NO_TEXT = 40
-"""Characters of the longest text that may be one of these: others need no search."""
-
 
 def join_texts(values: Iterable[str | None]) -> str:
     """Return the text of a row: its parts, joined; "" if they only say that there is none.
@@ -46,7 +43,7 @@ def join_texts(values: Iterable[str | None]) -> str:
     NULL or N/A is no text, but stays beside other parts, since answers may be owned for such texts.
     """
     text = join_parts(values)
-    return "" if len(text) <= LONGEST_NO_TEXT and NO_TEXT.fullmatch(text) else text
+    return "" if NO_TEXT.fullmatch(text) else text
 
 
 def join_parts(values: Iterable[str | None]) -> str:
