@@ -64,7 +64,8 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
 
 def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
-    encoder = codecs.getincrementalencoder(dialect.encoding)()
+    # A few codecs decode bytes to characters that they cannot encode.
+    encoder = codecs.getincrementalencoder(dialect.encoding)("replace")
     lines = 0
     is_ascii = True
     held = b""  # bytes of a character that was split between two chunks
@@ -76,10 +77,7 @@ def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 raise _undecodable(path, dialect, error, lines, is_ascii) from error
-            try:
-                encoded = encoder.encode(text, final=not chunk)
-            except UnicodeEncodeError as error:  # the codec decodes bytes that it cannot encode
-                raise _other_bytes(path, dialect) from error
+            encoded = encoder.encode(text, final=not chunk)
             held = _same_bytes(path, dialect, encoded, held + chunk)
             lines += text.count(dialect.line_end)
             is_ascii &= text.isascii()
@@ -90,17 +88,14 @@ def _decode(path: Path, dialect: Dialect) -> Iterator[str]:
 
 
 def _same_bytes(path: Path, dialect: Dialect, encoded: bytes, original: bytes) -> bytes:
+    """Return the bytes of which the encoded ones are the beginning, without these."""
     if not original.startswith(encoded):
-        raise _other_bytes(path, dialect)
+        raise InputError(
+            f"{path}: some characters have more than one form in {dialect.encoding}, "
+            "so the records would not come back byte for byte.",
+            "Convert the file to UTF-8 first.",
+        )
     return original[len(encoded) :]
-
-
-def _other_bytes(path: Path, dialect: Dialect) -> InputError:
-    return InputError(
-        f"{path}: some characters have more than one form in {dialect.encoding}, "
-        "so the records would not come back byte for byte.",
-        "Convert the file to UTF-8 first.",
-    )
 
 
 def _undecodable(

@@ -62,6 +62,7 @@ def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
         ("iso2022_jp", b"a,b\n1,\x1b(B2\n"),  # a switch to the set that is on already
         ("iso2022_jp", b"a,b\n1,2\x1b(B"),
         ("iso2022_jp", b'a,b\n1,\x1b$B$"'),  # a set that is never left
+        ("iso2022_jp", b"a,b\n1,\x1b\x80\n"),  # characters that it does not have
         ("unicode_escape", b"a,b\n1,2\n"),
     ],
 )
