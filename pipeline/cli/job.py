@@ -260,30 +260,27 @@ def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
     is_stream = str(given) == "-"
     table = from_standard_input() if is_stream else local_table(given, request.storage)
     with table as (path, version):
-        reader = request.reader(path)
-        input_format = format_of(path, options.input_format)
-        sink, output_format = _sink(path, input_format, options, request)
+        reader, input_format = request.reader(path), format_of(path, options.input_format)
+        sink = _sink(path, input_format, options, request)
+        if options.output is None:  # another was checked before
+            options.check_apart(sink.path)
         page = str(options.report) if options.report else None
-        files = replace(request.files(input_format, output_format), report=page)
+        files = replace(request.files(input_format, sink.output_format), report=page)
         # Standard input to standard output has no paths that the ledger could know the job by.
         named = None if is_stream and sink.path is None else given
         yield Job(request, Source(reader, named, files, version=version), sink)
 
 
-def _sink(
-    path: Path, input_format: Format, options: RunOptions, request: Request
-) -> tuple[Sink, Format]:
+def _sink(path: Path, input_format: Format, options: RunOptions, request: Request) -> Sink:
     given, output, output_format = options.input_paths[0], options.output, options.output_format
     if options.to_standard_output:
-        output_format = output_format or input_format
-        return StandardOutput(output_format, options.partial), output_format
+        return StandardOutput(output_format or input_format, options.partial)
     if output is None:
         output_format = output_format or input_format
         output = default_output(path, input_format, output_format, options.limit_rows)
     else:
         output_format = output_format_of(output, output_format, input_format)
-    source = given if isinstance(given, CloudPath) else path
-    return request.sink(output, output_format, source), output_format
+    return request.sink(output, output_format, given if isinstance(given, CloudPath) else path)
 
 
 def _who_answers(service: PaidService | None) -> str:

@@ -22,7 +22,7 @@ from pipeline.cli.options import (
     of_fields,
     option,
 )
-from pipeline.cli.settings_file import settings_file
+from pipeline.cli.settings_file import check_apart, settings_file
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_text
@@ -281,6 +281,32 @@ class RunOptions(PaidOptions, DialectOptions):
         """
         given = {"systems": parse_systems(self.systems), "models": {}, "decisions": decisions.files}
         return Settings(**of_fields(Settings, self) | given)
+
+    def check_apart(self, output: AnyPath | None) -> None:
+        """Check that the files to write, such as an output, are none that the run keeps.
+
+        Raises:
+            SettingsError: one is, whose loss would cost money or work.
+        """
+        from pipeline.classification.sink import files_of  # --help needs none of it
+
+        written: dict[str, AnyPath | None] = {
+            "--report": self.report,
+            "metrics-file": self.metrics_file,
+        }
+        if output is not None and not (isinstance(output, Path) and output.is_dir()):
+            written |= files_of(output, "--output")
+        inputs = [path for path in self.input_paths if str(path) != "-"]
+        kept: list[tuple[str, AnyPath | None]] = [("the input", path) for path in inputs]
+        kept += [("--decisions", Path(path)) for path in self.decisions]
+        kept += [("--model", Path(path)) for path in self.models]
+        kept.append(("--api-key-file", self.api_key_file))
+        check_apart(written, kept, self.ledger)
+
+    @property
+    def named_output(self) -> AnyPath | None:
+        """Where the table goes if that is named; None for standard output and by default."""
+        return None if self.to_standard_output else self.output
 
     @property
     def to_standard_output(self) -> bool:

@@ -116,7 +116,10 @@ def test_a_model_or_a_settings_file_replaces_no_ledger_either(folder: Path) -> N
         (["--output", "o.html", "--report", "o.html"], "--output and --report are"),
         (["--report", "o.html", "metrics-file", "./o.html"], "metrics-file and --report are"),
         (["metrics-file", "in.csv"], "metrics-file and the input are"),
-        (["metrics-file", "outputs/in.classified.csv"], "--output and metrics-file are"),
+        (
+            ["--ledger", "outputs/in.classified.csv", "--overwrite"],
+            "--output and the ledger are",
+        ),
         (
             ["--output", "o.csv", "metrics-file", "o.csv.manifest.json"],
             "the manifest of --output and metrics-file are",

@@ -183,11 +183,11 @@ def test_a_folder_that_is_not_writable_is_named_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "nobody"
-    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     found = {each.what: each.remedy for each in checks.check_installation(buys=False)}
     made = "a folder that this user may write to"
-    assert found["data folder"] == (
+    assert found["cache folder"] == (
         f"Make {home / 'tender-pipeline'} {made}, or set HOME to a folder of this user."
     )
     assert checks.check_ledger(home / "ledger.db", buys=False).verdict == "ok"
@@ -256,10 +256,9 @@ def test_the_files_of_a_run_are_checked(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_little_room_where_the_output_and_the_report_go_is_a_warning(
+def test_little_room_where_the_output_goes_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "LEAST_ROOM", 2**80)
-    found = files_of(output=tmp_path / "new" / "out.csv", report=tmp_path / "new.html")
-    assert [verdict for verdict, _ in found.values()] == ["warning"] * 2
-    assert all("GB free" in text for _, text in found.values())
+    verdict, found = files_of(output=tmp_path / "new" / "out.csv")["output"]
+    assert (verdict, "GB free" in found) == ("warning", True)

@@ -20,19 +20,13 @@ import click
 from pipeline.answers import System
 from pipeline.classification.file_sink import FileSink
 from pipeline.cli.command import OptionGroups
-from pipeline.cli.commands.run import check_files_apart, run
+from pipeline.cli.commands.run import run
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import count_jobs
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import PipelineError, SettingsError
-from pipeline.files.paths import (
-    cache_folder,
-    data_folder,
-    is_seen,
-    machine_folder,
-    state_folder,
-)
+from pipeline.files.paths import cache_folder, is_seen, machine_folder
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
 from pipeline.tables.formats import output_format_of
@@ -67,20 +61,13 @@ class Finding:
 def check_installation(buys: bool) -> Iterator[Finding]:
     """Check the installation and the folders of this user.
 
-    A run cannot buy without locks; without the other folders it only keeps less.
+    A run cannot buy without locks; without a cache it only starts slower.
     """
     versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
     python = f"Python {platform.python_version()} on {sys.platform}"
     yield Finding("installation", "ok", f"{versions}, {python}")
-    folders = {
-        "data folder": data_folder,
-        "state folder": state_folder,
-        "lock folder": machine_folder,
-        "cache folder": cache_folder,
-    }
-    for name, find in folders.items():
-        needed = buys and find is machine_folder
-        yield _run_check(name, _folder_of_user, name, find, needed)
+    yield _run_check("lock folder", _folder_of_user, "lock folder", machine_folder, buys)
+    yield _run_check("cache folder", _folder_of_user, "cache folder", cache_folder, False)
 
 
 def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
@@ -97,17 +84,16 @@ def check_ledger(path: Path, buys: bool) -> Finding:
 
 def check_files(options: RunOptions) -> Iterator[Finding]:
     """Check where each file goes that the options name."""
-    output = options.output
-    if isinstance(output, Path) and not options.to_standard_output:
+    if isinstance(output := options.named_output, Path):
         yield _run_check("output", _output, output, options)
     if (report := options.report) is not None:
         may_go_there = partial(page_file(report).check, options.overwrite)
-        yield _run_check("report", _with_room, "report", report, may_go_there)
+        yield _run_check("report", _can_be_written, "report", report, may_go_there)
     if (metrics := options.metrics_file) is not None:
         from pipeline.cli.output.metrics import MetricsFile
 
         opens = partial(MetricsFile.at, metrics, options.overwrite)
-        yield _run_check("metrics", _with_room, "metrics", metrics, opens)
+        yield _run_check("metrics", _can_be_written, "metrics", metrics, opens)
 
 
 def _run_check(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
@@ -190,14 +176,14 @@ def _output(output: Path, options: RunOptions) -> Finding:
         return _folder("output", output)
     found = output_format_of(output, options.output_format)
     sink = FileSink(output, found, options.overwrite, sample=options.limit_rows is not None)
-    return _with_room("output", output, sink.check)
+    may_go_there = _can_be_written("output", output, sink.check)
+    folder = _folder("output", output.absolute().parent)
+    return may_go_there if folder.verdict == "ok" else folder
 
 
-def _with_room(what: str, file: Path, check: Callable[[], object]) -> Finding:
-    """Return that a file passes a check and can be written, or that the disk has little room."""
+def _can_be_written(what: str, file: Path, check: Callable[[], object]) -> Finding:
     check()
-    folder = _folder(what, file.absolute().parent)
-    return Finding(what, "ok", f"{file} can be written") if folder.verdict == "ok" else folder
+    return Finding(what, "ok", f"{file} can be written")
 
 
 KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
@@ -306,7 +292,7 @@ def _findings(options: RunOptions) -> Iterator[Finding]:
     yield check_ledger(options.ledger or ledger_file(None), buys)
     yield from check_files(options)
     try:
-        check_files_apart(options)
+        options.check_apart(options.named_output)
         service = service_of(request_of(options))
     except PipelineError as error:
         yield _failure("settings", error)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,10 +13,6 @@ from pipeline.cli.options import parameters
 from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
-from pipeline.errors import PipelineError
-
-if TYPE_CHECKING:  # --help needs no figures
-    from pipeline.files.paths import AnyPath
 
 
 class _Run(OptionGroups):
@@ -70,43 +64,6 @@ def run(**values: Any) -> int:
     )
 
 
-def check_files_apart(options: RunOptions) -> None:
-    """Check that the files to write are none to keep, whose loss would cost money or work.
-
-    Raises:
-        SettingsError: one is.
-    """
-    from pipeline.classification.sink import files_of  # --help needs none of it
-    from pipeline.cli.settings_file import check_apart
-
-    inputs = [path for path in options.input_paths if str(path) != "-"]
-    output = None if options.to_standard_output else options.output
-    if output is None and not options.to_standard_output and len(inputs) == 1:
-        output = _default_output(options, inputs[0])
-    written: dict[str, AnyPath | None] = {
-        "--report": options.report,
-        "metrics-file": options.metrics_file,
-    }
-    if output is not None and not (isinstance(output, Path) and output.is_dir()):
-        written |= files_of(output, "--output")
-    kept: list[tuple[str, AnyPath | None]] = [("the input", path) for path in inputs]
-    kept += [("--decisions", Path(path)) for path in options.decisions]
-    kept += [("--model", Path(path)) for path in options.models]
-    kept.append(("--api-key-file", options.api_key_file))
-    check_apart(written, kept, options.ledger)
-
-
-def _default_output(options: RunOptions, given: AnyPath) -> AnyPath | None:
-    from pipeline.classification.sink import default_output
-    from pipeline.tables.formats import format_of
-
-    with suppress(OSError, PipelineError):  # what is wrong with the input is said when it is read
-        if isinstance(given, Path) and given.is_file():
-            found = format_of(given, options.input_format)
-            return default_output(given, found, options.output_format or found, options.limit_rows)
-    return None
-
-
 def _plan_command(**values: Any) -> int:
     with leaving_at_once():
         from pipeline.cli.many import plan_all
@@ -126,7 +83,7 @@ def _start(values: Mapping[str, Any]) -> RunOptions:
         warn(unknown)
     confirm_found_file(click.get_current_context())
     note_found_file(click.get_current_context())
-    check_files_apart(options)
+    options.check_apart(options.named_output)
     return options
 
 
