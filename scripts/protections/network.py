@@ -31,9 +31,9 @@ PROTECTIONS = (
         "test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text",
     ),
     Protection(
-        "an empty line before a response does not lose it",
-        r'data = data.lstrip(b"\r\n")',
-        "pass",
+        "line feeds without carriage returns do not lose a response",
+        "        self._parser.set_dangerous_leniencies(**LENIENT)\n",
+        "",
         "tests/paid/client/test_transport.py::test_a_complete_response_is_read_and_its_connection_closed",
     ),
     Protection(
@@ -44,8 +44,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no more than so much of a body is read",
-        "while len(exchange.body) <= most and",
-        "while",
+        "if exchange.status is not None and len(exchange.body) > self._most:",
+        "if False:",
         "tests/paid/client/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(

@@ -15,28 +15,25 @@ from threading import Thread
 from typing import Any, Final, TypeAlias, cast
 from urllib.request import getproxies, proxy_bypass
 
-import aiohappyeyeballs
-import h11
+import httptools
 import httpx
-from aiohappyeyeballs import AddrInfoType
+from aiohappyeyeballs import AddrInfoType, start_connection
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import is_this_machine
 
-LARGEST_HEAD: Final = 1 << 16
-"""Bytes: a longer list of headers is an error."""
-
-MOST_HEADS: Final = 10
-"""The most heads of one response: the final one, and the informational ones (1xx) before it."""
-
-ANY_REQUEST, ANY_CONNECT = (
-    h11.Request(method=method, target="any", headers=[("Host", "any")])
-    for method in ("POST", "CONNECT")
-)
-"""What the parser is told of a request, which is sent without it: what response may follow."""
+MOST_OVERHEAD: Final = 1 << 16
+"""Bytes of a response without a part of its body between them: a longer head is an error."""
 
 PORTION: Final = 1 << 14
-"""Bytes that the parser gets at once: it measures a head only while that is not complete."""
+"""Bytes that the parser gets at once: what is too long is noticed between two portions."""
+
+LENIENT: Final = {
+    f"lenient_{what}": True
+    for what in ("headers", "chunked_length", "optional_cr_before_lf", "optional_lf_after_cr")
+}
+"""What was paid for is read although its head has bare line feeds, folded lines, or two statements
+of the length. They are dangerous only on a connection with several responses."""
 
 Field: TypeAlias = tuple[bytes, bytes]
 """The name and the value of a header."""
@@ -69,53 +66,37 @@ class Exchange:
 
 
 class _Connection(asyncio.Protocol):
-    """A connection to a server, for a single exchange; make it in its event loop.
+    """A connection to a server, for a single exchange.
 
     HTTP/1.1 does not say which request a response belongs to. On a second exchange, a late copy of
     the first answer could not be told from the second one.
     """
 
-    def __init__(self) -> None:
-        self._got = bytearray()
-        self._is_first = True
-        self._arrived = asyncio.Event()
-        self._ended = False
-        self._error: Exception | None = None
+    _exchange: Exchange | None = None  # whose response is awaited: anything else is not read
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop has its own class
 
-    def data_received(self, data: bytes) -> None:
-        if self._is_first:
-            data = data.lstrip(b"\r\n")  # h11 reads no line end before a response
-            self._is_first = not data
-        self._got += data
-        if data:
-            self._arrived.set()
-
-    def eof_received(self) -> None:
-        self._ended = True
-        self._arrived.set()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._error = error
-        self.eof_received()
-
     def close(self) -> None:
         """Close the connection, whatever it does."""
-        self._ended = True
         self._transport.abort()
 
     async def send(
         self, exchange: Exchange, most: int, target: bytes, more: Sequence[Field] = ()
     ) -> None:
         """Send a request for a target, with more headers; see `HttpTransport.send`."""
-        head = _head(exchange.method, target, [*exchange.headers, *more])
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(**LENIENT)
+        self._exchange, self._most = exchange, most
+        self._fields: list[Field] = []
+        self._overhead = 0
+        self._read = asyncio.get_running_loop().create_future()
         exchange.begun = True
-        response = await self._ask(ANY_REQUEST, head + exchange.content)
-        exchange.status, exchange.fields = response.status_code, response.headers.raw_items()
-        while len(exchange.body) <= most and isinstance(event := await self._event(), h11.Data):
-            exchange.body += event.data
+        if self._transport.is_closing():
+            raise ConnectionResetError
+        head = _head(exchange.method, target, [*exchange.headers, *more])
+        self._transport.write(head + exchange.content)
+        await self._read
 
     async def open_tunnel(
         self, service: httpx.URL, headers: Sequence[Field], tls: ssl.SSLContext
@@ -129,11 +110,10 @@ class _Connection(asyncio.Protocol):
         authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         target = authority.encode()
         fields = [(b"Host", target), (b"User-Agent", b"tender-pipeline"), *headers]
-        response = await self._ask(ANY_CONNECT, _head("CONNECT", target, fields))
-        if not 200 <= response.status_code <= 299:
-            raise ConnectionError(f"the proxy refuses to connect, HTTP {response.status_code}")
-        if self._got or self._parser.trailing_data[0]:
-            raise BrokenResponseError
+        connect = Exchange("CONNECT", service, fields, b"")
+        await self.send(connect, HEAD_ALONE, target)
+        if connect.status is None or not 200 <= connect.status <= 299:
+            raise ConnectionError(f"the proxy refuses to connect, HTTP {connect.status}")
         secured = None
         with suppress(ConnectionError, TypeError):  # this is asyncio's, at a proxy asked over TLS
             secured = await asyncio.get_running_loop().start_tls(
@@ -143,39 +123,66 @@ class _Connection(asyncio.Protocol):
             raise ConnectionResetError("the connection was closed before TLS began")
         self._transport = secured
 
-    async def _ask(self, kind: h11.Request, request: bytes) -> h11.Response:
-        """Send a request, and return the head of its response."""
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
-        self._parser.send(kind)
-        self._is_first = True
-        self._transport.write(request)
-        for _ in range(MOST_HEADS):
-            if isinstance(event := await self._event(), h11.Response):
-                return event
-        raise BrokenResponseError
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PORTION):
+            if (exchange := self._exchange) is None:
+                return
+            portion = data[start : start + PORTION]
+            self._overhead += len(portion)
+            try:
+                self._parser.feed_data(portion)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                self._end(BrokenResponseError(str(error)))
+            if exchange.status is not None and len(exchange.body) > self._most:
+                self._end()
+            elif self._overhead > MOST_OVERHEAD:
+                self._end(BrokenResponseError("its head is too long"))
 
-    async def _event(self) -> Any:
-        try:
-            while (event := self._parser.next_event()) is h11.NEED_DATA:
-                self._parser.receive_data(await self._read())
-        except h11.RemoteProtocolError as error:
-            raise (ConnectionError if self._ended else BrokenResponseError) from error
-        return event
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name, value.strip()))
 
-    async def _read(self) -> bytes:
-        """Return what has arrived since the last time; nothing at the end of the connection.
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if self._exchange is not None and status >= 200:  # 1xx come before the response
+            self._exchange.status, self._exchange.fields = status, self._fields
+        self._fields = []
 
-        Raises:
-            OSError: the connection broke.
-        """
-        if not self._got and not self._ended:
-            self._arrived.clear()
-            await self._arrived.wait()
-        if not self._got and self._error is not None:
-            raise self._error
-        data = bytes(self._got[:PORTION])
-        del self._got[:PORTION]
-        return data
+    def on_body(self, part: bytes) -> None:
+        if self._exchange is not None:
+            self._overhead = 0
+            self._exchange.body += part
+
+    def on_message_complete(self) -> None:
+        if self._exchange is not None and self._exchange.status is not None:
+            self._end()
+
+    def eof_received(self) -> None:
+        self.connection_lost(None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._exchange is None:
+            return
+        framed = any(name.lower() in FRAMING for name, _ in self._exchange.fields)
+        if error is None and (framed or self._exchange.status is None):
+            error = ConnectionError("the connection was closed before the end of the response")
+        self._end(error)
+
+    def _end(self, error: Exception | None = None) -> None:
+        """End the reading of a response."""
+        self._exchange = None
+        if self._read.done():  # nobody waits for it any more
+            return
+        if error is None:
+            self._read.set_result(None)
+        else:
+            self._read.set_exception(error)
+
+
+HEAD_ALONE: Final = -1
+"""As the bytes of a body to read: none, not even its end."""
+
+FRAMING: Final = (b"content-length", b"transfer-encoding")
+"""Headers that say where a body ends; without them, the end of the connection is its end."""
 
 
 def _head(method: str, target: bytes, headers: Sequence[Field]) -> bytes:
@@ -188,7 +195,7 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 NEXT_ADDRESS_S: Final = 0.25
 """Seconds without an answer after which a host's next address is tried as well (RFC 8305)."""
 
-ADDRESSES_KEPT_S: Final = 10.0
+ADDRESS_KEPT_S: Final = 10.0
 """For so many seconds, a host is not looked up again: each lookup takes a thread."""
 
 
@@ -216,7 +223,7 @@ class HttpTransport:
         self._port = peer.port or DEFAULT_PORTS[peer.scheme]
         self._secure = peer.scheme == "https"
         self._context: ssl.SSLContext | None = None
-        self._addresses: Sequence[AddrInfoType] = ()
+        self._address: tuple[str, int] | None = None
         self._looked_up_at = 0.0
 
     async def send(self, exchange: Exchange, most: int) -> None:
@@ -241,39 +248,37 @@ class HttpTransport:
             connection.close()
 
     async def _connect(self) -> _Connection:
-        """Connect to one of the host's addresses."""
-        now = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
         try:
-            if not self._addresses or now > self._looked_up_at + ADDRESSES_KEPT_S:
-                self._addresses = await _look_up(self._host, self._port)
-                self._looked_up_at = now
-            return await self._open_connection()
+            if self._address is None or loop.time() > self._looked_up_at + ADDRESS_KEPT_S:
+                self._address = await _find_address(self._host, self._port)
+                self._looked_up_at = loop.time()
+            _, connection = await loop.create_connection(
+                _Connection,
+                *self._address,
+                ssl=self._tls() if self._secure else None,
+                server_hostname=self._host.rstrip(".") if self._secure else None,
+            )
         except OSError as error:
-            self._addresses = ()  # the host may have moved
+            self._address = None  # the host may have moved
             if self._proxy:
                 raise ProxyError from error
             raise
+        return connection
 
     def _tls(self) -> ssl.SSLContext:
         self._context = self._context or httpx.create_ssl_context()
         return self._context
 
-    async def _open_connection(self) -> _Connection:
-        connection = _Connection()
-        connected = await aiohappyeyeballs.start_connection(
-            self._addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
-        )
-        try:
-            await asyncio.get_running_loop().create_connection(
-                lambda: connection,
-                sock=connected,
-                ssl=self._tls() if self._secure else None,
-                server_hostname=self._host.rstrip(".") if self._secure else None,
-            )
-        except BaseException:
-            connected.close()
-            raise
-        return connection
+
+async def _find_address(host: str, port: int) -> tuple[str, int]:
+    """Return the address of a host, the first of several at which something answers."""
+    addresses = await _look_up(host, port)
+    if len(addresses) == 1:
+        return addresses[0][4][:2]
+    with await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_S) as answered:
+        host, port, *_ = answered.getpeername()
+    return host, port
 
 
 async def _look_up(host: str, port: int) -> Sequence[AddrInfoType]:

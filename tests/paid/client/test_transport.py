@@ -135,7 +135,7 @@ def holds(response: bytes) -> Script:
         (b"HTTP/1.1 418\r\nContent-Length: 0\r\n\r\n", 418, b""),
         (CHUNKED + b"\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\nA: b\r\n\r\n", 200, b"{}"),
         (b"HTTP/1.1 103 Early\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
-        (OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (CHUNKED + b"Content-Length: 9\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200, b"{}"),
         (OK + b"A: b\r\n folded\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
         (b"HTTP/1.1 204 Nothing\r\n\r\n", 204, b""),
         (b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}", 200, b"{}"),
@@ -145,7 +145,7 @@ def holds(response: bytes) -> Script:
         (b"\r\n" + CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n", 200, b"{}"),
     ],
     ids=[
-        *("usual", "kept", "not UTF-8", "short", "chunked", "early hints", "twice", "folded"),
+        *("usual", "kept", "not UTF-8", "short", "chunked", "early hints", "both", "folded"),
         "no content",
         *("bare line feeds", "one bare line feed", "after an empty line", "after a line feed"),
         "chunked after an empty line",
@@ -237,9 +237,15 @@ async def test_a_proxy_that_is_not_there_sent_nothing(
             b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n",
             "ConnectionError: the proxy refuses to connect, HTTP 407",
         ),
-        (b"HTTP/1.1 200 OK\r\n\r\nand more", "BrokenResponseError"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "RemoteProtocolError"),
-        (b"", "RemoteProtocolError"),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\nand more",
+            "ConnectionResetError: the connection was closed before TLS began",
+        ),
+        (
+            b"SSH-2.0-OpenSSH_9.6\r\n",
+            "BrokenResponseError: Expected HTTP/, RTSP/ or ICE/",
+        ),
+        (b"", "ConnectionError: the connection was closed before the end of the response"),
     ],
 )
 async def test_a_proxy_that_lets_nothing_through_sent_nothing(
