@@ -120,13 +120,6 @@ def test_titles_above_the_column_names_stay_there(
         list(CsvReader(path, ["Gegenstand"], options).batches())
 
 
-def test_names_below_a_title_may_be_quoted(path: Path) -> None:
-    path.write_text('Tenders\n"Nr";"Gegenstand";"Wert; in EUR"\n"1";"Bau";"2"\n')
-    reader = CsvReader(path, ["Gegenstand"], CsvOptions())
-    assert reader.schema.names == ["Nr", "Gegenstand", "Wert; in EUR"]
-    assert csv_rows(reader) == [["1", "Bau", "2"]]
-
-
 @pytest.mark.parametrize(
     "above",
     [

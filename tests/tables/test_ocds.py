@@ -305,9 +305,6 @@ def test_beside_another_one_it_is_a_warning(
     ]
 
 
-def test_without_a_tender_there_is_nothing_to_miss(tmp_path: Path) -> None:
-    assert texts(tmp_path, ["tender.title"], None, None) == ["", ""]
-
-
-def test_one_release_that_has_it_is_enough(tmp_path: Path) -> None:
+def test_one_release_that_has_it_is_enough_and_none_with_a_tender_misses_it(tmp_path: Path) -> None:
     assert texts(tmp_path, ["tender.lots.title"], {"id": "t"}, TENDER) == ["", "Oak desks"]
+    assert texts(tmp_path, ["tender.title"], None, None) == ["", ""]
