@@ -62,22 +62,15 @@ def test_rows_to_review_keep_their_index_and_rows_that_failed_are_apart() -> Non
     assert list(result.failed.columns) == list(result.to_pandas().columns)
 
 
-def test_a_failed_row_is_one_whose_call_failed() -> None:
+def test_a_failed_row_is_one_whose_call_failed_and_a_notebook_shows_its_status() -> None:
     result = of_texts()
-    table = result.table
-    statuses = pa.array(["TIMEOUT", "empty", "no_match", "ok"])
-    place = table.column_names.index("cpv_status")
-    changed = replace(result, _stored=InMemory(table.set_column(place, "cpv_status", statuses)))
-    assert list(changed.failed.index) == [0]
-
-
-def test_a_notebook_shows_a_failed_row_with_its_status_as_it_is() -> None:
-    result = of_texts()
-    place = result.table.column_names.index("cpv_code")
-    table = result.table.set_column(place, "cpv_code", pa.nulls(4, pa.string()))
     statuses = pa.array(["VALIDATION_ERROR", "empty", "no_match", "ok"])
-    table = table.set_column(table.column_names.index("cpv_status"), "cpv_status", statuses)
-    html = replace(result, _stored=InMemory(table))._repr_html_()
+    table = result.table
+    for column, values in (("cpv_code", pa.nulls(4, pa.string())), ("cpv_status", statuses)):
+        table = table.set_column(table.column_names.index(column), column, values)
+    changed = replace(result, _stored=InMemory(table))
+    assert list(changed.failed.index) == [0]
+    html = changed._repr_html_()
     assert ">VALIDATION_ERROR<" in html and ">no match<" in html
 
 

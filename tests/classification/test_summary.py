@@ -131,10 +131,6 @@ def test_the_bands_of_several_jobs_are_added() -> None:
     assert again.bands == {"sure": 1000, "doubtful": 1400}
 
 
-def test_a_job_that_took_no_time_has_a_summary() -> None:
-    assert "0 rows" in str(Summary(0, {}, Decimal(0), 0.0))
-
-
 def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     paid = Paid(3, Decimal("0.12"), Decimal(0), 0, 0, Decimal(0), Decimal("0.0200"))
     assert str(paid).splitlines() == [
@@ -178,8 +174,8 @@ def test_rows_that_are_pending_though_nothing_parked_count_as_failed() -> None:
     assert Summary(12, {"cpv": figures}, Decimal(0), 1.0).failed == 5
 
 
-def test_a_table_without_rows_has_no_table_of_figures() -> None:
+def test_a_table_without_rows_has_no_table_of_figures_and_may_take_no_time() -> None:
     nothing = replace(SUMMARY, rows=0, systems={"cpv": SystemSummary({}, Decimal(0), {}, {})})
     assert "system" not in str(nothing)
     assert "0 rows in 2.0 s" in str(nothing)
-    assert "system" in str(SUMMARY)
+    assert "0 rows in 0.0 s" in str(replace(nothing, seconds=0.0))

@@ -79,20 +79,14 @@ def test_what_is_sure_or_cannot_become_so_stays_as_it_is(answer: Answer | None) 
     assert RollUp(load("cpv"), 0.8).answer(answer) is answer
 
 
-def test_what_was_paid_stays_with_the_answer() -> None:
-    paid = Matched((Match("45233140", "", 0.5), Match("45233141", "", 0.4)), Decimal("0.000105"))
-    answer = RollUp(load("cpv"), 0.8).answer(paid)
-    assert isinstance(answer, Matched)
-    assert answer.cost_usd == paid.cost_usd
-
-
-def test_the_words_for_the_best_match_are_kept() -> None:
+def test_what_was_paid_and_the_words_for_the_best_match_are_kept() -> None:
     (road, *_) = matched(("45233140", 0.5)).matches
+    paid = Decimal("0.000105")
     answer = RollUp(load("cpv"), 0.3).answer(
-        Explained((replace(road, confidence=0.2),) * 2, why="asphalt")
+        Explained((replace(road, confidence=0.2),) * 2, paid, why="asphalt")
     )
     assert answer == Explained(
-        (Match("45233140", load("cpv").titles["45233140"], 0.4),), why="asphalt"
+        (Match("45233140", load("cpv").titles["45233140"], 0.4),), paid, why="asphalt"
     )
 
 

@@ -42,15 +42,6 @@ def test_an_error_is_a_line_of_a_json_log_too(
     assert "nope" in line["message"]
 
 
-def test_a_misspelt_command_suggests_the_likeliest_one(command: Command, capsys: Capture) -> None:
-    for within, wrong, meant in (((), "ledgr", "ledger"), (("accounts",), "lst", "list")):
-        assert command(*within, wrong) == 2
-        said = f"Error: No such command {wrong!r}. Did you mean {meant!r}?\nSee all commands: "
-        assert capsys.readouterr().err.startswith(said)
-    assert command("zzz") == 2
-    assert "Did you mean" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [

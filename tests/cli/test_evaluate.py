@@ -40,15 +40,6 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
     assert "skipped, malformed code: 1 row: road (1)" in said
 
 
-def test_without_labels_and_system_both_are_asked_for_at_once(
-    command: Command, capsys: Capture
-) -> None:
-    assert command("evaluate") == 2
-    said = capsys.readouterr().err
-    assert "The table and the system are missing.\nGive a table with the right codes, or" in said
-    assert "or --decisions FILE; and --system: cpv, psc, unspsc, naics." in said
-
-
 def test_with_json_what_is_left_out_is_logged_beside_it(
     command: Command, labelled: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -121,7 +121,7 @@ def test_json_is_the_only_thing_on_standard_output(
         (["train", "t.csv", "--system", "cpv", "--output", ""], "The path of --output is empty."),
         (["run", "tenders.csv", "--output", "."], "Name a file in it: --output PATH."),
         (["run", "tenders.csv", "--config", "no.toml"], "no.toml cannot be read: No such file"),
-        (["evalute"], "No such command 'evalute'. Did you mean 'evaluate'?"),
+        (["evalute"], "No such command 'evalute'. Did you mean 'evaluate'?\nSee all commands: "),
         (["xyz"], "No such command 'xyz'.\n"),
         ([""], "No such command ''.\n"),
         (["codes", "search", "qqxyzzy"], "No code fits 'qqxyzzy'."),

@@ -52,25 +52,22 @@ def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
     assert Path("out.csv").read_bytes() == before
 
 
-def test_a_finished_sample_leaves_the_full_job_s_table_so_far_alone(tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    partial = FileSink(output, "csv").partial.path
-    run(write_csv(tmp_path / "in.csv"), partial, FULL)
-    FileSink(output, "csv", sample=True).partial.discard()
-    assert partial.exists()
+def test_a_table_so_far_goes_when_it_is_complete_but_a_full_one_not_for_a_sample(
+    tmp_path: Path,
+) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    full, sample = (FileSink(output, "csv", sample=each).partial for each in (False, True))
+    run(source, full.path, FULL)
+    sample.discard()
+    assert full.path.exists()
     with pytest.raises(OutputError, match="holds a full table"):
-        FileSink(output, "csv", sample=True).partial.check()
-    FileSink(output, "csv").partial.discard()
-    assert not partial.exists()
-
-
-def test_a_sample_so_far_goes_when_the_sample_or_the_full_table_is_complete(tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    for sample in (True, False):
-        sink = FileSink(output, "csv", sample=sample).partial
-        run(write_csv(tmp_path / "in.csv"), sink.path, SAMPLE)
-        sink.discard()
+        sample.check()
+    full.discard()
+    for sink in (full, sample):
         assert not sink.path.exists()
+        run(source, sink.path, SAMPLE)
+        sink.discard()
+    assert not sink.path.exists()
 
 
 @pytest.mark.parametrize("limit", [0, 3, 1_000_000])

@@ -148,10 +148,11 @@ NUMBERS = [(str(number), code) for number, (_, code) in enumerate(rows())]
     [
         (
             None,
-            ONLY,
-            "The table is missing.\nGive a table with the right codes, or --decisions FILE.",
+            ("--output", "model"),
+            "The table and the system are missing.\nGive a table with the right codes, or "
+            "--decisions FILE; and --system: cpv, psc, unspsc, naics.",
         ),
-        (rows(), ("--output", "model"), "Give --system: cpv, psc, unspsc, naics."),
+        (rows(), ("--output", "model"), "The system is missing.\nGive --system: cpv, psc,"),
         (rows(19), ONLY, "has 19 rows of 19 to learn from, and 20 are needed"),
         (NUMBERS, ONLY, "have no words"),
         (rows(), (*ONLY, "--code-column", "Code"), "Did you mean 'code'?"),
