@@ -160,13 +160,6 @@ def response(system: System, form: Metadata) -> bytes:
 
 Schema: TypeAlias = dict[str, Any]
 
-CODES: dict[System, str] = {
-    "cpv": "^[0-9]{8}$",
-    "psc": "^[0-9A-Z]{1,4}$",
-    "unspsc": "^[0-9]{8}$",
-    "naics": "^([0-9]{2,6}|[0-9]{2}-[0-9]{2})$",
-}
-
 NOT_BLANK = (
     r"[^\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
@@ -240,10 +233,10 @@ METADATA: dict[Form, Schema] = {
 HEALTH = _object("The service takes requests.", status=_text("Always ok.", const="ok"))
 
 
-def answer_schema(system: System, form: Form) -> Schema:
+def answer_schema(form: Form) -> Schema:
     """Return the schema of the body of an answered call."""
     match = {
-        "code": _text("The code.", pattern=CODES[system]),
+        "code": _text("The code.", minLength=1),
         "title": _text("The code's title.", minLength=1),
         "confidence": {
             "type": "number",
@@ -251,7 +244,7 @@ def answer_schema(system: System, form: Form) -> Schema:
             "maximum": 1,
             "description": "How sure the match is, as a fraction.",
         },
-        "codeType": _text("The system, in lower case.", const=system),
+        "codeType": _text("The system, in lower case.", enum=list(SYSTEMS)),
     }
     if form == "detailed":
         match["cost"] = {
@@ -319,9 +312,7 @@ HEADERS: dict[int, tuple[str, str, Schema]] = {
 def describe_api(terms: Terms) -> bytes:
     """Return the OpenAPI document of a deployment, as JSON."""
     schemas = {"MatchRequest": REQUEST, "Health": HEALTH, "Failure": FAILURE}
-    for system in SYSTEMS:
-        for form in terms.forms:
-            schemas[_answer_name(system, form)] = answer_schema(system, form)
+    schemas |= {_answer_name(form): answer_schema(form) for form in terms.forms}
     document = {
         "openapi": "3.1.0",
         "info": {
@@ -355,8 +346,12 @@ def _about(terms: Terms) -> str:
 
 
 def _call(system: System, terms: Terms) -> dict[str, Any]:
-    forms = [_reference(_answer_name(system, form)) for form in terms.forms]
-    answer = {"schema": {"anyOf": forms}, "examples": _answers(system, terms)}
+    answer = {
+        "schema": {"anyOf": [_reference(_answer_name(form)) for form in terms.forms]},
+        "examples": {
+            form: {"value": parse_exactly(response(system, form))} for form in terms.forms
+        },
+    }
     request = {"schema": _reference("MatchRequest"), "example": {"description": DESCRIPTION}}
     return {
         "operationId": f"match_{system}",
@@ -386,21 +381,6 @@ def _health() -> dict[str, Any]:
     }
 
 
-def _answers(system: System, terms: Terms) -> dict[str, Any]:
-    """Return examples in each form of the metadata that the deployment uses."""
-    return {
-        f"{form}{kind}": {
-            "summary": f"{summary} ({form})",
-            "value": parse_exactly(body),
-        }
-        for form in terms.forms
-        for kind, summary, body in (
-            ("", "Matches", response(system, form)),
-            ("NothingFound", "No matches", success(system, "...", (), price(()), form)),
-        )
-    }
-
-
 def _describe_failure(one: Failure) -> dict[str, Any]:
     described: dict[str, Any] = {
         "description": f"{one.when} {one.then}",
@@ -413,8 +393,8 @@ def _describe_failure(one: Failure) -> dict[str, Any]:
     return described
 
 
-def _answer_name(system: System, form: Form) -> str:
-    return f"{system.capitalize()}{form.capitalize()}Answer"
+def _answer_name(form: Form) -> str:
+    return f"{form.capitalize()}Answer"
 
 
 def _reference(name: str) -> dict[str, str]:

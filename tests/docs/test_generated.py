@@ -99,7 +99,7 @@ def test_every_path_and_every_field_of_the_interface_is_there() -> None:
     assert [path for path in description()["paths"] if f"`{path}`" not in text] == []
     schemas = description()["components"]["schemas"]
     named = set()
-    for model in ("MatchRequest", "CpvDetailedAnswer", "CpvCompactAnswer"):
+    for model in ("MatchRequest", "DetailedAnswer", "CompactAnswer"):
         named |= set(_properties(schemas[model]))
     assert {"description", "code", "cost", "finalCost", "apiCost"} <= named
     for field in named:

@@ -48,7 +48,7 @@ def fields() -> str:
     """Describe the request's fields and those of a response in both forms."""
     parts = ["### Request", _fields("MatchRequest")]
     for form, heading in FORMS.items():
-        parts += [f"### {heading}", _fields(f"Cpv{form}Answer")]
+        parts += [f"### {heading}", _fields(f"{form}Answer")]
     return "\n\n".join([*parts, "### Error", _fields("Failure")])
 
 

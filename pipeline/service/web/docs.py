@@ -39,9 +39,8 @@ def show(template: str, site: Site, visitor: Visitor) -> Response:
 
 @cache
 def _values(terms: Terms) -> dict[str, Any]:
-    fields = {
-        path: field for form in terms.forms for path, field in fields_of(answer_schema("cpv", form))
-    }
+    schemas = map(answer_schema, terms.forms)
+    fields = {path: field for schema in schemas for path, field in fields_of(schema)}
     return {
         "terms": terms,
         "pricing": pricing,
