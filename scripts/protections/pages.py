@@ -9,7 +9,7 @@ PROTECTIONS = (
         "a form that no browser says is ours is refused",
         'request.headers.get("Referer", "")',
         "f\"http://{request.headers.get('Host')}\"",
-        "tests/service/web/test_forms.py::test_a_form_that_does_not_say_where_it_is_from_is_refused",
+        "tests/service/web/test_forms.py::test_a_form_from_another_site_is_refused",
     ),
     Protection(
         "a form that a browser says another site sent is refused",

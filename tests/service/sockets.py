@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,22 +25,6 @@ CHUNKED = CALL.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\
 """The head of a call whose body comes in chunks."""
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
-
-
-@contextmanager
-def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[tuple[str, int]]:
-    """Run the server in a thread on a free port; give where it is."""
-    running = server.Server(app, **options)
-    with server.listening(host, 0) as listener:
-        thread = threading.Thread(target=running.run, args=([listener],))
-        thread.start()
-        try:
-            while not running.started and thread.is_alive():
-                time.sleep(0.001)
-            yield listener.getsockname()[:2]
-        finally:
-            running.should_exit = True
-            thread.join()
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -84,11 +67,16 @@ class Timed:
 
 
 @contextmanager
-def timed(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Timed]:
-    """Run the server on a clock of its own."""
+def timed(
+    app: Any,
+    host: str = "127.0.0.1",
+    protocol: type[BoundedHttp] = BoundedHttp,
+    **options: Any,
+) -> Iterator[Timed]:
+    """Run the server in a thread on a free port, on a clock of its own."""
     here: list[Timed] = []
 
-    class Noting(BoundedHttp):
+    class Noting(protocol):  # type: ignore[valid-type, misc]
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             here[0].note(data)
@@ -108,6 +96,13 @@ def timed(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Timed]:
         finally:
             running.should_exit = True
             thread.join()
+
+
+@contextmanager
+def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[tuple[str, int]]:
+    """Run the server in a thread on a free port; give where it is."""
+    with timed(app, host, **options) as running:
+        yield running.place
 
 
 @contextmanager

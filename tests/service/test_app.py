@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from decimal import Decimal
 
 import pytest
 
-from pipeline.answers import Match, Matched
 from pipeline.money import total
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
-from tests.fakes import ANSWERS, ScriptedMatcher
 from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio
@@ -41,18 +37,6 @@ async def test_a_call_gets_an_envelope_with_matches_and_their_price(accounts: Ac
     }
     assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
     assert accounts.balance(account.account_id) == 5 - ROAD_PRICE
-
-
-async def test_equal_confidences_keep_the_order_of_the_engine(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codes = ["45233140", "03111000", "98000000", "30192000"]
-    tied = Matched(tuple(Match(code, "Roads", 0.25) for code in codes))
-    monkeypatch.setitem(ANSWERS, "tied", tied)
-    caller = Caller(create_app(accounts, SCRIPTED))
-    for _ in range(3):
-        body = exact(await caller.match("tied"))
-        assert [item["code"] for item in body["data"]] == codes
 
 
 async def test_an_unknown_key_is_unauthorized_and_so_are_two_keys(accounts: Accounts) -> None:
@@ -128,21 +112,3 @@ async def test_a_fault_of_the_engine_is_an_internal_error_that_says_nothing_and_
     assert envelope(response) == (500, "INTERNAL_ERROR")
     assert response.json()["message"].startswith("The service failed. Try again later; ")
     assert accounts.balance(account.account_id) == 5
-
-
-async def test_the_loop_is_free_while_the_engine_works(accounts: Accounts) -> None:
-    going, go_on = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        going.set()
-        assert go_on.wait(10)
-
-    app = create_app(accounts, {"cpv": ScriptedMatcher(("cpv",), before=hold)})
-    caller = Caller(app)
-    call = asyncio.create_task(caller.match())
-    await asyncio.to_thread(going.wait, 10)
-    health = await caller.client.get("/health")
-    assert health.json() == {"status": "ok"}
-    assert not call.done()
-    go_on.set()
-    assert (await call).status_code == 200

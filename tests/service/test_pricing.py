@@ -37,7 +37,7 @@ def test_a_price_is_in_range_adds_up_to_the_last_digit_and_is_written_plainly(
     titles: list[str],
 ) -> None:
     due = price(matches(titles))
-    assert Decimal("0.00007") <= due.final <= Decimal("0.00015")
+    assert LOWEST.final <= due.final <= HIGHEST.final
     assert due.markup == due.base * 50 / 100
     assert due.final == total([due.base, due.markup])
     assert total(due.shares) == (due.base if titles else 0)
@@ -51,7 +51,6 @@ def test_a_price_is_in_range_adds_up_to_the_last_digit_and_is_written_plainly(
 @given(titles, st.integers(0, 9), st.text(max_size=200))
 def test_more_in_an_answer_never_costs_less(titles: list[str], place: int, title: str) -> None:
     due = price(matches(titles))
-    assert LOWEST.final <= due.final <= HIGHEST.final
     longer = [one + title if each == place else one for each, one in enumerate(titles)]
     assert price(matches(longer)).final >= due.final
     if len(titles) < 10:

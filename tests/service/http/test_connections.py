@@ -101,16 +101,6 @@ def test_a_connection_whose_responses_are_not_read_is_dropped(
                 connection.sendall(b"GET /docs HTTP/1.1\r\nHost: service\r\n\r\n")
 
 
-def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
-    sent = 0
-    with timed(create_app(accounts, SCRIPTED)) as running, connected(running.place) as connection:
-        for piece in (CALL[:20], CALL[20:], b"Connection: close\r\n\r\n", BODY[:9], BODY[9:]):
-            connection.sendall(piece)
-            sent += len(piece)
-            running.wait_for(sent)
-        assert parsed(rest(connection))[0] == 200
-
-
 def test_one_connection_too_many_is_asked_to_retry_later(
     accounts: Accounts, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -189,34 +179,6 @@ def test_connections_of_one_network_give_way_to_each_other_and_cut_off_nobody_el
         assert rest(first) == b""
         slow.sendall(BODY[9:])
         assert one(slow).startswith(b"HTTP/1.1 200 ")
-
-
-def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() -> None:
-    begun, arrived = threading.Event(), threading.Event()
-    order: list[str] = []
-
-    class Noticing(BoundedHttp):
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if b"/second" in data:
-                arrived.set()
-
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        order.append(scope["path"])
-        begun.set()
-        while not arrived.is_set():
-            await asyncio.sleep(0.001)
-        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
-        order.append("answered")
-        await send({"type": "http.response.body", "body": b"{}"})
-
-    with serving(slow, protocol=Noticing) as place, connected(place) as connection:
-        connection.sendall(b"GET /first HTTP/1.1\r\nHost: service\r\n\r\n")
-        assert begun.wait(30)
-        connection.sendall(b"GET /second HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
-        received = rest(connection)
-    assert received.count(b"HTTP/1.1 200 ") == 2
-    assert order == ["/first", "answered", "/second", "answered"]
 
 
 @pytest.mark.parametrize(

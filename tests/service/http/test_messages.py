@@ -58,7 +58,7 @@ def test_the_detailed_form_is_this_to_the_letter() -> None:
 
 def test_any_title_is_written_as_a_json_encoder_writes_it() -> None:
     titles = ['"', "\\", "\x00\x1f\x7f", "\u2028\u2029", "</script>", "道路🛣", ""]
-    matches = [Match("1", title, 1e-7) for title in titles]
+    matches = [Match(str(9 - n), title, 1e-7) for n, title in enumerate(titles)]  # kept in order
     body = success("cpv", "road", matches, price(matches), "compact").decode()
     assert all(write_json(title).decode() in body for title in titles)
     assert [item["title"] for item in json.loads(body)["data"]] == titles

@@ -282,18 +282,6 @@ async def test_an_unknown_path_has_the_envelope(accounts: Accounts, method: str,
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/health", 200), ("/openapi.json", 200), ("/a", 404)]
-)
-async def test_heads_are_answered_like_gets(accounts: Accounts, path: str, status: int) -> None:
-    client = Caller(create_app(accounts, SCRIPTED)).client
-    head, get = await client.head(path), await client.get(path)
-    assert head.status_code == get.status_code == status
-    numbers = {answer.headers.pop("X-Request-ID") for answer in (head, get)}
-    assert len(numbers) == 2
-    assert head.headers == get.headers
-
-
-@pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/nothing", 404), ("POST", "/health", 405), ("GET", "/api/ted/match", 404)],
 )

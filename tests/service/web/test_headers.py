@@ -29,19 +29,13 @@ async def test_every_response_says_what_browsers_may_do_with_it(
         raise RuntimeError("secret")
 
     app.add_route("/broken", broken)
-    client = Browser(app, scheme).client
-    client.follow_redirects = False
-    for path in PATHS:
-        for accept in ("text/html", "application/json"):
-            _check(await client.request(method, path, headers={"Accept": accept}), scheme)
-
-
-async def test_pages_of_an_account_are_kept_by_nobody(member: Browser) -> None:
-    await member.make_key()
-    for path in ("/account", "/dashboard", "/keys/1/revoke", "/statement", "/statement.csv"):
-        response = await member.go(path)
-        assert member.place == path
-        _check(response, "http")
+    member, guest = Browser(app, scheme), Browser(app, scheme)
+    await member.sign_up()
+    for client in (member.client, guest.client):
+        client.follow_redirects = False
+        for path in PATHS:
+            for accept in ("text/html", "application/json"):
+                _check(await client.request(method, path, headers={"Accept": accept}), scheme)
 
 
 def _check(response: httpx.Response, scheme: str) -> None:
