@@ -33,12 +33,11 @@ LOCAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 """Errors of this machine; those of a store have no number."""
 
 USUAL = {
-    "s3": "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or `gcloud auth application-default login`",
-    "gc": "GOOGLE_APPLICATION_CREDENTIALS, or `gcloud auth application-default login`",
-    "ab": "AZURE_STORAGE_KEY, or `az login`",
+    "s": "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "g": "GOOGLE_APPLICATION_CREDENTIALS, or `gcloud auth application-default login`",
+    "a": "AZURE_STORAGE_KEY, or `az login`",
 }
-"""Where the credentials for a store usually come from."""
+"""Where the credentials for a store usually come from, by the first letter of its scheme."""
 
 CREDENTIALS = "Check the credentials: {usual}."
 
@@ -117,7 +116,7 @@ def explained(error: Exception, scheme: str) -> tuple[str, str]:
     text = str(error)
     for pattern, reason, hint in REASONS:
         if re.search(pattern, text):
-            return reason, hint.format(usual=USUAL[scheme[:2]])
+            return reason, hint.format(usual=USUAL[scheme[0]])
     return " ".join(text.split())[:200], "Check the address, the credentials and the network."
 
 

@@ -169,7 +169,7 @@ KNOWN = (
         "text in UTF-16",
         "Convert it: iconv -f utf-16 -t utf-8 FILE > NEW.",
         (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-        "UTF-16",
+        TABLE_FORMATS["csv"].title,
         ".csv",
     ),
     Contents("a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
@@ -197,10 +197,6 @@ def contents_of(first: bytes) -> Contents | None:
     return known or _json_contents(first)
 
 
-FITTING = (("UTF-16", "CSV"), ("Excel", "ZIP"))
-"""Other kinds of files that fit a wanted one."""
-
-
 def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
@@ -211,7 +207,7 @@ def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -
         InputError: the file is of another kind.
     """
     found = contents_of(first_bytes(path) if first is None else first)
-    if found is None or found.kind == wanted or (found.kind, wanted) in FITTING:
+    if found is None or found.kind == wanted or (found.kind, wanted) == ("Excel", "ZIP"):
         return
     if found.magic or wanted != "OCDS":
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)

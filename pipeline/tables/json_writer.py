@@ -19,6 +19,15 @@ from pipeline.tables.table import Batch, NewColumn, Reader
 
 SPACE = b" \t\r\n"
 
+BARE = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_nested,
+)
+"""The types whose values are JSON already when they are text."""
+
 NO_NUMBERS = ("nan", "inf", "-inf")
 """Floats that JSON does not have; they are written as text."""
 
@@ -104,7 +113,7 @@ def _records(batch: pa.RecordBatch) -> list[bytes]:
 def _json_values(name: str, column: pa.Array) -> list[str]:
     """Return ``"name": value`` for each value of a column."""
     column = without_encoding(column)
-    bare = _is_bare(column.type)
+    bare = any(is_one(column.type) for is_one in BARE)
     texts = [
         text if bare and text not in NO_NUMBERS else json.dumps(text, ensure_ascii=False)
         for text in arrow_cells(name, column)
@@ -112,18 +121,6 @@ def _json_values(name: str, column: pa.Array) -> list[str]:
     nulls = column.is_null().to_pylist()
     key = json.dumps(name, ensure_ascii=False)
     return [f"{key}: {'null' if null else text}" for text, null in zip(texts, nulls, strict=True)]
-
-
-def _is_bare(kind: pa.DataType) -> bool:
-    """Return whether the text of a type's values is JSON already."""
-    types = pa.types
-    return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_boolean(kind)
-        or types.is_nested(kind)
-    )
 
 
 open_reader, open_writer = JsonReader, JsonWriter

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -139,21 +139,12 @@ class OcdsReader(FileReader):
         for records in in_batches(elements(self.path), lambda each: len(each.raw)):
             trailing = None if records[-1].raw else records.pop().before
             rows = [self._row(each) for each in records]
-            if trailing is not None:
-                self._check_found()
+            if trailing is not None and self._names:  # there is a tender that could have a column
+                missing, self._missing = self._missing, []  # one warning is enough
+                check_absent([*self._names], missing, self._paths, self.path)
             texts = [row["text"] or "" for row in rows]
             found = [each._replace(value=row) for each, row in zip(records, rows, strict=True)]
             yield JsonBatch(texts, found, self._kinds, trailing)
-
-    def _check_found(self) -> None:
-        """Refuse a text column that no release has, if there is a tender that could have it.
-
-        Raises:
-            InputError: no text column is there, or one is misspelt.
-        """
-        if self._names:
-            missing, self._missing = self._missing, []  # one warning is enough
-            check_absent([*self._names], missing, self._paths, self.path)
 
     def _row(self, record: Record) -> dict[str, str | None]:
         """Return the values of a release or record for the columns of other formats."""
@@ -171,7 +162,9 @@ class OcdsReader(FileReader):
             element: dict[str, Any] = record.value
             if not isinstance(element.get("ocid"), str):
                 raise InputError(f"{place}: it has no ocid.", NO_OCID)
-            release = _release(element)
+            release: Any = element
+            for key in _path_to_release(element):
+                release = release[key]
             if not isinstance(release.get(OURS, {}), dict):
                 raise ValueError(f"its {OURS} is not an object")
             found = {path: texts_at(release, path) for path in self._paths}
@@ -192,14 +185,6 @@ class OcdsReader(FileReader):
 def _join_once(found: dict[str, list[str] | None]) -> str:
     parts = (part for texts in found.values() for part in texts or ())
     return encodable([join_texts(dict.fromkeys(parts))])[0]  # lots often repeat the title
-
-
-def _release(element: dict[str, Any]) -> dict[str, Any]:
-    """Return the release to classify."""
-    found: Any = element
-    for key in _path_to_release(element):
-        found = found[key]
-    return cast(dict[str, Any], found)
 
 
 def _path_to_release(element: dict[str, Any]) -> tuple[str | int, ...]:
