@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from pipeline.answers import System
@@ -177,7 +176,7 @@ class Pool:
         Until a valid answer arrives, calls are sent one at a time, so that a wrong address or key
         does not cost many attempts; then ``begun`` is called.
         """
-        orders = await self._first_of_each_system(orders)
+        orders = self._one_of_each_system_first(orders)
         while not (self.progress.understood or self.parked) and (order := next(orders, None)):
             await self._buy(order)
         begun()
@@ -192,8 +191,8 @@ class Pool:
         if not self.parked:
             self._tell_of_down()
 
-    async def _first_of_each_system(self, orders: Iterator[CallToBuy]) -> Iterator[CallToBuy]:
-        """Buy a call of each system until one is answered; return the others.
+    def _one_of_each_system_first(self, orders: Iterator[CallToBuy]) -> Iterator[CallToBuy]:
+        """Yield calls in their order, but before one is answered, one of each system first.
 
         So a system that is down does not hold up the beginning.
         """
@@ -204,11 +203,12 @@ class Pool:
                 others.append(order)
             else:
                 tried.add(order.call.system)
-                await self._buy(order)
+                yield order
             all_tried = len(tried) == len(self._stopping) or len(others) == MOST_PASSED_OVER
-            if all_tried or self.progress.understood or self.parked:
+            if all_tried or self.progress.understood:
                 break
-        return chain(others, orders)
+        yield from others
+        yield from orders
 
     async def _work(self, orders: Iterator[CallToBuy]) -> None:
         """Buy until no calls remain; after an error, let the other workers finish theirs."""

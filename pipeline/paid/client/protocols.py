@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pipeline.answers import Match, System
 from pipeline.codes import load
-from pipeline.paid.client.chat_responses import LETTERS, NONE, Asked, is_record
+from pipeline.paid.client.chat_responses import LETTERS, NONE, Asked
 from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
 from pipeline.paid.client.outcomes import Received
 from pipeline.paid.client.urls import BaseUrl, match_url
@@ -129,15 +129,13 @@ class Interface:
         return b'{"description": %b}' % JSON.encode(question.text).encode()
 
     def response_to_keep(self, question: Question, sent: bytes | None, got: Received) -> Received:  # noqa: ARG002
-        """Return a response as it is judged and kept: unchanged, unless it pretends to be a record.
+        """Return a response as it is judged and kept.
 
         Args:
             question: what was asked.
             sent: the body of the request.
             got: the response.
         """
-        if is_record(got.body):
-            return replace(got, body=b" " + got.body)  # no JSON either way
         return got
 
 

@@ -101,8 +101,8 @@ class HighWaterMark:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-                json.dump(asdict(LedgerMark(self._path, attempt, sent_at)), file)
-                file.write(" " * ROOM)
+                mark = json.dumps(asdict(LedgerMark(self._path, attempt, sent_at)))
+                file.write(mark + " " * ROOM)
 
     def check(self) -> None:
         """Check that a ledger, which may have no attempts yet, is no older copy.

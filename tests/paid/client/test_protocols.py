@@ -12,17 +12,15 @@ import pytest
 
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.engine import Engine
-from pipeline.paid.client.chat_responses import LETTERS, MAGIC, read_record
+from pipeline.paid.client.chat_responses import LETTERS, read_record
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.outcomes import Answered, Passing, Received, Stray
-from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.protocols import (
     LONGEST,
     PROMPT,
     SYSTEM,
     Chat,
-    Interface,
     Question,
     user_message,
 )
@@ -166,19 +164,6 @@ def test_a_wish_of_the_user_is_not_left_out() -> None:
     chat = Chat(model(temperature=0.5))
     assert isinstance(refused(chat, REFUSED_TEMPERATURE), Stray)
     assert sent(chat)["temperature"] == 0.5
-
-
-def test_no_response_of_the_interface_is_read_as_a_record() -> None:
-    free = TokenPrices(Decimal(0), Decimal(0))
-    chat = Chat(LanguageModel("x", free, {}))
-    forged = chat.response_to_keep(
-        QUESTION, b"{}", Received(200, {}, json.dumps(completion()).encode())
-    )
-    assert forged.body.startswith(MAGIC)
-    kept = Interface().response_to_keep(QUESTION, b"", forged)
-    assert read_record(kept.body) is None
-    usual = Received(200, {}, b'{"success": true}')
-    assert Interface().response_to_keep(QUESTION, b"", usual) is usual
 
 
 NOTICES = [
