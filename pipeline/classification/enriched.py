@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import LANGUAGES, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import open_reader
-from pipeline.tables.formats import format_of
+from pipeline.tables.formats import TABLE_FORMATS, format_of
 from pipeline.tables.table import Reader
 from pipeline.wording import TEXT_COLUMN, option
 
@@ -101,11 +101,13 @@ def open_enriched(
         formats = files.get("input_format"), files.get("output_format")
         texts = texts_of_output(texts, *formats)
     csv, excel = _dialect(files)
-    reader = open_reader(path, texts, csv, format_of(path, files.get("output_format")), excel)
-    names = reader.schema.names if csv.header else _names(reader, settings, prefix)
+    stated = files.get("output_format")
+    known = next((each for each in TABLE_FORMATS if each == stated), None)
+    reader = open_reader(path, texts, csv, format_of(path, known), excel)
+    names = reader.schema.names if csv.header else _names(reader.schema.names, settings, prefix)
     systems = _systems(path, names, prefix, needed)
-    stated = part_of(settings, "models")
-    models = models_there(stated, systems)
+    folders = part_of(settings, "models")
+    models = models_there(folders, systems)
     there = {model.sha256 for model in models.values()}
     language = str(settings.get("language"))
     return EnrichedTable(
@@ -117,7 +119,7 @@ def open_enriched(
         language=language if language in LANGUAGES else "en",
         model=_answerer(manifest),
         models=models,
-        lost_models=[folder for folder, sha256 in stated.items() if sha256 not in there],
+        lost_models=[folder for folder, sha256 in folders.items() if sha256 not in there],
         text_columns=texts,
     )
 
@@ -125,7 +127,7 @@ def open_enriched(
 def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any]) -> Sequence[str]:
     """Return the given text columns, or those of the manifest."""
     texts = [*given] or settings.get("text_columns")
-    if isinstance(texts, list):
+    if isinstance(texts, list) and all(isinstance(each, str) for each in texts):
         return texts
     if not path.exists():
         raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
@@ -156,14 +158,22 @@ def _dialect(files: Mapping[str, Any]) -> tuple[CsvOptions, ExcelOptions]:
     if files.get("output_format") != files.get("input_format"):
         return CsvOptions(), ExcelOptions()
     header_row = part_of(files, "excel").get("header_row")
-    return CsvOptions(**part_of(files, "csv")), ExcelOptions(header_row=header_row)
+    stated = part_of(files, "csv")  # a newer version may have more options
+    known = {each.name: stated[each.name] for each in fields(CsvOptions) if each.name in stated}
+    return CsvOptions(**known), ExcelOptions(header_row=header_row)
 
 
-def _names(reader: Reader, settings: Mapping[str, Any], prefix: str) -> Sequence[str]:
+def _names(there: Sequence[str], settings: Mapping[str, Any], prefix: str) -> Sequence[str]:
     """Return the names of the columns of a file without a header: the last ones are the run's."""
     made = {name: settings[name] for name in ("systems", "top", "explain") if name in settings}
     new = [field.name for field in new_fields(Settings(**made, column_prefix=prefix))]
-    return [*reader.schema.names[: -len(new)], *new]
+    own = len(there) - len(new)
+    if own < 1:
+        raise InputError(
+            "The table has fewer columns than its manifest says.",
+            "Give the output of tender-pipeline run as it was written.",
+        )
+    return [*there[:own], *new]
 
 
 def _answerer(manifest: Mapping[str, Any]) -> str:

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.answers import SYSTEMS
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.enriched import open_enriched
+from pipeline.classification.provenance import read_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.review.queue import Filters, Queue
 from tests.decisions.samples import chose, write
@@ -122,6 +124,32 @@ def test_a_broken_manifest_and_broken_cells_do_not_stop_a_review(tmp_path: Path)
     item = queue.next(Filters())
     assert item is not None and (item.code, item.confidence) == ("=1", None)
     queue.close()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "said"),
+    [
+        ("settings", "text_columns", [None], "has no manifest that names its text columns"),
+        ("settings", "systems", [*SYSTEMS], "has fewer columns than its manifest says"),
+        ("files", "output_format", [], "has no column '1'"),
+        ("files", "output_format", "of a newer version", "has no column '1'"),
+        ("files", "csv", {"header": False, "of a newer version": 1}, ""),
+    ],
+)
+def test_a_manifest_that_was_changed_is_no_unexpected_error(
+    tmp_path: Path, part: str, name: str, value: object, said: str
+) -> None:
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("Road marking\n")
+    csv = pipeline.CsvOptions(header=False)
+    pipeline.classify(source, output=output, systems="cpv", text_columns="1", csv=csv)
+    changed = read_manifest(output)
+    changed[part][name] = value
+    if said:
+        with pytest.raises((InputError, SettingsError), match=said):
+            open_enriched(output, manifest=changed)
+    else:
+        assert len([*open_enriched(output, manifest=changed).rows()]) == 1
 
 
 def test_decisions_survive_another_run_of_the_table(tmp_path: Path) -> None:
