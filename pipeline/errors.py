@@ -128,5 +128,11 @@ class ParkedError(PipelineError):
 
 
 def reason(error: Exception) -> str:
-    """Return what went wrong; of an error of the system without its number and its path."""
-    return getattr(error, "strerror", None) or str(error)
+    """Return what an error of Python says, in words for people: without numbers and codecs."""
+    match error:
+        case OSError(strerror=str(text)):
+            return text
+        case UnicodeDecodeError():
+            return f"byte 0x{error.object[error.start]:02X} is not {error.encoding.upper()}"
+        case _:
+            return str(error)

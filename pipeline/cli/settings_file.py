@@ -66,7 +66,9 @@ def _read(path: Path) -> Mapping[str, Any]:
             "Check that it exists and is readable.",
         ) from error
     except ValueError as error:
-        raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
+        raise SettingsError(
+            f"{path} cannot be read: {reason(error)}.", "Write it as TOML."
+        ) from error
 
 
 def _find_option(

@@ -281,9 +281,9 @@ def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
     try:
         return Decision.of_line(line)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        reason = readable(str(error).replace(" - at ", " in ").replace("$.", ""), 200)
+        said = readable(reason(error).replace(" - at ", " in ").replace("$.", ""), 200)
         raise InputError(
-            f"{path}, line {number}, is not a decision: {reason}.",
+            f"{path}, line {number}, is not a decision: {said}.",
             "Correct or delete that line; a review writes one JSON object a line.",
         ) from error
 

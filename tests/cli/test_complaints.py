@@ -98,6 +98,22 @@ def test_an_error_of_the_system_has_no_number_and_names_its_file_once(
     assert "/accounts cannot be used: Not a directory.\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("s.toml", ["run", "in.csv", "--config"]),
+        ("codes.csv", ["codes", "add", "unspsc"]),
+        ("d.jsonl", ["evaluate", "--system", "cpv", "--decisions"]),
+    ],
+)
+def test_a_byte_that_is_not_utf_8_is_named(
+    command: Command, capsys: Capture, name: str, arguments: list[str]
+) -> None:
+    Path(name).write_bytes(b'{"text": "\xee"}\n')
+    assert command(*arguments, name) == 2
+    assert "byte 0xEE is not UTF-8.\n" in capsys.readouterr().err
+
+
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(
     command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,7 +162,9 @@ def read_script(path: Path) -> Script:
     except msgspec.ValidationError as error:
         raise SettingsError(f"{path}: {_in_words(error)}.", HINT) from error
     except ValueError as error:  # of TOML and of UTF-8
-        raise SettingsError(f"The faults file {path} is not TOML: {error}.", HINT) from error
+        raise SettingsError(
+            f"The faults file {path} is not TOML: {reason(error)}.", HINT
+        ) from error
 
 
 def _in_words(error: msgspec.ValidationError) -> str:
