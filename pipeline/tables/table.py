@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from pipeline.errors import InputChangedError
+from pipeline.errors import InputChangedError, InputError
 from pipeline.money import DECIMALS, DIGITS
 from pipeline.wording import RUN_AGAIN
 
@@ -30,12 +30,17 @@ def in_batches(rows: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list
     """Collect rows into batches, by their number and their sizes in characters."""
     batch: list[Row] = []
     chars = 0
-    for row in rows:
-        batch.append(row)
-        chars += size(row)
-        if len(batch) == BATCH_ROWS or chars >= BATCH_CHARS:
+    try:
+        for row in rows:
+            batch.append(row)
+            chars += size(row)
+            if len(batch) == BATCH_ROWS or chars >= BATCH_CHARS:
+                yield batch
+                batch, chars = [], 0
+    except InputError:
+        if batch:  # a fault in one of them comes first
             yield batch
-            batch, chars = [], 0
+        raise
     if batch:
         yield batch
 

@@ -99,6 +99,7 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
         "sep=;|Stra\xdfen|",
         '"Tenders|of 2025"|',
         "a|" * 19,
+        "  |",
     ],
 )
 def test_titles_above_the_column_names_stay_there(
@@ -208,7 +209,7 @@ def test_no_other_encoding_is_suggested_for_damaged_utf_16(
 
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
 def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
-    error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
+    error = error_of(path, b"a,b\n1,2\n\n" + line + b'\n"1",2\n3,"also malformed\n')
     assert error.message == f"{path}, line 4: {how_many(fields, 'field')} where 2 are expected."
     assert "--delimiter" in error.hint
     assert "TENDER_PIPELINE_QUOTE_ESCAPE" in error.hint
