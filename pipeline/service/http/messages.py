@@ -200,11 +200,6 @@ def failure(status: int, message: str) -> bytes:
     return write_json({"success": False, "error": error_type(status), "message": message})
 
 
-def parse_exactly(body: bytes) -> Any:
-    """Read JSON; a number with a point is a decimal with all its digits."""
-    return EXACT_READER.decode(body)
-
-
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
     """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object.
 
@@ -244,7 +239,8 @@ STRICT_JSON = json.JSONDecoder(
 )
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
-EXACT_READER = msgspec.json.Decoder(float_hook=Decimal)
+parse_exactly = msgspec.json.Decoder(float_hook=Decimal).decode
+"""Reads JSON; a number with a point is a decimal with all its digits."""
 
 write_json = msgspec.json.Encoder(decimal_format="number").encode
 """Writes JSON; a decimal keeps all its digits."""

@@ -6,7 +6,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.errors import SettingsError
-from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
+from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.accounts.keys import SHORTEST, check_password
 from pipeline.service.web.forms import FormError, check
 from pipeline.service.web.rendering import render
@@ -77,17 +77,16 @@ async def change_password(site: Site, visitor: Visitor) -> Response:
     if not await site.account_of(visitor, email, current):
         raise FormError({"current": "This is not your current password."})
     await site.hashing(site.accounts.set_password, visitor.member, new)
-    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.member)
-    return redirect("/account?done=password", visitor, LIFETIME)
+    next_path = "/account?done=password"
+    return await run_in_threadpool(_begin_session, site, visitor, visitor.member, next_path)
 
 
 def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
     """Log a visitor in, always with a new token."""
     if visitor.session is not None:
         site.accounts.sessions.end(visitor.session)
-    visitor.session = site.accounts.sessions.begin(account)
-    visitor.enter(account)
-    return redirect(next_path, visitor, LIFETIME)
+    visitor.begin(site.accounts.sessions.begin(account), account)
+    return redirect(next_path, visitor)
 
 
 def _password_error(password: str) -> str:

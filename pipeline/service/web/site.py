@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from pipeline.rate import Rate, duration
-from pipeline.service.accounts import Accounts, canonical_email
+from pipeline.service.accounts import LIFETIME, Accounts, canonical_email
 from pipeline.service.calls import Calls
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
@@ -121,14 +121,15 @@ class Visitor:
         session: the token of the session; None without one.
         form: what the request sends.
         account_id: the account of the session, once it was looked up.
-        leaving: whether the browser must drop its session cookie.
+        cookie: the session cookie that the browser gets, and for how many seconds; None if it
+            does not change.
     """
 
     request: Request
     session: str | None
     form: Form = field(default_factory=Form)
     account_id: int | None = None
-    leaving: bool = False
+    cookie: tuple[str, int] | None = None
 
     @classmethod
     def of(cls, request: Request) -> Visitor:
@@ -160,25 +161,24 @@ class Visitor:
         """Take the account of the session, for the pages and for the access log."""
         self.account_id = self.request.state.account_id = account
 
+    def begin(self, token: str, account: int) -> None:
+        """Give the browser a session that begins now."""
+        self.session, self.cookie = token, (token, LIFETIME)
+        self.enter(account)
+
     def end(self) -> None:
         """Take the session away from the browser."""
-        self.session, self.account_id, self.leaving = None, None, True
+        self.session, self.account_id, self.cookie = None, None, ("", 0)
 
-    def set_cookie(self, response: Response, seconds: int | None = None) -> None:
-        """Set or drop the session cookie where it changed.
-
-        A session that begins now has a lifetime, in seconds.
-        """
-        if seconds is not None and self.session is not None:
-            value, max_age = self.session, seconds
-        elif self.leaving:
-            value, max_age = "", 0
-        else:
+    def set_cookie(self, response: Response) -> None:
+        """Set or drop the session cookie where it changed."""
+        if self.cookie is None:
             return
+        value, seconds = self.cookie
         response.set_cookie(
             _cookie(self.request),
             value,
-            max_age=max_age,
+            max_age=seconds,
             path="/",
             secure=self.request.scope["scheme"] == "https",
             httponly=True,
@@ -196,10 +196,10 @@ def safe_path(path: str) -> str:
     return path if path in PLACES else HOME
 
 
-def redirect(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
-    """Send a visitor to a path of this site; see `Visitor.set_cookie` for the lifetime."""
+def redirect(path: str, visitor: Visitor) -> Response:
+    """Send a visitor to a path of this site."""
     response = RedirectResponse(path, 303)
-    visitor.set_cookie(response, session_seconds)
+    visitor.set_cookie(response)
     return response
 
 
