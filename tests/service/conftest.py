@@ -44,16 +44,18 @@ class VirtualClock:
         return self.now
 
 
+def client_of(app: Starlette, address: str = "192.0.2.1", **options: Any) -> httpx.AsyncClient:
+    """Return a client at an address that calls an application in this process."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
+    return httpx.AsyncClient(transport=transport, **{"base_url": "http://service"} | options)
+
+
 class Caller:
     """Calls an application as a client at an address does."""
 
     def __init__(self, app: Starlette, key: str | None = None, address: str = "192.0.2.1") -> None:
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
-        headers = {} if key is None else {"X-API-Key": key}
         self.app = app
-        self.client = httpx.AsyncClient(
-            transport=transport, base_url="http://service", headers=headers
-        )
+        self.client = client_of(app, address, headers={} if key is None else {"X-API-Key": key})
 
     async def match(self, description: str = "road", system: str = "cpv") -> httpx.Response:
         return await self.client.post(f"/api/{system}/match", json={"description": description})

@@ -29,14 +29,6 @@ def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
     assert len(window._taken) == 62  # a minute of them, and one more
 
 
-def test_a_request_that_is_given_back_does_not_count(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(2, 60))
-    window.give_back("nobody")
-    assert [window.wait("a"), window.wait("a")] == [0, 0]
-    window.give_back("a")
-    assert [window.wait("a"), window.wait("a")] == [0, 60]
-
-
 @pytest.mark.parametrize(
     ("address", "network"),
     [

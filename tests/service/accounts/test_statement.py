@@ -16,10 +16,8 @@ from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts import Accounts, ApiKey, DailyUse, Due, Entry, statement_csv
 from pipeline.tables.cells import UNSEEN
-from tests.service.accounts.conftest import PRICE as ONE_PRICE
+from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock
-
-PRICE = Decimal("0.0000795")
 
 
 def test_every_change_of_a_balance_is_an_entry(accounts: Accounts, clock: VirtualClock) -> None:
@@ -121,9 +119,7 @@ def test_a_statement_has_the_entries_the_oldest_first(
     account = accounts.open().account_id
     accounts.open()
     clock.now += 0.25
-    accounts.statement.charge(
-        [[Due(account, 1, "cpv", ONE_PRICE)], [Due(account, None, "psc", ONE_PRICE)]]
-    )
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)], [Due(account, None, "psc", PRICE)]])
     accounts.statement.top_up(account, Decimal("2.50"), "for March, and April")
     written = "".join(statement_csv(accounts.statement.each(account), accounts.keys.of(account)))
     assert written.splitlines() == [
@@ -179,7 +175,7 @@ def test_names_and_notes_are_texts(name: str, written: str) -> None:
 
 def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accounts) -> None:
     account = accounts.open().account_id
-    accounts.statement.charge([[Due(account, 1, "cpv", ONE_PRICE)]] * 3000)
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)]] * 3000)
     pieces = list(statement_csv(accounts.statement.each(account), accounts.keys.of(account)))
     assert len(pieces) > 2
     assert all(piece.endswith("\n") for piece in pieces)
@@ -189,10 +185,10 @@ def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accoun
 
 def test_entries_that_come_while_a_statement_is_written_are_left_out(accounts: Accounts) -> None:
     account, other = accounts.open().account_id, accounts.open().account_id
-    accounts.statement.charge([[Due(account, 1, "cpv", ONE_PRICE)]] * 1500)
+    accounts.statement.charge([[Due(account, 1, "cpv", PRICE)]] * 1500)
     entries = accounts.statement.each(account)
     first = next(entries)
     for who in (other, account):
-        accounts.statement.charge([[Due(who, None, "cpv", ONE_PRICE)]] * 2)
+        accounts.statement.charge([[Due(who, None, "cpv", PRICE)]] * 2)
     assert len([first, *entries]) == 1501
     assert [entry.account_id for entry in accounts.statement.each(other)] == [other] * 3

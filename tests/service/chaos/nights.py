@@ -45,17 +45,15 @@ class Night:
         with closing(connection):
             yield connection
 
-    def ask(self, connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+    def ask(self, connection: http.client.HTTPConnection) -> None:
         """Ask on a connection of the caller's, which does not hide what happens to it."""
         headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
         connection.request("POST", "/api/cpv/match", b'{"description": "road"}', headers)
-        return connection.getresponse()
 
     def leave(self) -> None:
         """Ask, and leave before the answer."""
         with self.connection() as connection:
-            headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
-            connection.request("POST", "/api/cpv/match", b'{"description": "road"}', headers)
+            self.ask(connection)
 
     def record(self) -> list[Served]:
         opened = Record(self.folder)

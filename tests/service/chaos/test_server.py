@@ -175,6 +175,7 @@ def test_a_drop_resets_the_connection_and_bills_only_after_the_work(
     with night(tmp_path, Fault(kind)) as server:
         with server.connection() as connection, pytest.raises(ConnectionResetError):
             server.ask(connection)
+            connection.getresponse()
         (served,) = server.record()
         assert (served.fault, served.status, served.stated_usd) == (kind, None, None)
         assert (served.worked_at is None) == (kind == "drop-before")
@@ -199,7 +200,8 @@ def test_a_client_that_leaves_before_a_drop_causes_no_error(
 
 def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
     with night(tmp_path, Fault("cut")) as server, server.connection() as connection:
-        response = server.ask(connection)
+        server.ask(connection)
+        response = connection.getresponse()
         with pytest.raises(http.client.IncompleteRead) as broken:
             response.read()
         assert 0 < len(broken.value.partial) < int(response.headers["Content-Length"])

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from tests.service.conftest import SCRIPTED
+from tests.service.conftest import SCRIPTED, client_of
 
 OPENREFINE = "http://127.0.0.1:3333"
 
@@ -26,10 +26,7 @@ class Refine:
     """
 
     def __init__(self, app: Starlette, path: str = "/reconcile/cpv") -> None:
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.1", 5))
-        self.client = httpx.AsyncClient(
-            transport=transport, base_url="http://service", headers={"Origin": OPENREFINE}
-        )
+        self.client = client_of(app, headers={"Origin": OPENREFINE})
         self.path = path
 
     async def get(self, place: str = "", **query: str) -> httpx.Response:

@@ -10,6 +10,7 @@ import httpx
 from starlette.applications import Starlette
 
 from tests.html_pages import Element, read
+from tests.service.conftest import client_of
 
 EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
 
@@ -29,9 +30,9 @@ class Browser:
     """
 
     def __init__(self, app: Starlette, scheme: str = "http", address: str = "192.0.2.1") -> None:
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
-        self.client = httpx.AsyncClient(
-            transport=transport,
+        self.client = client_of(
+            app,
+            address,
             base_url=f"{scheme}://service",
             headers={"Accept": CHROMIUM},
             follow_redirects=True,

@@ -285,8 +285,3 @@ async def test_a_cookie_that_is_not_ours_is_ignored(browser: Browser, cookie: st
     response = await browser.client.get("/dashboard", headers=[(b"Cookie", header)])
     assert response.status_code == 200
     assert response.url.path == "/login"
-
-
-async def test_a_visitor_without_a_session_gets_no_cookie(browser: Browser) -> None:
-    for path in ("/", "/login", "/try", "/nothing", "/health", "/openapi.json"):
-        assert not cookies(await browser.go(path))
