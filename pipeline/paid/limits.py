@@ -61,10 +61,6 @@ class Allowance:
         self._renew()
         return max(ZERO, difference(self.limit, self.confirmed, self.at_risk))
 
-    def fits(self, amount: Decimal) -> bool:
-        """Return whether an amount may be spent in the current period."""
-        return amount <= self.left
-
     def charge(self, confirmed: Decimal = ZERO, at_risk: Decimal = ZERO) -> None:
         """Add what attempts have cost, and may have cost, to the current period."""
         self._renew()
@@ -209,4 +205,4 @@ class Budget:
         return self._max_cost is None or total([self.spent, needed]) <= self._max_cost
 
     def _full(self, needed: Decimal) -> list[Allowance]:
-        return [allowance for allowance in self.allowances if not allowance.fits(needed)]
+        return [allowance for allowance in self.allowances if needed > allowance.left]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from pipeline.answers import System
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.money import plain, times, total
 from pipeline.paid.client.chat_responses import is_record
 from pipeline.paid.ledger.calls import CallEnded
@@ -29,13 +29,6 @@ DECLINED = Parked(
     f"{RUN_AGAIN} to be asked again. With {option('max_cost', 'USD')} the run stops before it "
     f"costs more, and with {option('yes', True)} it buys without a question.",
 )
-
-
-def failed(error: Exception) -> Parked:
-    """Return how a run parks after an error, whichever it is."""
-    if isinstance(error, PipelineError):
-        return Parked(error.exit_code, marked(error.message), marked(error.hint))
-    return Parked(1, str(error), "")
 
 
 def what_the_account_lacks(

@@ -220,7 +220,7 @@ class Pool:
                 await self._buy(order)
         except Exception as error:  # whichever it is, it must not cancel calls that are billed
             self._error = self._error or error  # raised when everything under way has ended
-            self.park(parking.failed(error))
+            self.park(Parked(1, str(error), ""))
 
     async def _buy(self, order: CallToBuy) -> None:
         stopping = self._stopping[order.call.system]

@@ -18,7 +18,7 @@ from pipeline.files.paths import data_folder
 from pipeline.money import Usd, usd
 from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices
-from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint, valid_key
+from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint
 from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.job import Counting
 from pipeline.paid.ledger.totals import read_spending
@@ -289,12 +289,18 @@ def _key(value: Any) -> str | None:
     named = KEY_VARIABLE if value is None else option("api_key")
     if value is None and (value := os.environ.get(KEY_VARIABLE)) is None:
         return None
-    if key := _text("api_key", value).strip():
-        return valid_key(key)
-    raise SettingsError(
-        f"The API key of {named} is empty.",
-        "Give the account's key, or leave it out: without a key, demo requests are sent.",
-    )
+    key = _text("api_key", value).strip()
+    if not key:
+        raise SettingsError(
+            f"The API key of {named} is empty.",
+            "Give the account's key, or leave it out: without a key, demo requests are sent.",
+        )
+    if not all("!" <= character <= "~" for character in key):  # it is never quoted
+        raise SettingsError(
+            "The API key contains spaces, line breaks or characters outside ASCII.",
+            "Copy it again from the account dashboard.",
+        )
+    return key
 
 
 def _ledger(value: Any) -> Path:

@@ -267,8 +267,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an empty key is a mistake, and no demo whose answers nobody pays for",
-        "        return valid_key(key)\n    raise SettingsError(\n",
-        "        return valid_key(key)\n    return None\n    raise SettingsError(\n",
+        "    if not key:\n        raise SettingsError(\n",
+        "    if not key:\n        return None\n        raise SettingsError(\n",
         "tests/paid/test_service.py::test_an_empty_key_is_a_mistake_and_not_a_demo",
     ),
 )

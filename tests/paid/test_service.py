@@ -75,6 +75,15 @@ def test_a_notebook_has_the_ledger_of_the_command_line(monkeypatch: pytest.Monke
     assert pipeline.PaidService("https://service.example").ledger.name == "ledger.db"
 
 
+@pytest.mark.parametrize("key", ["two words", "line\nend", "ключ", "tab\tend", "\x7f", "\ud800"])
+def test_a_key_that_no_header_carries_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(pipeline.SettingsError) as caught:
+        pipeline.PaidService("https://service.example", key)
+    assert "account dashboard" in caught.value.hint
+    assert caught.value.__cause__ is None
+    assert key not in str(caught.value)
+
+
 @pytest.mark.parametrize("empty", ["", " \n"])
 def test_an_empty_key_is_a_mistake_and_not_a_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str

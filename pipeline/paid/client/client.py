@@ -119,7 +119,7 @@ class Client:
 
     Args:
         base_url: the address of the deployment, or of the language model's server.
-        api_key: the API key, as `valid_key` returns it; None sends requests without one.
+        api_key: the API key, which a header can carry; None sends requests without one.
         language_model: the language model; None: the server speaks the interface.
         timeout: how many seconds an attempt may take, from its start to the last byte.
 

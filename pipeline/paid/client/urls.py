@@ -79,20 +79,6 @@ def is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def valid_key(api_key: str) -> str:
-    """Return a key that a header can carry.
-
-    Raises:
-        SettingsError: it is empty or contains other characters; the message never quotes it.
-    """
-    if not api_key or not all("!" <= character <= "~" for character in api_key):
-        raise SettingsError(
-            "The API key is empty or contains spaces, line breaks or characters outside ASCII.",
-            "Copy it again from the account dashboard.",
-        )
-    return api_key
-
-
 def key_fingerprint(api_key: str | None) -> str:
     """Return what names a key in files without revealing it; ``demo`` without a key."""
     if api_key is None:

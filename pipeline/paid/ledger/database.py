@@ -63,7 +63,8 @@ def check_not_gone(path: Path) -> None:
         raise LedgerError(
             f"The ledger {path} cannot be used: {error}.", f"Check the path, {ANOTHER}"
         ) from error
-    if locks.is_dir() and not _size(path):  # in this order: another run may be making both
+    # In this order: another run may be making both.
+    if locks.is_dir() and not (path.exists() and path.stat().st_size):
         state = "empty" if path.exists() else "gone"
         raise LedgerError(
             f"The ledger {path} is {state}: the folder {locks.name} beside it shows that there was "
@@ -71,10 +72,6 @@ def check_not_gone(path: Path) -> None:
             f"Move it back, or name the place where it is now: {LEDGER}. To begin a new one and "
             f"buy everything again, remove that folder: rm -r {quote(str(locks))}",
         )
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 class Place:
