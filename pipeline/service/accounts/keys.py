@@ -40,7 +40,8 @@ class Passwords:
         Raises:
             SettingsError: it is too short or too long.
         """
-        check_password(password)
+        if error := password_error(password):
+            raise error
         return self._hasher.hash(_bytes(password))
 
     def matches(self, password: str, kept: str | None) -> bool:
@@ -52,15 +53,12 @@ class Passwords:
         return right and kept is not None
 
 
-def check_password(password: str) -> None:
-    """Check the length of a new password.
-
-    Raises:
-        SettingsError: it is too short or too long.
-    """
-    if not SHORTEST <= len(password) <= LONGEST:
-        length = how_many(len(password), "character")
-        raise SettingsError(f"The password has {length}.", f"Use {SHORTEST} to {LONGEST}.")
+def password_error(password: str) -> SettingsError | None:
+    """Return what is wrong with a new password; None if its length is right."""
+    if SHORTEST <= len(password) <= LONGEST:
+        return None
+    length = how_many(len(password), "character")
+    return SettingsError(f"The password has {length}.", f"Use {SHORTEST} to {LONGEST}.")
 
 
 def _bytes(password: str) -> bytes:

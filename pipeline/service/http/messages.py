@@ -142,29 +142,26 @@ def description_in(body: bytes) -> str:
         raise ValidationError(f"There is no description. {EXAMPLE}")
     if not isinstance(request["description"], str):
         raise ValidationError("The description is not a string. Send a string.")
-    return check_description(request["description"])
+    description: str = request["description"]
+    if error := description_error(description):
+        raise ValidationError(error)
+    return description
 
 
-def check_description(description: str) -> str:
-    """Return a description.
-
-    Raises:
-        ValidationError: it is empty, too long or not valid Unicode.
-    """
+def description_error(description: str) -> str:
+    """Return what is wrong with a description; "" if it can be classified."""
     if not description.strip():
-        raise ValidationError("The description is empty. Say what is to be bought.")
+        return "The description is empty. Say what is to be bought."
     if len(description) > MAX_CHARACTERS:
-        raise ValidationError(
+        return (
             f"The description has {len(description):,} characters. "
             f"Shorten it to {MAX_CHARACTERS:,}."
         )
     try:
         description.encode()
-    except UnicodeEncodeError as error:
-        raise ValidationError(
-            "The description has an unpaired surrogate. Send valid Unicode."
-        ) from error
-    return description
+    except UnicodeEncodeError:
+        return "The description has an unpaired surrogate. Send valid Unicode."
+    return ""
 
 
 def success(

@@ -73,11 +73,6 @@ def envelope(status: int, message: str, headers: Mapping[str, str] | None = None
     return Response(failure(status, message), status, headers, JSON)
 
 
-def prefers_html(accept: str) -> bool:
-    """Return whether an Accept header asks for HTML and not for JSON, as browsers do."""
-    return "text/html" in accept.lower() and JSON not in accept.lower()
-
-
 async def refused(_: Request, error: Exception) -> Response:
     """Return the response to a request that is refused."""
     assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
@@ -85,8 +80,10 @@ async def refused(_: Request, error: Exception) -> Response:
 
 
 def _is_for_people(request: Request) -> bool:
-    path = request.scope["path"]
-    return not path.startswith(API) and prefers_html(",".join(request.headers.getlist("Accept")))
+    """Return whether a request outside the API asks for HTML and not for JSON, as browsers do."""
+    accept = ",".join(request.headers.getlist("Accept")).lower()
+    is_outside = not request.scope["path"].startswith(API)
+    return is_outside and "text/html" in accept and JSON not in accept
 
 
 def _to_do(request: Request, detail: str, allowed: str | None) -> str:
@@ -117,18 +114,13 @@ class ServiceLines(JsonLines):
     """Formats a record with a traceback that quotes no text."""
 
     def traceback(self, error: BaseException) -> str:
-        """Return the traceback without messages that may quote a text."""
-        return _traceback(error)
-
-
-def _traceback(error: BaseException) -> str:
-    """Return the traceback, the first cause first, without messages that may quote a text."""
-    parts = []
-    for part in _chain(error):
-        kind = f"{type(part).__module__}.{type(part).__qualname__}"
-        cause = f"{kind}: {part}" if isinstance(part, TELLING) else kind
-        parts.append("".join(traceback.format_tb(part.__traceback__, -FRAMES)) + cause)
-    return "\n".join(reversed(parts))
+        """Return the traceback, the first cause first, without messages that may quote a text."""
+        parts = []
+        for part in _chain(error):
+            kind = f"{type(part).__module__}.{type(part).__qualname__}"
+            cause = f"{kind}: {part}" if isinstance(part, TELLING) else kind
+            parts.append("".join(traceback.format_tb(part.__traceback__, -FRAMES)) + cause)
+        return "\n".join(reversed(parts))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

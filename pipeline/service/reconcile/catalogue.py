@@ -76,8 +76,8 @@ class Catalogue:
                 for level, kind in self.levels.items()
             },
             **{
-                f"title-{language}": (f"title ({language})", False, partial(_translated, titles))
-                for language, titles in self.languages.items()
+                f"title-{name}": (f"title ({name})", False, partial(self._title_in, name))
+                for name in self.languages
             },
         }
 
@@ -99,6 +99,9 @@ class Catalogue:
 
     def _at_level(self, level: str, code: str) -> list[Entity]:
         return self.entities([self.at_level(code, level)])
+
+    def _title_in(self, language: str, code: str) -> list[Entity]:
+        return [{"str": self.languages[language][code]}]
 
     def description(self, code: str) -> str:
         """Return a code's level, and the title above it: ``group in Construction work``."""
@@ -146,7 +149,3 @@ def _words_of(text: str) -> str:
 def catalogue(system: System) -> Catalogue:
     """Return the codes of a system."""
     return Catalogue(load(system))
-
-
-def _translated(titles: Mapping[str, str], code: str) -> list[Entity]:
-    return [{"str": titles[code]}]

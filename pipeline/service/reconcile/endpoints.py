@@ -26,7 +26,7 @@ from pipeline.pages import environment
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Calls
 from pipeline.service.errors import RateLimitError, ValidationError
-from pipeline.service.http.messages import JSON, RECONCILE, check_description, form_of, key_of
+from pipeline.service.http.messages import JSON, RECONCILE, description_error, form_of, key_of
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
 from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
 from pipeline.service.spec import SYSTEM_NAMES, Terms
@@ -332,7 +332,7 @@ async def _reconcile(
     texts = {
         name: query.text
         for name, query in queries.items()
-        if written[name] is None and _can_be_classified(query.text)
+        if written[name] is None and not description_error(query.text)  # a bad cell fails no other
     }
     try:
         if texts:
@@ -349,12 +349,3 @@ async def _reconcile(
         name: {"result": _candidates(written[name], matches.get(name, ()), query, codes)}
         for name, query in queries.items()
     }
-
-
-def _can_be_classified(text: str) -> bool:
-    """Return whether a text can be asked about: one bad cell must not fail its whole batch."""
-    try:
-        check_description(text)
-    except ValidationError:
-        return False
-    return True

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import STARTING_BALANCE
-from pipeline.service.accounts.keys import SHORTEST, check_password
+from pipeline.service.accounts.keys import SHORTEST, password_error
 from pipeline.service.web.forms import FormError, check
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import HOME, Site, Visitor, redirect, safe_path
@@ -91,10 +91,4 @@ def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -
 
 def _password_error(password: str) -> str:
     """Return what is wrong with a new password; "" if nothing is."""
-    if not password:
-        return "Enter a password."
-    try:
-        check_password(password)
-    except SettingsError as error:
-        return str(error)
-    return ""
+    return str(password_error(password) or "") if password else "Enter a password."

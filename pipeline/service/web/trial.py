@@ -17,8 +17,8 @@ from pipeline.json_log import FIELDS
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Answered
-from pipeline.service.errors import RefusedError, ValidationError
-from pipeline.service.http.messages import MAX_CHARACTERS, check_description
+from pipeline.service.errors import RefusedError
+from pipeline.service.http.messages import MAX_CHARACTERS, description_error
 from pipeline.service.http.outcomes import FAILED
 from pipeline.service.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec import SYSTEM_NAMES
@@ -99,21 +99,13 @@ async def ask(site: Site, visitor: Visitor) -> Response:
     systems = [system for system in SYSTEMS if form.chosen("system", system)]
     language = form.value("language") or "en"
     check(
-        description=_description_error(description),
+        description=description_error(description),
         language="" if language in LANGUAGES else NO_TITLES,
         system="" if systems else "No system is chosen. Choose at least one.",
     )
     outcomes = [await _ask(site, visitor, system, description, language) for system in systems]
     visitor.request.state.price_usd = _paid(outcomes)  # for the access log
     return await run_in_threadpool(show, site, visitor, outcomes)
-
-
-def _description_error(description: str) -> str:
-    try:
-        check_description(description)
-    except ValidationError as error:
-        return error.message
-    return ""
 
 
 async def _ask(
