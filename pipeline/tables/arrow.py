@@ -51,7 +51,7 @@ def find_text_columns(
     return found
 
 
-def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:
+def _text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:
     """Return a text column's values; the items of a list are joined.
 
     Raises:
@@ -210,23 +210,21 @@ def with_texts(
 
 
 def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> list[str]:
-    """Return the text of every row of a batch; all "" without text columns."""
+    """Return the text of every row of a batch that begins at a row; all "" without columns."""
     if not columns:
         return [""] * batch.num_rows
-    found = [_column_texts(batch, column, row) for column in columns]
+    found = []
+    for column in columns:
+        try:
+            found.append(_text_values(batch, column))
+        except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+            name, reason = quoted(column.name), str(error).splitlines()[0].rstrip(".")
+            raise InputError(
+                f"The column {name} has a value that is not UTF-8 text, "
+                f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
+                f"Fix the table, or choose another column: {TEXT_COLUMN}.",
+            ) from error
     return [join_texts(values) for values in zip(*found, strict=True)]
-
-
-def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequence[str | None]:
-    try:
-        return text_values(batch, column)
-    except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-        name, reason = quoted(column.name), str(error).splitlines()[0].rstrip(".")
-        raise InputError(
-            f"The column {name} has a value that is not UTF-8 text, "
-            f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
-            f"Fix the table, or choose another column: {TEXT_COLUMN}.",
-        ) from error
 
 
 class ArrowReader(Reader):

@@ -101,15 +101,7 @@ def _same_bytes(path: Path, dialect: Dialect, encoded: bytes, original: bytes) -
 def _undecodable(
     path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int, is_ascii: bool
 ) -> InputError:
-    """Return the error about bytes of a chunk.
-
-    Args:
-        path: the file.
-        dialect: its dialect.
-        error: what the decoder says.
-        lines: the lines before the chunk.
-        is_ascii: whether all characters before the chunk are ASCII.
-    """
+    """Return the error about bytes of a chunk, after some lines that are all ASCII or not."""
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
     byte = error.object[error.start]

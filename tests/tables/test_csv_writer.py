@@ -95,15 +95,9 @@ def test_csv_to_parquet_and_back_keeps_every_value(file: CsvFile) -> None:
         assert [row[: len(names)] for row in csv_rows(back)] == file.rows
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"a,b\r\r\n1,2\r\r\n", b'a,b,cpv_code,"the ""title"", in full"\r\r\n1,2,1,x\r\r\n'),
-        (b"sep=;\r\na;b\r\n", b'sep=;\r\na;b;cpv_code;"the ""title"", in full"\r\n'),
-    ],
-)
-def test_odd_line_ends_and_a_line_for_excel_stay(data: bytes, expected: bytes) -> None:
-    assert rewritten(data, "in.csv") == expected
+def test_odd_line_ends_stay() -> None:
+    expected = b'a,b,cpv_code,"the ""title"", in full"\r\r\n1,2,1,x\r\r\n'
+    assert rewritten(b"a,b\r\r\n1,2\r\r\n", "in.csv") == expected
 
 
 def test_an_escaped_carriage_return_stays_in_its_field() -> None:
