@@ -83,13 +83,16 @@ def resolved(path: AnyPath) -> AnyPath:
     Raises:
         SettingsError: symbolic links lead in a circle.
     """
-    try:
-        return path.resolve() if isinstance(path, Path) else path
-    except (OSError, RuntimeError) as error:
-        raise SettingsError(
-            f"{path} leads in a circle of symbolic links.",
-            "Correct the links, or give another path.",
-        ) from error
+    if not isinstance(path, Path):
+        return path
+    with suppress(RuntimeError):  # since Python 3.13, a link in a circle is returned
+        place = path.resolve()
+        if not any(map(os.path.islink, (place, *place.parents))):
+            return place
+    raise SettingsError(
+        f"{path} leads in a circle of symbolic links.",
+        "Correct the links, or give another path.",
+    )
 
 
 def _check_address(scheme: str, bucket: str, key: str) -> None:
