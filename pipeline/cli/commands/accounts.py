@@ -58,10 +58,10 @@ def on_accounts(
 
 @contextmanager
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
-    """Open the accounts in a folder, and translate errors of SQLite and of arguments' encoding."""
+    """Open the accounts in a folder, and translate errors of SQLite, its values and arguments."""
     with service_extra():
         from pipeline.service.accounts import FILE, Accounts
-        from pipeline.service.accounts.database import unusable
+        from pipeline.service.accounts.database import damaged, unusable
     if not make and not (folder / FILE).exists():
         raise SettingsError(
             f"There are no accounts in {folder}.",
@@ -74,6 +74,8 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
             raise unusable(folder, error) from error
         except UnicodeEncodeError as error:  # the bytes of an argument may be anything
             raise SettingsError("An argument is not UTF-8.", "Give text in UTF-8.") from error
+        except (TypeError, ArithmeticError) as error:  # no amount, no number
+            raise damaged(FILE) from error
 
 
 def find_account(accounts: Accounts, name: str) -> Account:

@@ -126,7 +126,7 @@ def wrong_values(ledger: Database | Snapshot) -> Iterator[str]:
     for kind, query in (("attempt", INVALID_ATTEMPTS), ("job", INVALID_JOBS)):
         for number, column in ledger.rows(query):
             wrong = f"SELECT {column} FROM {kind}s WHERE {kind}_id = ?"  # noqa: S608
-            ((value,),) = ledger.rows(wrong, number)
+            value = next((value for (value,) in ledger.rows(wrong, number)), None)
             yield f"{kind} {number} has {readable(repr(value))} as its {column}"
 
 

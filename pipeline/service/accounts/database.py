@@ -134,7 +134,9 @@ def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int
                 for statement in schema.split(";\n"):
                     connection.execute(statement)
                 connection.execute("INSERT INTO about VALUES (?)", (version,))
-    (found,) = connection.execute("SELECT version FROM about").fetchone()
+    (found,) = connection.execute("SELECT version FROM about").fetchone() or (None,)
+    if not isinstance(found, int):
+        raise damaged(file)
     if found != version:
         raise SettingsError(
             f"The service's {file} was written by {'a newer' if found > version else 'an older'} "
@@ -157,6 +159,11 @@ def unusable(folder: Path, error: Exception) -> SettingsError:
         f"The data folder {folder} cannot be used: {reason(error)}.",
         _ADVICE.get(code, _OTHER_ADVICE),
     )
+
+
+def damaged(file: str) -> SettingsError:
+    """Return the error for a file whose values are of other types than the service writes."""
+    return SettingsError(f"The service's {file} is damaged.", _ADVICE[sqlite3.SQLITE_CORRUPT])
 
 
 def row_number(text: str) -> int | None:

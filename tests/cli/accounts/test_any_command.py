@@ -84,6 +84,27 @@ def test_accounts_of_another_version_are_left_alone(
     assert (tmp_path / "accounts" / "service.db").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM about",
+        "UPDATE about SET version = 'x'",
+        "UPDATE accounts SET balance_usd = x'00'",
+        "UPDATE accounts SET balance_usd = 'x'",
+    ],
+)
+def test_values_of_other_types_are_no_unexpected_error(
+    command: Command, tmp_path: Path, capsys: Capture, change: str
+) -> None:
+    command("open")
+    with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as connection, connection:
+        connection.execute(change)
+    for arguments in [("list",), ("show", 1), ("top-up", 1, 1)]:
+        assert command(*arguments) == 2
+        said = "The service's service.db is damaged.\nRestore the folder from a backup"
+        assert said in capsys.readouterr().err
+
+
 def test_looking_never_waits_and_changing_says_who_is_in_the_way(
     command: Command, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

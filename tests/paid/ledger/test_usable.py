@@ -10,13 +10,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import CallEnded
-from pipeline.paid.ledger.checks import check_usable
+from pipeline.paid.ledger.checks import INVALID_ATTEMPTS, check_usable, wrong_values
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
@@ -147,3 +149,9 @@ def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, colu
             connection.execute(f"UPDATE lessons SET {column} = 'abc'")
         with pytest.raises(LedgerError, match="a record of a refusal that is not valid"):
             ledger.last_refusal(FINGERPRINT)
+
+
+def test_a_row_that_an_index_has_and_the_table_lacks_is_found_too() -> None:
+    of_index = {INVALID_ATTEMPTS: [(3, "state")]}
+    damaged: Any = SimpleNamespace(rows=lambda query, *_: of_index.get(query, []))
+    assert [*wrong_values(damaged)] == ["attempt 3 has None as its state"]
