@@ -87,33 +87,22 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 GROUPS = ("Table", "Answer", "Embedded engine", "Paid service", "Output")
 """The groups of options, in the order of the help."""
 
+OWN, OTHER = "", "Other options"
+"""Those of the command alone, which name no group, and those that every command has."""
+
 
 class OptionGroups(JsonErrors):
     """A command whose help lists its options in groups."""
 
-    @property
-    def groups(self) -> dict[str, list[DeclaredOption]]:
-        """The options of each group, in the order of the help; those of "" are in none."""
-        declared = [each for each in self.params if isinstance(each, DeclaredOption)]
-        found = {name: [each for each in declared if each.group == name] for name in ("", *GROUPS)}
-        return {name: options for name, options in found.items() if options}
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group, and the options that are in none: a command's own before, if any."""
-        rows = self._rows(ctx)
-        grouped = [
-            (title, [rows.pop(each.opts[0]) for each in options if not each.is_setting])
-            for title, options in self.groups.items()
-            if title
-        ]
-        has_own = "" in self.groups
-        own = [("Options" if has_own else "Other options", list(rows.values()))]
-        for title, lines in own + grouped if has_own else grouped + own:
+        rows: dict[str, list[tuple[str, str]]] = {name: [] for name in (*GROUPS, OWN, OTHER)}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+                rows[param.group if isinstance(param, DeclaredOption) else OTHER].append(record)
+        own, other = rows.pop(OWN), rows.pop(OTHER)
+        sections = [(title, lines) for title, lines in rows.items() if lines]
+        whole = [("Options", own + other), *sections] if own else [*sections, (OTHER, other)]
+        for title, lines in whole:
             with formatter.section(title):
                 formatter.write_dl(lines)
-
-    def _rows(self, ctx: click.Context) -> dict[str, tuple[str, str]]:
-        """Return the lines of the options' help by name."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        records = {option.opts[0]: option.get_help_record(ctx) for option in options}
-        return {name: record for name, record in records.items() if record}
