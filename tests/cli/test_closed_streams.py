@@ -38,12 +38,6 @@ def test_a_stream_that_is_closed_or_full_does_not_undo_the_job(
     assert (tmp_path / "outputs" / "tenders.classified.csv.manifest.json").is_file()
 
 
-def test_closed_standard_input_is_an_error_that_says_so(tmp_path: Path) -> None:
-    code, _, err = shell("tender-pipeline run - <&-", tmp_path)
-    assert code == 2
-    assert "Standard input is closed." in err
-
-
 @pytest.mark.parametrize("what", ["search road --top 50", "show 45000000", ""])
 def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
     assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")

@@ -87,6 +87,7 @@ def test_the_format_is_that_of_the_input_unless_it_is_stated(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("- <&-", "Standard input is closed."),
         ("- <<< $'description\\nroads\\nragged,1'", "Standard input, line 3: "),
         (
             "- <<< $'text\\nroads'",  # it has the words

@@ -67,7 +67,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         'systems = ["psc", "naics"]\ntext-column = "title"\ncolumn-prefix = "file_"\ntop = 2\n'
     )
     monkeypatch.setenv("TENDER_PIPELINE_COLUMN_PREFIX", "variable_")
-    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", "description,title")
+    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", " description , title, ")
     monkeypatch.setenv("TENDER_PIPELINE_TOP", "3")
     assert command("run", table, "--column-prefix", "option_") == 0
     manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
@@ -149,15 +149,6 @@ def test_an_amount_of_money_in_the_settings_file_is_exact(
     assert command("plan", table, "--config", "my.toml", "--json") == 0
     shown = json.loads(capsys.readouterr().out)["left_of_max_cost_usd"]
     assert shown == written.strip('"')
-
-
-def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
-    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", " title , description, ")
-    assert command("run", table, "--systems", "psc") == 0
-    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
-    assert manifest["settings"]["text_columns"] == ["title", "description"]
 
 
 def test_what_a_file_sets_that_was_only_found_is_logged(
