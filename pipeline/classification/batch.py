@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -305,9 +305,8 @@ class EarlierRuns:
 
 def _cost_of(done: Manifest) -> Decimal:
     """Return what the job of a file that is done has cost, with what it may have cost."""
-    return total(
-        Decimal(_recorded_payment(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd")
-    )
+    paid = done["summary"]["paid"] or {}
+    return total(Decimal(paid.get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
 
 
 def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
@@ -319,7 +318,3 @@ def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
         for system, each in counts.items()
     }
     return Summary(0, {name: SystemSummary(each) for name, each in statuses.items()}, ZERO, 0)
-
-
-def _recorded_payment(done: Manifest) -> Mapping[str, Any]:
-    return done["summary"]["paid"] or {}

@@ -83,15 +83,13 @@ def plan_all(options: RunOptions) -> int:
     found, failures = plans(files, request)
     for path, error in failures.items():
         print_error(name_table(path, error))
-    by_name = {str(path): plan for path, plan in found.items()}
-    failed = {str(path): error for path, error in failures.items()}
-    _print_plans(by_name, failed, options.as_json, service_of(request))
+    _print_plans(found, failures, options.as_json, service_of(request))
     return PipelineError.exit_code if failures else COMPLETE
 
 
 def _print_plans(
-    found: Mapping[str, Plan],
-    failures: Mapping[str, PipelineError],
+    found: Mapping[AnyPath, Plan],
+    failures: Mapping[AnyPath, PipelineError],
     as_json: bool,
     service: PaidService | None,
 ) -> None:
@@ -101,12 +99,12 @@ def _print_plans(
         whole = replace(whole, purchase=whole.purchase.at_rate(service.limit))
     if as_json:
         each = [
-            {"input": name, **plan.to_dict(), "fits_limits": so_far.purchase.fits}
-            for (name, plan), so_far in zip(found.items(), up_to, strict=True)
+            {"input": str(path), **plan.to_dict(), "fits_limits": so_far.purchase.fits}
+            for (path, plan), so_far in zip(found.items(), up_to, strict=True)
         ]
         each += [
-            {"input": name, "error": error.message, "hint": error.hint}
-            for name, error in failures.items()
+            {"input": str(path), "error": error.message, "hint": error.hint}
+            for path, error in failures.items()
         ]
         say(json.dumps({**whole.to_dict(), "files": each}))
         return
@@ -116,7 +114,7 @@ def _print_plans(
     if service is not None:
         from pipeline.cli.output.buying import describe_files
 
-        purchases = {name: plan.purchase for name, plan in found.items()}
+        purchases = {path: plan.purchase for path, plan in found.items()}
         offers = [*describe_files(service, purchases, whole.purchase)]
     say(wrap("\n".join([counted, *offers]), sys.stdout))
 

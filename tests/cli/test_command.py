@@ -20,7 +20,7 @@ NEEDED = {train: ["--output", "model"]}
 def test_each_option_is_in_one_group_of_the_help(command: OptionGroups) -> None:
     shown = CliRunner().invoke(command, ["--help"]).output.splitlines()
     options = [p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden]
-    listed = [line.split()[0] for line in shown if line.startswith("  --")]
+    listed = [line[line.index("--") :].split()[0] for line in shown if line.startswith("  -")]
     assert Counter(listed) == Counter([*options, "--help"])
     titles = [line.removesuffix(":") for line in shown if line.endswith(":") and line[0] != " "]
     assert titles == [*GROUPS, OTHER]

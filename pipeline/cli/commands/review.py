@@ -170,7 +170,7 @@ def _about(sitting: Review) -> Iterator[str]:
 
 
 def _closing(sitting: Review) -> Iterator[str]:
-    made = "1 decision" if sitting.made == 1 else f"{sitting.made:,} decisions"
+    made = how_many(sitting.made, "decision")
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
         return

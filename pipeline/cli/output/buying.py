@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
 from pipeline.cli.output.console import ask, notice, on_terminal, progress_display
+from pipeline.files.paths import AnyPath
 from pipeline.paid.purchase import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
@@ -33,15 +34,15 @@ def describe(service: PaidService, estimate: Estimate) -> str:
 
 
 def describe_files(
-    service: PaidService, files: Mapping[str, Estimate], whole: Estimate
+    service: PaidService, files: Mapping[AnyPath, Estimate], whole: Estimate
 ) -> Iterator[str]:
     """Yield what the purchase of each file would take, and that of all of them."""
     up_to = list(accumulate(files.values(), Estimate.then))
     may_stop = next((number for number, so_far in enumerate(up_to) if not so_far.fits), None)
-    for number, (name, estimate) in enumerate(files.items()):
+    for number, (path, estimate) in enumerate(files.items()):
         if estimate.to_buy:
             stop = "; the run may stop here" if number == may_stop else ""
-            yield f"{name}: {estimate.calls}{stop}"
+            yield f"{path}: {estimate.calls}{stop}"
     takes = f"at most {how_many(whole.to_buy, 'call')} to buy: {whole.takes}"
     once = "a text in several files is bought once"
     offer = f"{takes} ({service.allowed})"
