@@ -105,7 +105,7 @@ class Stages:
             return None
         with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
             draft.writer.abort()  # do not buy answers that cannot be written
-        batches = self.source.batches(self.settings.limit_rows)
+        batches = self.source.reader.batches(self.settings.limit_rows)
         return self.purchase.buy(batches, estimate, self.note_ledger)
 
     def write(self, sink: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
@@ -115,7 +115,7 @@ class Stages:
         with sink.draft(source.reader, new_fields(settings)) as draft:
             with self.reporter.progress(planned.rows) as advance:
                 tally = write(
-                    source.batches(settings.limit_rows),
+                    source.reader.batches(settings.limit_rows),
                     purchase.matcher,
                     draft.writer,
                     settings,
@@ -209,7 +209,7 @@ def run(
     """
     stages = Stages(source, sink, settings, purchase, reporter)
     stages.check_writable()
-    batches = checked(source.batches(settings.limit_rows), sink.output_format)
+    batches = checked(source.reader.batches(settings.limit_rows), sink.output_format)
     planned = _plan(batches, source, settings, purchase, reporter.warn)
     stages.describe(planned.rows)
     with stages.accounting():
@@ -237,7 +237,7 @@ def plan(
         LedgerError: the ledger cannot be used.
     """
     check_free(source.reader.schema.names, settings)
-    return _plan(source.batches(settings.limit_rows), source, settings, purchase, warn)
+    return _plan(source.reader.batches(settings.limit_rows), source, settings, purchase, warn)
 
 
 def _plan(

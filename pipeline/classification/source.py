@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from os import PathLike
 from os.path import isfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from pipeline.purchases import identity_of_contents, identity_of_files
 from pipeline.quoting import cut, listed, readable
 from pipeline.settings import Files, Settings
 from pipeline.tables.arrow import ArrowReader
-from pipeline.tables.table import Batch, Reader
+from pipeline.tables.table import Reader
 from pipeline.tables.texts import encodable
 from pipeline.wording import warn_in_python
 
@@ -157,17 +156,6 @@ class Source:
     def name(self) -> str:
         """What people call the table: its path, or that it came through standard input."""
         return "standard input" if str(self.path or "-") == "-" else str(self.path)
-
-    def batches(self, limit: int | None) -> Iterator[Batch]:
-        """Read the table from its start, up to a limit of rows."""
-        if limit is None:
-            yield from self.reader.batches()
-            return
-        for batch in islice(self.reader.batches(), limit):
-            yield batch if len(batch.texts) <= limit else batch.head(limit)
-            limit -= len(batch.texts)
-            if limit <= 0:
-                return
 
     @property
     def left_out(self) -> str:

@@ -190,10 +190,6 @@ class ArrowBatch:
         """Return the rows' original columns."""
         return self.batch
 
-    def head(self, rows: int) -> ArrowBatch:
-        """Return the first rows only."""
-        return ArrowBatch(self.texts[:rows], self.batch.slice(0, rows), self.first)
-
 
 def with_texts(
     batches: Iterator[pa.RecordBatch], columns: Sequence[TextColumn]
@@ -235,15 +231,14 @@ class ArrowReader(Reader):
         self.schema = table.schema
         self._text_columns = find_text_columns(table.schema, text_columns, "The table")
 
-    def batches(self) -> Iterator[ArrowBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        yield from with_texts(self._chunks(), self._text_columns)
+        yield from with_texts(self._chunks(self._table.slice(0, limit)), self._text_columns)
 
-    def _chunks(self) -> Iterator[pa.RecordBatch]:
-        for start in range(0, self._table.num_rows, BATCH_ROWS):
+    def _chunks(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        for start in range(0, table.num_rows, BATCH_ROWS):
             # A table concatenated from many small ones has many small chunks.
-            rows = self._table.slice(start, BATCH_ROWS).combine_chunks()
-            yield from rows.to_batches()
+            yield from table.slice(start, BATCH_ROWS).combine_chunks().to_batches()
 
 
 class ArrowWriter:

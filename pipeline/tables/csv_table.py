@@ -80,10 +80,6 @@ class CsvBatch:
         arrays = [pa.array(column, type=pa.string()) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def head(self, rows: int) -> CsvBatch:
-        """Return the first rows only."""
-        return CsvBatch(self.schema, self.texts[:rows], self.records[:rows])
-
 
 class CsvReader(FileReader):
     """A CSV file.
@@ -123,13 +119,13 @@ class CsvReader(FileReader):
             log.warning("%s: %s", path, UNNAMED)
         self.schema = pa.schema([(name, pa.string()) for name in self._names])
 
-    def batches(self) -> Iterator[CsvBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
         every = read_records(self.path, self.dialect)
         if self.dialect.header:
             next(every, None)
         cells = self._text_in
-        for records in in_batches(every, lambda each: len(each.raw)):
+        for records in in_batches(islice(every, limit), lambda each: len(each.raw)):
             trailing = "" if records[-1].fields else records.pop().raw
             self._check(records)
             rows = (each.fields for each in records)

@@ -7,7 +7,8 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -304,10 +305,6 @@ class JsonBatch:
             ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
 
-    def head(self, rows: int) -> JsonBatch:
-        """Return the first records only."""
-        return replace(self, texts=self.texts[:rows], records=self.records[:rows], trailing=None)
-
     def _array(self, name: str, kind: Kind) -> pa.Array:
         values = [each.value.get(name) for each in self.records]
         match kind:
@@ -343,9 +340,9 @@ class JsonReader(FileReader):
         check_names(self._kinds, path)
         self.schema = _schema(self._kinds)
 
-    def batches(self) -> Iterator[JsonBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[JsonBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        for records in in_batches(self._records(), lambda each: len(each.raw)):
+        for records in in_batches(islice(self._records(), limit), lambda each: len(each.raw)):
             trailing = None if records[-1].raw else records.pop().before
             texts = [
                 join_texts(text for values in self._texts(each) for text in values or ())

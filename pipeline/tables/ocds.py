@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,12 @@ class OcdsReader(FileReader):
         self._kinds: dict[str, Kind] = dict.fromkeys((*NAMES, *self._added), "text")
         self.schema = pa.schema([(name, pa.string()) for name in self._kinds])
 
-    def batches(self) -> Iterator[JsonBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[JsonBatch]:
         """Read the file from its beginning; the values of the records are those of the schema.
 
         See `Reader.batches`.
         """
-        for records in in_batches(elements(self.path), lambda each: len(each.raw)):
+        for records in in_batches(islice(elements(self.path), limit), lambda each: len(each.raw)):
             trailing = None if records[-1].raw else records.pop().before
             rows = [self._row(each) for each in records]
             if trailing is not None and self._names:  # there is a tender that could have a column

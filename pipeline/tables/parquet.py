@@ -73,11 +73,18 @@ class ParquetReader(FileReader):
             _check_int96(path, old, self._batch_rows)
         self._text_columns = find_text_columns(self.schema, text_columns, path)
 
-    def batches(self) -> Iterator[ArrowBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[ArrowBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
         with _open_parquet(self.path) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
-            yield from with_texts(stream, self._text_columns)
+            yield from with_texts(_first(stream, limit), self._text_columns)
+
+
+def _first(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.slice(0, limit)
+        if limit is not None and (limit := limit - batch.num_rows) <= 0:
+            return
 
 
 @contextmanager

@@ -62,10 +62,6 @@ class Batch(Protocol):
         """Return the rows' original columns."""
         ...
 
-    def head(self, rows: int) -> Batch:
-        """Return the first rows only."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class NewColumn:
@@ -97,8 +93,8 @@ class Reader(ABC):
     beside_values = ""
 
     @abstractmethod
-    def batches(self) -> Iterator[Batch]:
-        """Read the table from its beginning.
+    def batches(self, limit: int | None = None) -> Iterator[Batch]:
+        """Read the table from its beginning, up to a limit of rows.
 
         The batches before a damaged record come first, so read to the end before you spend money,
         as a plan does.

@@ -68,11 +68,6 @@ class XlsxBatch:
             arrays.append(pa.array(values, field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def head(self, rows: int) -> XlsxBatch:
-        """Return the first rows only."""
-        first = self.texts[:rows], self.numbers[:rows], self.rows[:rows]
-        return XlsxBatch(*first, self.kinds, self.schema)
-
 
 class XlsxReader(FileReader):
     """The table in a sheet, whose cells stay in memory.
@@ -114,11 +109,11 @@ class XlsxReader(FileReader):
                 raise
             self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
-    def batches(self) -> Iterator[XlsxBatch]:
+    def batches(self, limit: int | None = None) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
         table = islice(self._grid.rows(), self.header_row, self.last_row)
         before = self.header_row
-        for rows in in_batches(table, _length):
+        for rows in in_batches(islice(table, limit), _length):
             texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
             numbers = range(before + 1, before + 1 + len(rows))
             before = numbers[-1]

@@ -161,9 +161,9 @@ def pieces(value: dict[str, Any]) -> list[Any]:
 def test_a_sample_of_a_list_of_packages_is_one(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(json.dumps([package(*[release(None)] * 3)]))
     reader = open_reader(tmp_path / "t.json", ["description"])
-    (batch,) = reader.batches()
+    (batch,) = reader.batches(1)
     writer = open_writer(tmp_path / "o", "o.json", "ocds", reader, FIELDS)
-    writer.write(batch.head(1), [NewColumn("cpv_status", pa.string(), ["ok"])])
+    writer.write(batch, [NewColumn("cpv_status", pa.string(), ["ok"])])
     writer.close({})
     assert json.loads((tmp_path / "o").read_bytes())[0]["releases"][0]["ocid"] == "ocds-x-1"
 

@@ -144,7 +144,7 @@ def test_a_sample_has_the_first_rows_and_no_order_of_calculation(tmp_path: Path)
     reader = open_reader(of_xml(tmp_path / "t.xlsx", rows, more), ["a"])
     output = tmp_path / "o.xlsx"
     writer = open_writer(output, output.name, "xlsx", reader, [CODE])
-    (batch,) = (batch.head(1) for batch in reader.batches())
+    (batch,) = reader.batches(1)
     writer.write(batch, [NewColumn("code", CODE.type, ["1"])])
     writer.close({})
     assert calamine(output) == [["a", "b", "code"], ["x", "", "1"]]
