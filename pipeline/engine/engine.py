@@ -10,7 +10,7 @@ from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.codes import load
 from pipeline.engine.model import ModelFolder, load_model, shipped_model
 from pipeline.engine.model.encoder import portions
-from pipeline.engine.model.ranker import LearnedRanker, Ranker
+from pipeline.engine.model.ranker import Ranker
 from pipeline.processes import Jobs, in_processes, shared_out
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _matched(
-    ranks: LearnedRanker, texts: Sequence[str], top: int, explain: bool
-) -> Sequence[Matched]:
+def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Sequence[Matched]:
     ranked = ranks.rank(texts, top)
     if not explain:
         return [*map(Matched, ranked)]
@@ -106,7 +104,7 @@ def _matched(
 
 
 @cache
-def ranker(system: System, model: ModelFolder | None = None) -> LearnedRanker:
+def ranker(system: System, model: ModelFolder | None = None) -> Ranker:
     """Return what ranks the codes of a system by a model, the shipped one if none is given.
 
     Each process loads it once.
@@ -115,14 +113,4 @@ def ranker(system: System, model: ModelFolder | None = None) -> LearnedRanker:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
     learned = load_model(model or shipped_model(), system)
-    return LearnedRanker(learned, load(system), partial(title_ranker, system))
-
-
-@cache
-def title_ranker(system: System) -> Ranker:
-    """Return what ranks the codes of a system by their titles alone."""
-    # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
-    from pipeline.engine.lexical import LexicalRanker, kept_index
-
-    table = load(system)
-    return LexicalRanker(table, kept_index(table))
+    return Ranker(learned, load(system))

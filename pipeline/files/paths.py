@@ -212,11 +212,6 @@ def data_folder() -> Path:
     return _folder("data", "XDG_DATA_HOME")
 
 
-def cache_folder() -> Path:
-    """Return the folder of files that can be made again; errors as in `data_folder`."""
-    return _folder("cache", "XDG_CACHE_HOME")
-
-
 def state_folder() -> Path:
     """Return the folder of this machine's state, such as locks; errors as in `data_folder`."""
     return _folder("state", "XDG_STATE_HOME")
@@ -240,7 +235,7 @@ def machine_folder() -> Path:
     return folder if os.access(folder, os.W_OK | os.X_OK) else state_folder()
 
 
-def _folder(kind: Literal["data", "cache", "state"], variable: str) -> Path:
+def _folder(kind: Literal["data", "state"], variable: str) -> Path:
     import platformdirs  # not needed to show help
 
     find: Callable[[str], Path] = getattr(platformdirs, f"user_{kind}_path")

@@ -168,26 +168,25 @@ def test_a_purchase_needs_locks_and_a_run_without_one_needs_none(
 ) -> None:
     (tmp_path / "no folder").write_text("so nothing can be put into it")
     monkeypatch.setenv("HOME", str(tmp_path / "no folder"))
-    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     code, found = checked("--ledger", tmp_path / "ledger.db")
     assert (code, found["ledger"]["verdict"]) == (0, "ok")
-    assert found["lock folder"]["verdict"] == found["cache folder"]["verdict"] == "warning"
+    assert found["lock folder"]["verdict"] == "warning"
     code, found = checked("--ledger", tmp_path / "ledger.db", "--base-url", service.address)
     assert code == SettingsError.exit_code
     assert found["lock folder"]["verdict"] == "error"
-    assert found["cache folder"]["verdict"] == "warning"
 
 
 def test_a_folder_that_is_not_writable_is_named_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "nobody"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    monkeypatch.setattr(checks, "machine_folder", lambda: home / "tender-pipeline")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     found = {each.what: each.remedy for each in checks.check_installation(buys=False)}
     made = "a folder that this user may write to"
-    assert found["cache folder"] == (
+    assert found["lock folder"] == (
         f"Make {home / 'tender-pipeline'} {made}, or set HOME to a folder of this user."
     )
     assert checks.check_ledger(home / "ledger.db", buys=False).verdict == "ok"

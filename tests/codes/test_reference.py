@@ -120,7 +120,6 @@ def test_with_the_full_unspsc_list_added_the_engine_answers_down_to_commodities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     request.addfinalizer(ranker.cache_clear)
     ranker.cache_clear()
     file = tmp_path / "unspsc.csv"

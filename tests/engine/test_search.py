@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from pipeline.answers import Match, System
-from pipeline.engine import searched
+from pipeline.codes import CodeTable
+from pipeline.engine import search, searched
+from pipeline.engine.search import BY_TITLE
 
 
 @pytest.mark.parametrize(
@@ -35,52 +37,92 @@ class Fixed:
         return [self._matches[:top] for _ in texts]
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, by_title: Fixed, learned: Fixed) -> None:
-    monkeypatch.setattr("pipeline.engine.search.title_ranker", lambda _: by_title)
-    monkeypatch.setattr("pipeline.engine.search.ranker", lambda _: learned)
+@pytest.fixture
+def titles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Replace the titles of the CPV."""
+    table = CodeTable("cpv", "today", "a test", "none", TITLES)
+    monkeypatch.setattr(search, "load", lambda _: table)
+    monkeypatch.setattr(search, "titles_by_language", lambda _: [[*TITLES.values()]])
+    for cached in (search._titles, search._searchable):
+        cached.cache_clear()
+    yield
+    for cached in (search._titles, search._searchable):
+        cached.cache_clear()
 
 
+TITLES = {
+    "03450000": "Tree-nursery products",
+    "03452000": "Birches",
+    "15511000": "Milk (lapte)",
+    "30237270": "Cases for laptops",
+    "39112000": "Chairs",
+    "39112100": "Dining chairs",
+}
+
+
+def found(
+    monkeypatch: pytest.MonkeyPatch, words: str, *learned: Match, top: int = 5
+) -> dict[str, float]:
+    monkeypatch.setattr(search, "ranker", lambda _: Fixed(*learned))
+    return {match.code: match.confidence for match in searched("cpv", words, top)}
+
+
+@pytest.mark.usefixtures("titles")
 def test_what_both_find_comes_first_and_what_the_model_only_guesses_is_not_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    by_title = Fixed(Match("1", "one", 0.3), Match("2", "two", 0.2))
-    answer(monkeypatch, by_title, Fixed(Match("2", "two", 0.25), Match("3", "three", 0.14)))
-    found = searched("cpv", "words", 5)
-    assert [(match.code, match.confidence) for match in found] == [("2", 0.45), ("1", 0.3)]
-    assert searched("cpv", "words", 1) == found[:1]
+    alone = found(monkeypatch, "chairs")
+    assert list(alone) == ["39112000", "39112100"]
+    assert alone["39112000"] == BY_TITLE
+    learned = Match("39112100", "Dining chairs", 0.4), Match("15511000", "Milk", 0.14)
+    both = found(monkeypatch, "chairs", *learned)
+    assert list(both) == ["39112100", "39112000"]
+    assert both["39112100"] == pytest.approx(alone["39112100"] + 0.4)
+    assert found(monkeypatch, "chairs", *learned, top=1) == {"39112100": both["39112100"]}
+    only_known = Match("03452000", "Birches", 0.3)
+    assert found(monkeypatch, "HR", only_known) == {"03452000": 0.3}
+    assert found(monkeypatch, "qqxyzzy") == found(monkeypatch, "") == {}
 
 
+@pytest.mark.usefixtures("titles")
 @pytest.mark.parametrize(
     ("words", "codes"),
     [
         ("laptop", ["30237270", "15511000"]),  # milk is lapte in Romanian
-        ("laptops", ["30237270", "15511000"]),
-        ("bags for laptops", ["30237270", "15511000"]),
+        ("LÁPTOPS", ["30237270", "15511000"]),
+        ("laptobs", ["30237270", "15511000"]),  # a mistake
         ("lapte", ["15511000", "30237270"]),
-        ("laptup", ["15511000", "30237270"]),  # it is in neither
+        ('a "chair"', ["39112000", "39112100"]),
+        ("nurseries", ["03450000"]),
+        ("chair " * 1_000, ["39112000", "39112100"]),
     ],
 )
-def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
+def test_titles_with_most_parts_of_the_words_are_found(
     monkeypatch: pytest.MonkeyPatch, words: str, codes: list[str]
 ) -> None:
-    by_title = Fixed(Match("15511000", "Milk", 0.3), Match("30237270", "Cases", 0.2))
-    answer(monkeypatch, by_title, Fixed())
-    assert [match.code for match in searched("cpv", words, 5)] == codes
+    assert list(found(monkeypatch, words)) == codes
 
 
-def test_a_code_below_one_with_the_word_has_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [Match(code, code, 0.3) for code in ("15511000", "03450000", "03452000")]
-    answer(monkeypatch, Fixed(*found), Fixed())
-    confidences = {match.code: match.confidence for match in searched("cpv", "nursery", 5)}
-    assert confidences == {"03450000": 0.3, "03452000": 0.3, "15511000": 0.15}
-
-
-def test_an_abbreviation_that_only_the_model_knows_is_found(
+@pytest.mark.usefixtures("titles")
+def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = Match("541611", "Management consulting", 0.3)
-    answer(monkeypatch, Fixed(), Fixed(known))
-    assert searched("naics", "HR", 5) == [known]
+    table = CodeTable(
+        "cpv",
+        "today",
+        "a test",
+        "none",
+        {"15511000": "Laptus", "30237270": "Cases with many zips for laptops"},
+    )
+    monkeypatch.setattr(search, "load", lambda _: table)
+    monkeypatch.setattr(search, "titles_by_language", lambda _: [[*table.titles.values()]])
+    assert list(found(monkeypatch, "a laptop")) == ["30237270", "15511000"]
+
+
+@pytest.mark.usefixtures("titles")
+def test_a_code_below_one_with_the_word_has_it_too() -> None:
+    some = ["03450000", "03452000", "15511000"]
+    assert search._with_words("cpv", some, {"nursery"}) == {"03450000", "03452000"}
 
 
 def test_nothing_is_found_for_unknown_words() -> None:

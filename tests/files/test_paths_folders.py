@@ -11,18 +11,15 @@ from pipeline.files import paths as folders
 
 def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert folders.state_folder() == tmp_path / "state" / "tender-pipeline"
     assert folders.data_folder() == tmp_path / "data" / "tender-pipeline"
-    assert folders.cache_folder() == tmp_path / "cache" / "tender-pipeline"
 
 
 @pytest.mark.parametrize(
     ("function", "folder", "variable"),
     [
         ("user_data_path", "data_folder", "XDG_DATA"),
-        ("user_cache_path", "cache_folder", "XDG_CACHE"),
         ("user_state_path", "state_folder", "XDG_STATE"),
     ],
 )

@@ -26,7 +26,7 @@ from pipeline.cli.output.ledger import count_jobs
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import PipelineError, SettingsError
-from pipeline.files.paths import cache_folder, is_seen, machine_folder
+from pipeline.files.paths import is_seen, machine_folder
 from pipeline.report import page_file
 from pipeline.settings import parse_systems
 from pipeline.tables.formats import output_format_of
@@ -59,15 +59,11 @@ class Finding:
 
 
 def check_installation(buys: bool) -> Iterator[Finding]:
-    """Check the installation and the folders of this user.
-
-    A run cannot buy without locks; without a cache it only starts slower.
-    """
+    """Check the installation and the folder of the locks, without which no run buys."""
     versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
     python = f"Python {platform.python_version()} on {sys.platform}"
     yield Finding("installation", "ok", f"{versions}, {python}")
-    yield _run_check("lock folder", _folder_of_user, "lock folder", machine_folder, buys)
-    yield _run_check("cache folder", _folder_of_user, "cache folder", cache_folder, False)
+    yield _run_check("lock folder", _lock_folder, buys)
 
 
 def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
@@ -110,8 +106,8 @@ def _failure(what: str, error: PipelineError) -> Finding:
     return Finding(what, "error", error.message, error.hint)
 
 
-def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Finding:
-    return _folder(name, find(), needed, "set HOME to a folder of this user")
+def _lock_folder(needed: bool) -> Finding:
+    return _folder("lock folder", machine_folder(), needed, "set HOME to a folder of this user")
 
 
 def _folder(

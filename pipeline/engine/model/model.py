@@ -128,7 +128,6 @@ class Model:
         repeats: hashes of the training texts, to recognise exact repeats.
         only_history: whether the model was trained on the examples alone.
         calibration: None during training.
-        unseen: the share of held-out examples whose code the model does not know.
         acceptance: says how likely an expert accepts the best codes, which is then their
             confidence; None in a model whose confidence is that of the code which a history gives.
     """
@@ -138,7 +137,6 @@ class Model:
     repeats: Repeats
     only_history: bool
     calibration: Calibration | None = None
-    unseen: float = 0.0
     acceptance: Acceptance | None = None
 
     @property

@@ -1,12 +1,11 @@
-"""Ranks codes with a trained model, those it does not know by title, and explains the ranking."""
+"""Ranks codes with a trained model, and explains the ranking."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -15,73 +14,13 @@ from pipeline.codes import CodeTable
 from pipeline.codes.table import parent
 from pipeline.engine.model.encoder import AT_ONCE, reading
 from pipeline.engine.model.features import count, parts, tokens
-from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, find, softmax
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
 from pipeline.engine.model.model import Model, hashes
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, in_title, named, strongest
 
-DOUBTFUL = 0.1
-"""The title ranking is used for a text if the model's first code has less than this confidence.
-
-Measured with a model of 5,000 rows and 846 codes and the full UNSPSC, 156,510 codes, on 3,000
-texts, 6 % of which had a code that the model did not know. The title ranking is used for 7 % of the
-texts and puts 3 % of those unseen codes among the first 10; .633 of all right codes are among the
-first 10, against .638 without it. With 0.15, the figures are 18 %, 6 % and .620; if always used,
-100 %, 18 % and .520.
-A text that is the title of an unseen code is ranked by title whatever the confidence: this puts the
-code of 96 % of 500 such titles among the first 10, against 33 %, and .633 becomes .630."""
-
-
-class UnseenCodes:
-    """The codes of a table that a model was not trained on, neither by example nor by title.
-
-    Args:
-        table: the codes that may be given.
-        known: the codes that the model knows.
-        chance: how often a text has a code that no other example has.
-    """
-
-    def __init__(self, table: CodeTable, known: Container[str], chance: float) -> None:
-        self._known = known
-        self._chance = chance
-        self._titles = [
-            title
-            for code, title in table.titles.items()
-            if code not in known and code in table.assignable_codes
-        ]
-
-    def __len__(self) -> int:
-        return len(self._titles)
-
-    def concerned(self, texts: Sequence[str], ranked: Sequence[Sequence[Match]]) -> list[int]:
-        """Return the indices of the texts for which unseen codes are considered.
-
-        These are the texts with a very low confidence and those that are an unseen code's title.
-        """
-        is_title, _ = find(self._hashes, hashes(texts))
-        return [
-            number
-            for number, found in enumerate(ranked)
-            if is_title[number] or not found or found[0].confidence < DOUBTFUL
-        ]
-
-    def blended(
-        self, learned: Sequence[Match], by_title: Sequence[Match], top: int
-    ) -> tuple[Match, ...]:
-        """Add unseen codes ranked by title; without a learned match, return the title ranking."""
-        if not learned:
-            return tuple(by_title[:top])
-        doubt = (1 - learned[0].confidence) * self._chance
-        more = [
-            Match(match.code, match.title, round(match.confidence * doubt, 4))
-            for match in by_title
-            if match.code not in self._known
-        ]
-        return tuple(sorted([*learned, *more], key=lambda match: -match.confidence)[:top])
-
-    @cached_property
-    def _hashes(self) -> Ints:
-        return np.sort(hashes(self._titles))
+TITLED = 0.9
+"""The confidence in a code whose title is the text."""
 
 
 def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
@@ -183,57 +122,45 @@ TOGETHER = 50
 REPEATED = "the same text in the history"
 
 
-class Ranker(Protocol):
-    """Ranks the codes of one system for texts."""
-
-    def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
-        ...
-
-
-class LearnedRanker:
-    """Ranks the codes of one system; see `Ranker`.
+class Ranker:
+    """Ranks the codes of one system for texts.
 
     If the model predicts a code that may not be given, its nearest ancestor that may be given
     replaces it, such as the class of a UNSPSC commodity. The confidences of codes that merge into
     one are summed.
 
-    A code that the model does not know, from examples or from its title, is considered only if the
-    model's confidence is very low or the text is the code's title. Its confidence is that of the
-    title ranking, times how often codes without examples occur, times the probability that the
-    model's first code is wrong. Codes that the model was trained on by title are left to the model:
-    on labelled US notices after 3,000 examples, ranking them by title as well put .507 of the right
-    codes among the first 10, against .523 without. If the model has no match for a text, only the
-    title ranking is used. A model trained on its history alone, or one that knows all codes, is
-    used without the title ranking.
+    A code that the model does not know, from examples or from its title, is given only to a text
+    that is its title, and comes first. A model trained on its history alone never gives it.
 
     Args:
         model: the trained model.
         table: the codes that may be given, and their titles.
-        titles: returns the title ranker; called only when needed, as its index is slow to build.
     """
 
-    def __init__(self, model: Model, table: CodeTable, titles: Callable[[], Ranker]) -> None:
+    def __init__(self, model: Model, table: CodeTable) -> None:
         self._model = model
         self._table = table
-        self._titles = titles
         codes: list[str] = model.codes.tolist()
         usual = table.assignable_codes
         self._given = np.array([code if code in usual else _above(table, code) for code in codes])
         self._extra = 0 if self._given.tolist() == codes else TOGETHER
-        self._unseen = UnseenCodes(table, {*codes, *self._given.tolist()}, model.unseen)
-        self._alone = model.only_history or not self._unseen
+        unknown = () if model.only_history else usual - {*codes, *self._given.tolist()}
+        self._by_title = {_normal(table.titles[code]): code for code in unknown}
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        """Return the best codes of each text, best first; none if no code gets a score."""
+        """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
         if not texts:
             return []
         ranked = self._learned(texts, top)
-        asked = [] if self._alone else self._unseen.concerned(texts, ranked)
-        if asked:
-            by_title = self._titles().rank([texts[place] for place in asked], top)
-            for place, found in zip(asked, by_title, strict=True):
-                ranked[place] = self._unseen.blended(ranked[place], found, top)
+        if self._by_title:
+            for place, code in enumerate(map(self._by_title.get, map(_normal, texts))):
+                if code is not None:
+                    first = Match(code, self._table.titles[code], TITLED)
+                    rest = (
+                        Match(each.code, each.title, round(min(each.confidence, 1 - TITLED), 4))
+                        for each in ranked[place][: top - 1]
+                    )
+                    ranked[place] = (first, *rest)
         return ranked
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
@@ -274,6 +201,10 @@ class LearnedRanker:
         best = sorted(sums.items(), key=lambda each: -each[1])[:top]
         titles = self._table.titles
         return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _above(table: CodeTable, code: str) -> str:

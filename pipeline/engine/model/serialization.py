@@ -158,7 +158,6 @@ def model_values(model: Model) -> dict[str, Any]:
         "trust": model.repeats.trust,
         "calibration": model.calibration.weights.tolist(),
         "spread": model.calibration.spread,
-        "unseen": model.unseen,
         "weight": None if blended is None else blended.weight,
         **({} if judges is None else {"odds": [judges.slope, judges.start]}),
     }
@@ -215,7 +214,6 @@ def model(
         _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
         Calibration(np.array(values["calibration"], float), float(values["spread"])),
-        float(values["unseen"]),
         _acceptance(system, arrays, values, own, scores, voices) if voices else None,
     )
 

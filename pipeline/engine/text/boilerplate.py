@@ -15,12 +15,13 @@ from pipeline.files.regular import read_toml
 
 _DATA = read_toml(Path(__file__).with_name("words.toml"))
 
-STOP_WORDS, BUYING_WORDS = (
+STOP_WORDS = frozenset(
     # The names of languages end in a colon or a comma.
-    frozenset(word for word in lines.split() if not word.endswith((":", ",")))
-    for lines in _DATA["words"].values()
+    word
+    for word in _DATA["words"]["function"].split()
+    if not word.endswith((":", ","))
 )
-"""Function words, and words about buying."""
+"""Function words."""
 
 EXCLUDING = _DATA["excluding"]
 """What begins an exclusion; see `pipeline.engine.text.cleaning.clauses`."""

@@ -99,7 +99,6 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
-        unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
     places, confidence = _answered(task, lambda each: model.ranked(reading(each), each.hashes, TOP))
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))

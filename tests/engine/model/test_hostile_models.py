@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from pipeline.codes import load
 from pipeline.engine.model import load_model, model_folder, opened, save
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.ranker import LearnedRanker
+from pipeline.engine.model.ranker import Ranker
 from pipeline.errors import SettingsError
 from tests.engine.model.spoiling import (
     Spoil,
@@ -117,32 +117,30 @@ def test_a_model_that_is_not_as_training_writes_it_is_refused_in_a_sentence(
 
 def test_too_few_files_that_may_be_open_are_no_damage(folder: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    opened_files = len([*Path("/dev/fd").iterdir()])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (opened_files + 3, limits[1]))
+    others: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
     try:
+        with suppress(OSError):
+            while True:
+                others.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(3):
+            os.close(others.pop())
         with pytest.raises(SettingsError, match="cannot be read: Too many open files") as caught:
             opened([str(folder)], ["cpv"])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for other in others:
+            os.close(other)
     assert caught.value.hint == "Let the process open more files: ulimit -n 1024."
 
 
 def answer(model: Model) -> None:
     """Ask a model, and see that each answer is one."""
-    ranks = LearnedRanker(model, load("cpv"), no_titles)
+    ranks = Ranker(model, load("cpv"))
     for found in ranks.rank(TEXTS, 3):
         assert all(0 <= match.confidence <= 1 for match in found)
     best = [found[0].code if found else "" for found in ranks.rank(TEXTS, 1)]
     assert len(ranks.why(TEXTS, best)) == len(TEXTS)
-
-
-class Titleless:
-    def rank(self, texts: Any, top: int) -> Any:
-        return [()] * len(texts)
-
-
-def no_titles() -> Titleless:
-    return Titleless()
 
 
 EXTREME: dict[str, Spoil] = {

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,105 +7,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.answers import Match, System
+from pipeline.answers import System
 from pipeline.codes import CodeTable, load
 from pipeline.engine.model import Model
-from pipeline.engine.model import ranker as untaught
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import softmax
-from pipeline.engine.model.ranker import LearnedRanker, _pulls, explain
+from pipeline.engine.model.ranker import Ranker, _pulls, explain
 from pipeline.engine.model.serialization import own
 from pipeline.engine.text.attribution import strongest
 from pipeline.engine.training.train import train
 from tests.engine.model.training_data import PHRASES, history, ignored, learned, small, task, taught
 
-VESSELS = Match("34520000", "Boats", 0.5)
-ROAD = Match("45233140", "Roadworks", 0.9)
-
-
-class Titles:
-    """Answers every text alike."""
-
-    def __init__(self, *matches: Match) -> None:
-        self.matches = matches
-        self.asked: list[str] = []
-
-    def __call__(self) -> Titles:
-        return self
-
-    def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        self.asked += texts
-        return [self.matches[:top]] * len(texts)
-
 
 @pytest.fixture(scope="module")
 def model() -> Model:
     (trained,) = train([task("cpv", *history(200), PHRASES)], small(), ignored)
-    assert trained.model.unseen == 0
-    return replace(trained.model, unseen=0.5)
+    return trained.model
 
 
-@pytest.fixture
-def in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every confidence of a model a low one."""
-    monkeypatch.setattr(untaught, "DOUBTFUL", 1.1)
-
-
-@pytest.mark.usefixtures("in_doubt")
-def test_the_model_answers_first_and_a_code_that_it_does_not_know_behind_it(model: Model) -> None:
-    ((first, *others),) = LearnedRanker(model, load("cpv"), Titles(VESSELS)).rank(
-        ["grain of the ship"], 4
-    )
-    assert (first.code, first.title) == ("03111000", load("cpv").titles["03111000"])
-    (ships,) = [match for match in others if match.code == VESSELS.code]
-    assert ships.confidence == pytest.approx(0.5 * 0.5 * (1 - first.confidence), abs=2e-4)
-
-
-def test_titles_are_asked_only_of_doubtful_texts_and_of_titles_that_nobody_taught(
+def test_a_text_that_is_the_title_of_a_code_that_nobody_taught_gets_this_code_first(
     model: Model,
 ) -> None:
-    titles = Titles(VESSELS)
-    title = load("cpv").titles[VESSELS.code]
-    texts = ["wheat grain seeds", "жюфц", f"  {title.upper()} ", "Musical instruments"]
-    ranked = LearnedRanker(model, load("cpv"), titles).rank(texts, 4)
-    assert titles.asked == [texts[1], texts[2]]
-    assert [VESSELS.code in [match.code for match in found] for found in ranked] == [
-        False,
-        True,
-        True,
-        False,
-    ]
+    title = load("cpv").titles["34520000"]
+    ranker = Ranker(model, load("cpv"))
+    ranked = ranker.rank([f"  {title.upper()} ", "wheat grain seeds", f"wheat, {title}"], 3)
+    assert [found[0].code for found in ranked] == ["34520000", "03111000", "03111000"]
+    for found in ranked:
+        sure = [match.confidence for match in found]
+        assert sure == sorted(sure, reverse=True)
+        assert 0 <= sum(sure[:2]) <= 1
+    assert ranker.rank([title], 1)[0] == ranker.rank([title], 3)[0][:1]
 
 
-def test_a_model_that_knows_all_codes_never_asks_the_titles(model: Model) -> None:
-    titles = Titles(VESSELS)
-    known = {code: load("cpv").titles[code] for code in model.codes.tolist()}
-    ranker = LearnedRanker(model, some_codes(known), titles)
-    assert ranker.rank(["жюфц", "wheat"], 4)[0] == ()
-    assert titles.asked == []
+def test_where_the_model_knows_nothing_there_is_no_match(model: Model) -> None:
+    assert Ranker(model, load("cpv")).rank(["жюфц", ""], 5) == [(), ()]
+    assert Ranker(model, load("cpv")).rank([], 5) == []
 
 
-@pytest.mark.usefixtures("in_doubt")
-def test_titles_do_not_speak_for_a_code_that_was_taught(model: Model) -> None:
-    with_titles, without = (
-        LearnedRanker(model, load("cpv"), titles).rank(["wheat grain"], 4)
-        for titles in (Titles(ROAD), Titles())
-    )
-    assert with_titles == without
-
-
-def test_where_the_model_knows_nothing_the_titles_answer(model: Model) -> None:
-    ranker = LearnedRanker(model, load("cpv"), Titles(ROAD, VESSELS))
-    assert ranker.rank(["жюфц"], 5) == [(ROAD, VESSELS)]
-    assert LearnedRanker(model, load("cpv"), Titles()).rank(["жюфц", ""], 5) == [(), ()]
-    assert ranker.rank([], 5) == []
-
-
-def test_a_model_of_nothing_but_its_history_answers_alone() -> None:
-    ranker = LearnedRanker(taught().model, load("cpv"), Titles(VESSELS))
-    (matches,) = ranker.rank(["wheat"], 10)
+def test_a_model_of_nothing_but_its_history_gives_its_codes_alone() -> None:
+    ranker = Ranker(taught().model, load("cpv"))
+    (matches,) = ranker.rank([load("cpv").titles["34520000"] + " wheat"], 10)
     assert {match.code for match in matches} <= {"03111000", "45233140", "90910000"}
-    assert ranker.rank(["жюфц"], 5) == [()]
+    assert ranker.rank([load("cpv").titles["34520000"]], 5) == [()]
 
 
 def some_codes(titles: dict[str, str], system: System = "cpv") -> CodeTable:
@@ -116,11 +58,11 @@ def some_codes(titles: dict[str, str], system: System = "cpv") -> CodeTable:
 def test_codes_that_the_table_lacks_are_answered_as_one_by_the_nearest_above_that_it_has(
     model: Model,
 ) -> None:
-    whole = LearnedRanker(model, load("cpv"), Titles())
+    whole = Ranker(model, load("cpv"))
     (apart,) = whole.rank(["asphalt office wheat"], 4)
     sure = {match.code: match.confidence for match in apart}
     table = some_codes({"03000000": "Farming", "45200000": "Works", "90910000": "Cleaning"})
-    (matches,) = LearnedRanker(model, table, Titles()).rank(["asphalt office wheat"], 4)
+    (matches,) = Ranker(model, table).rank(["asphalt office wheat"], 4)
     found = {match.code: match.confidence for match in matches}
     assert found["03000000"] == pytest.approx(sure["03111000"], abs=2e-4)
     assert found["45200000"] == pytest.approx(sure["45233140"], abs=2e-4)
@@ -130,13 +72,13 @@ def test_codes_that_the_table_lacks_are_answered_as_one_by_the_nearest_above_tha
 def test_confidences_of_codes_that_are_answered_as_one_are_summed(model: Model) -> None:
     renamed = knowing(model, "cpv", [f"4523314{n}" for n in range(len(model.codes))])
     table = some_codes({"45233000": "Roads", "45000000": "Works"})
-    (apart,) = LearnedRanker(
-        renamed, some_codes(dict.fromkeys(renamed.codes.tolist(), "x")), Titles()
-    ).rank(["wheat office"], 9)
-    ((match,),) = LearnedRanker(renamed, table, Titles()).rank(["wheat office"], 4)
+    (apart,) = Ranker(renamed, some_codes(dict.fromkeys(renamed.codes.tolist(), "x"))).rank(
+        ["wheat office"], 9
+    )
+    ((match,),) = Ranker(renamed, table).rank(["wheat office"], 4)
     assert match.code == "45233000"
     assert match.confidence == pytest.approx(min(1, sum(m.confidence for m in apart)), abs=5e-4)
-    ranker = LearnedRanker(renamed, table, Titles())
+    ranker = Ranker(renamed, table)
     assert set(ranker.why(["wheat, office"], ["45233000"])[0].split(", ")) <= {"wheat", "office"}
 
 
@@ -161,7 +103,7 @@ def test_a_commodity_is_answered_by_its_class_family_or_segment_until_the_table_
 ) -> None:
     renamed = knowing(model, "unspsc", ["44103103", "10101501", "20101501", "30101501", "40101501"])
     codes = some_codes({code: f"title of {code}" for code in table}, "unspsc")
-    (matches,) = LearnedRanker(renamed, codes, Titles()).rank(["wheat grain seeds"], 1)
+    (matches,) = Ranker(renamed, codes).rank(["wheat grain seeds"], 1)
     assert [match.code for match in matches] == ([given] if given else [])
     assert all(match.title == f"title of {match.code}" for match in matches)
 
@@ -169,13 +111,12 @@ def test_a_commodity_is_answered_by_its_class_family_or_segment_until_the_table_
 def test_a_code_without_one_above_that_may_be_given_is_left_out(model: Model) -> None:
     renamed = knowing(model, "psc", ["J015", "J016", "S201", "R425", "R426"])
     table = some_codes({"J": "Maintenance", "J0": "Of equipment", "S201": "Cleaning"}, "psc")
-    (matches,) = LearnedRanker(renamed, table, Titles()).rank(["wheat office asphalt"], 4)
+    (matches,) = Ranker(renamed, table).rank(["wheat office asphalt"], 4)
     assert [match.code for match in matches] == ["S201"]
 
 
-@pytest.mark.usefixtures("in_doubt")
 def test_confidence_falls_along_at_most_top_distinct_codes(model: Model) -> None:
-    ranker = LearnedRanker(model, load("cpv"), Titles(VESSELS, ROAD))
+    ranker = Ranker(model, load("cpv"))
     for matches in ranker.rank(history(30, seed=4)[0], 3):
         sure = [match.confidence for match in matches]
         assert len({match.code for match in matches}) == len(matches) <= 3
@@ -185,7 +126,7 @@ def test_confidence_falls_along_at_most_top_distinct_codes(model: Model) -> None
 
 def test_the_words_of_a_text_are_named_and_a_repeat_says_so(model: Model) -> None:
     text = history(200)[0][0]
-    ranker = LearnedRanker(model, load("cpv"), Titles())
+    ranker = Ranker(model, load("cpv"))
     again, new = ranker.why([text, "barley and WHEAT"], [code(ranker, text), "03111000"])
     assert again == "the same text in the history"
     assert set(new.split(", ")) == {"barley", "WHEAT"}
@@ -194,18 +135,18 @@ def test_the_words_of_a_text_are_named_and_a_repeat_says_so(model: Model) -> Non
 def test_a_repeat_is_no_reason_for_another_code(model: Model) -> None:
     (text, *_), (own, *_) = history(200)
     other = next(code for code in ("03111000", "45233140") if code != own)
-    (why,) = LearnedRanker(model, load("cpv"), Titles()).why([text], [other])
+    (why,) = Ranker(model, load("cpv")).why([text], [other])
     assert "history" not in why
 
 
 def test_the_title_of_a_code_that_no_text_taught_says_why(model: Model) -> None:
-    ranker = LearnedRanker(model, load("cpv"), Titles())
+    ranker = Ranker(model, load("cpv"))
     texts = ["жюфц", "Two <b>BOATS</b> of 12 m", "wheat"]
     assert ranker.why(texts, ["03111000", "34520000", "03111000"]) == ["", "BOATS", "wheat"]
     assert ranker.why([], []) == []
 
 
-def code(ranker: LearnedRanker, text: str) -> str:
+def code(ranker: Ranker, text: str) -> str:
     ((match,),) = ranker.rank([text], 1)
     return match.code
 

@@ -144,14 +144,6 @@ def test_a_text_of_the_history_gets_its_usual_code_whatever_the_words_say() -> N
     assert confidence[0].tolist() == sorted(confidence[0].tolist(), reverse=True)
 
 
-def test_how_often_a_code_is_new_is_measured_on_the_examples_held_back() -> None:
-    texts, codes = history(200)
-    fresh = [f"{number:04d}0000" for number in range(10, 110)]
-    codes[:100] = fresh
-    unseen = learned(texts, codes).model.unseen
-    assert 0.2 < unseen < 0.8
-
-
 def network(seed: int) -> Network:
     random = np.random.default_rng(seed)
 
