@@ -95,7 +95,12 @@ class Accounts:
         Raises:
             SettingsError: the address or the password is not valid, or the address has an account.
         """
-        address, kept = _address(email), self._passwords.hash(password)
+        try:
+            address = _normalise(email)
+        except EmailNotValidError as error:
+            hint = "Write it like name@example.org."
+            raise SettingsError("This is not an e-mail address.", hint) from error
+        kept = self._passwords.hash(password)
         try:
             with self._database.writing() as connection:
                 return _insert(connection, self._clock(), balance, address, kept)
@@ -184,15 +189,6 @@ def _insert(
     account = int(cursor.lastrowid or 0)
     insert_opening(connection, account, balance, now)
     return account
-
-
-def _address(email: str) -> str:
-    try:
-        return _normalise(email)
-    except EmailNotValidError as error:
-        raise SettingsError(
-            "This is not an e-mail address.", "Write it like name@example.org."
-        ) from error
 
 
 def canonical_email(email: str) -> str:

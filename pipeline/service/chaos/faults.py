@@ -183,11 +183,11 @@ class Dice:
         self._seen = [0] * len(script.fault)  # requests of each fault's systems
         self._last = [0] * len(script.fault)  # which of them its burst ends with
 
-    def throw(self, system: System, elapsed: float) -> tuple[float, Fault | None, Random]:
+    def throw(self, system: System, elapsed: float) -> tuple[float, Fault | None]:
         """Decide on the next request, to a system, some seconds after the service started.
 
         Returns:
-            A delay in seconds; the fault that strikes then; what it leaves to chance.
+            A delay in seconds; the fault that strikes then, if any.
         """
         self._requests += 1
         chance = Random(f"{self._script.seed}//{self._requests}")  # noqa: S311 - to be repeatable
@@ -199,7 +199,9 @@ class Dice:
                 delay += fault.setting("seconds") + chance.uniform(0, fault.setting("jitter"))
             else:
                 struck = struck or fault
-        return delay, struck, chance
+        if struck is not None and struck.kind == "garbage" and struck.setting("form") == "any":
+            struck = msgspec.structs.replace(struck, form=chance.choice(FORMS))
+        return delay, struck
 
     def _strikes(self, place: int, fault: Fault, system: System, elapsed: float) -> bool:
         if system not in fault.systems:

@@ -15,13 +15,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
 from hashlib import sha256
-from random import Random
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from pipeline.service.chaos.faults import FORMS, Dice, Fault, Form, Script
+from pipeline.service.chaos.faults import Dice, Fault, Form, Script
 from pipeline.service.chaos.record import Record
 from pipeline.service.http.messages import (
     ENDPOINTS,
@@ -138,14 +137,14 @@ class FaultServer:
             await self._app(scope, receive, send)
             return
         arrived = time.time()
-        delay, fault, chance = self._dice.throw(system, time.monotonic() - self._started)
+        delay, fault = self._dice.throw(system, time.monotonic() - self._started)
         messages = await _read_messages(receive)
         number = self._record.add(arrived, system, _digest_in(messages))
         await asyncio.sleep(delay)
         if fault is not None:
             log.info("request %d (%s): %s", number, system, fault.kind)
         exchange = _Exchange(self._app, scope, messages, receive, send, self._record, number)
-        await exchange.handle(fault, chance)
+        await exchange.handle(fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ class _Exchange:
     record: Record
     number: int
 
-    async def handle(self, fault: Fault | None, chance: Random) -> None:
+    async def handle(self, fault: Fault | None) -> None:
         """Answer the request, struck by a fault or not."""
         if fault is None:
             await self._answer(await self._work(), None)
@@ -181,9 +180,9 @@ class _Exchange:
                 if response.stated_usd is None:  # the service refused it: nothing to spoil
                     await self._answer(response, None)
                 else:
-                    await self._strike(fault, response, chance)
+                    await self._strike(fault, response)
 
-    async def _strike(self, fault: Fault, response: Response, chance: Random) -> None:
+    async def _strike(self, fault: Fault, response: Response) -> None:
         """Strike a correct answer, which was billed."""
         kind = fault.kind
         match kind:
@@ -206,8 +205,7 @@ class _Exchange:
                 await self._answer(Response(fault.setting("status"), PAGE, HTML), kind)
             case "garbage":
                 form = fault.setting("form")
-                chosen = chance.choice(FORMS) if form == "any" else form
-                await self._answer(spoil(chosen, response.body), f"{kind} {chosen}")
+                await self._answer(spoil(form, response.body), f"{kind} {form}")
 
     async def _work(self) -> Response:
         """Let the service answer, and record what it billed."""

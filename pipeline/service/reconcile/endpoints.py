@@ -41,15 +41,14 @@ def json_response(content: Any) -> Response:
     return Response(json.dumps(content), media_type=JSON)
 
 
-class AnyOrigin:
+class AnyOrigin(CORSMiddleware):
     """Adds the CORS headers to the responses of the Reconciliation API, also to errors.
 
     The other paths stay closed to other origins: they have cookies, these have none.
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._open = CORSMiddleware(
+        super().__init__(
             app,
             allow_origins=["*"],
             allow_methods=["GET", "POST"],
@@ -61,7 +60,7 @@ class AnyOrigin:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         is_open = scope["path"].startswith(f"{RECONCILE}/")
-        await (self._open if is_open else self._app)(scope, receive, send)
+        await (super().__call__ if is_open else self.app)(scope, receive, send)
 
 
 IDENTIFIERS: dict[System, str] = {
