@@ -253,40 +253,26 @@ def _entry(*row: Any) -> Entry:
     return Entry(entry_id, account, at, kind, Decimal(amount), Decimal(balance), *rest)
 
 
-COLUMNS = (
-    "entry",
-    "time",
-    "kind",
-    "system",
-    "key",
-    "key_name",
-    "amount_usd",
-    "balance_usd",
-    "note",
-)
-"""The columns; times are UTC in ISO 8601, charges are negative."""
+COLUMNS: dict[str, Callable[[Entry, Mapping[int | None, str]], object]] = {
+    "entry": lambda entry, _: entry.entry_id,
+    "time": lambda entry, _: iso(entry.at),
+    "kind": lambda entry, _: entry.kind,
+    "system": lambda entry, _: entry.system,
+    "key": lambda entry, _: entry.key_id,
+    "key_name": lambda entry, names: names.get(entry.key_id),
+    "amount_usd": lambda entry, _: plain(entry.amount_usd),
+    "balance_usd": lambda entry, _: plain(entry.balance_usd),
+    "note": lambda entry, _: cell(entry.note),
+}
+"""What each column has of an entry, with the names of keys; times are UTC in ISO 8601."""
 
 
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
     """Yield a CSV file with a header, in pieces of many lines, with the names of the keys."""
     names: dict[int | None, str] = {key.key_id: cell(key.name) for key in keys}
-    rows = chain([COLUMNS], (_cells(entry, names) for entry in entries))
+    cells = ([write(entry, names) for write in COLUMNS.values()] for entry in entries)
+    rows = chain([COLUMNS], cells)
     while piece := list(islice(rows, ENTRIES_AT_ONCE)):
         written = StringIO(newline="")
         csv.writer(written, lineterminator="\n").writerows(piece)
         yield written.getvalue()
-
-
-def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
-    """Return the cells of an entry."""
-    return (
-        entry.entry_id,
-        iso(entry.at),
-        entry.kind,
-        entry.system,
-        entry.key_id,
-        names.get(entry.key_id),
-        plain(entry.amount_usd),
-        plain(entry.balance_usd),
-        cell(entry.note),
-    )
