@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -36,9 +35,7 @@ class Allowance:
         began_at, ends_at: when the current period began, and when the next one begins.
     """
 
-    def __init__(
-        self, period: Period, limit: Decimal, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, period: Period, limit: Decimal, now: Callable[[], float]) -> None:
         self.period = period
         self.limit = limit
         self._now = now

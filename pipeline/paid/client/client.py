@@ -20,7 +20,6 @@ from pipeline.paid.client.outcomes import MAX_BODY, Failure, Lost, NotSent, Rece
 from pipeline.paid.client.protocols import Chat, Interface, Question
 from pipeline.paid.client.responses import is_surely_free, is_whole
 from pipeline.paid.client.transport import (
-    BrokenResponseError,
     Exchange,
     Field,
     HttpTransport,
@@ -172,8 +171,6 @@ class Client:
             return self._received(exchange, exchange.status or 0)
         except TimeoutError:
             error, detail = "TIMEOUT", f"no complete answer in {self._timeout:g} s"
-        except BrokenResponseError as broken:
-            exchange.status, detail = None, self._detail(broken)
         except (httpx.HTTPError, OSError, ValueError, RuntimeError) as failure:
             # asyncio and uvloop raise a RuntimeError for a socket that they cannot use.
             detail = self._detail(failure)

@@ -39,10 +39,6 @@ Field: TypeAlias = tuple[bytes, bytes]
 """The name and the value of a header."""
 
 
-class BrokenResponseError(ConnectionError):
-    """The response is not HTTP."""
-
-
 @dataclass(slots=True)
 class Exchange:
     """A request, and as much of its response as has arrived.
@@ -132,11 +128,11 @@ class _Connection(asyncio.Protocol):
             try:
                 self._parser.feed_data(portion)
             except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-                self._end(BrokenResponseError(str(error)))
+                self._end(ConnectionError(f"the response is not HTTP: {error}"))
             if exchange.status is not None and len(exchange.body) > self._most:
                 self._end()
             elif self._overhead > MOST_OVERHEAD:
-                self._end(BrokenResponseError("its head is too long"))
+                self._end(ConnectionError("the head of the response is too long"))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields.append((name, value.strip()))

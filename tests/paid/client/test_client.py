@@ -172,7 +172,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         (b"HTTP/1.1 200 ", b"y" * 65536),
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
         (CHUNKED + b"2;", b"y" * 65536),
-        (CHUNKED + b"2\r\n{}\r\n0\r\n", MANY_HEADERS),
+        (CHUNKED + b"1\r\n{\r\n0\r\n", MANY_HEADERS),
     ],
     ids=["headers", "one header", "reason", "continue", "chunk extension", "trailers"],
 )

@@ -243,7 +243,7 @@ async def test_a_proxy_that_is_not_there_sent_nothing(
         ),
         (
             b"SSH-2.0-OpenSSH_9.6\r\n",
-            "BrokenResponseError: Expected HTTP/, RTSP/ or ICE/",
+            "ConnectionError: the response is not HTTP: Expected HTTP/, RTSP/ or ICE/",
         ),
         (b"", "ConnectionError: the connection was closed before the end of the response"),
     ],
