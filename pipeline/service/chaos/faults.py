@@ -46,6 +46,9 @@ KINDS: dict[str, dict[str, Any]] = {
 What each kind does is in docs/how-to/rehearse-faults.md.
 """
 
+COMMON = ("probability", "requests", "systems", "after", "until", "burst")
+"""The settings of every kind."""
+
 HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
 
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -120,14 +123,6 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
             for name, value in self.changed().items()
         )
         return f"{self.kind}: {settings or 'every request'}"
-
-
-COMMON = [
-    field.encode_name
-    for field in msgspec.structs.fields(Fault)
-    if field.encode_name != "kind" and not any(field.encode_name in own for own in KINDS.values())
-]
-"""The settings of every kind."""
 
 
 class Script(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
