@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_there, marks_in
+from pipeline.paid.ledger.room import spare_file
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import excess
 from pipeline.paid.matcher import LedgerMatcher
@@ -161,6 +163,8 @@ class PaidPurchase(Purchase):
             held.enter_context(buyer_lock(url, key, wait))
             held.enter_context(ledger_lock(service.ledger, url, wait))
             self._ledger.recover(service.key_fingerprint)
+            spare_path = self._ledger.spare
+            spare = held.enter_context(spare_file(service.ledger, spare_path, service.workers))
             if (highest := self._job.highest_price()) > service.max_price:
                 return price_too_high(highest, service.max_price)
             if wait:  # another run may have bought some of it meanwhile
@@ -171,7 +175,7 @@ class PaidPurchase(Purchase):
             if not self._buyer.confirm(estimate):
                 return DECLINED
             with self._buyer.progress(estimate.to_buy, "calls") as advance:
-                buying = partial(self._buy_calls, orders, estimate.to_buy, begun, advance)
+                buying = partial(self._buy_calls, orders, estimate.to_buy, begun, advance, spare)
                 try:
                     return buy_in_thread(buying, self._buyer.interruption or Interruption())
                 finally:
@@ -212,6 +216,7 @@ class PaidPurchase(Purchase):
         to_buy: int,
         begun: Callable[[], object],
         advance: Count,
+        spare: FileIO,
         stop_request: StopRequest,
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
@@ -224,7 +229,7 @@ class PaidPurchase(Purchase):
             language_model=service.chat,
             timeout=service.timeout.total_seconds(),
         )
-        async with Journal(self._job, service.key_fingerprint) as journal:
+        async with Journal(self._job, service.key_fingerprint, spare) as journal:
             pool = Pool(
                 client,
                 earlier.throttle(),

@@ -220,8 +220,43 @@ PROTECTIONS = (
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
+        "answers that a full disk keeps out of the ledger are kept beside it",
+        '                append_durably(self._spare, msgspec.json.encode(line) + b"\\n")\n',
+        "                pass\n",
+        "tests/paid/test_ledger_trouble.py"
+        "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
+    ),
+    Protection(
+        "what was kept beside the ledger is taken in before its attempts count as lost",
+        "if connection.execute(TAKE_IN, asdict(one)).rowcount and one.body is not None:",
+        "if one.body is None:",
+        "tests/paid/test_ledger_trouble.py"
+        "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
+    ),
+    Protection(
+        "what was kept beside the ledger is taken in before its calls count as held",
+        "            take_in(self.database, self.spare)  # without it",
+        "            pass  # without it",
+        "tests/paid/test_ledger_trouble.py"
+        "::test_an_answer_that_cannot_be_written_is_kept_beside_the_ledger",
+    ),
+    Protection(
+        "what is kept beside a ledger answers no other attempt",
+        " AND sent_at = :sent_at\n",
+        "\n",
+        "tests/paid/ledger/test_journal.py"
+        "::test_a_line_that_is_torn_or_of_another_ledger_is_passed_over",
+    ),
+    Protection(
+        "the disk has room for what is kept beside the ledger, whatever else fills it",
+        'append_durably(file, b"\\n" * (workers * SPARE_PER_WORKER))',
+        "pass",
+        "tests/paid/test_ledger_trouble.py"
+        "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",
+    ),
+    Protection(
         "a thread that buys keeps its answers when the main thread has ended",
-        "            return commit()\n",
+        "            return write()\n",
         "            raise\n",
         "tests/paid/ledger/test_journal.py"
         "::test_answers_are_kept_although_the_main_thread_has_ended",

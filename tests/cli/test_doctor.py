@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -90,12 +92,12 @@ def test_without_a_service_all_is_checked_and_nothing_is_asked(
 def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = Ledger(path, "https://service.example")
-    assert checks.check_ledger(path, buys=False).found.endswith("open jobs: 0")
+    assert checks.check_ledger(path, None).found.endswith("open jobs: 0")
     ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
     ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
     ledger.close()
     said = "open jobs: 2, 1 of them of a table in memory; to list them: tender-pipeline ledger jobs"
-    assert f"{said} --ledger {path}" in checks.check_ledger(path, buys=False).found
+    assert f"{said} --ledger {path}" in checks.check_ledger(path, None).found
 
 
 def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:
@@ -163,18 +165,21 @@ def test_a_ledger_that_is_gone_or_is_none_is_an_error(service: Service, tmp_path
         (tmp_path / "it.db").write_text("no database at all, but a long enough text to be read")
 
 
-def test_a_purchase_needs_locks_and_a_run_without_one_needs_none(
+def test_a_purchase_needs_room_and_locks_and_a_run_without_one_needs_neither(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "no folder").write_text("so nothing can be put into it")
     monkeypatch.setenv("HOME", str(tmp_path / "no folder"))
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pipeline.paid.ledger.room.append_durably", full_disk)
     code, found = checked("--ledger", tmp_path / "ledger.db")
     assert (code, found["ledger"]["verdict"]) == (0, "ok")
     assert found["lock folder"]["verdict"] == "warning"
     code, found = checked("--ledger", tmp_path / "ledger.db", "--base-url", service.address)
     assert code == SettingsError.exit_code
+    assert "has no room: No space left on device" in found["ledger"]["found"]
+    assert "Free some space" in found["ledger"]["remedy"]
     assert found["lock folder"]["verdict"] == "error"
 
 
@@ -189,10 +194,15 @@ def test_a_folder_that_is_not_writable_is_named_with_what_to_do(
     assert found["lock folder"] == (
         f"Make {home / 'tender-pipeline'} {made}, or set HOME to a folder of this user."
     )
-    assert checks.check_ledger(home / "ledger.db", buys=False).verdict == "ok"
-    ledger = checks.check_ledger(home / "ledger.db", buys=True)
+    assert checks.check_ledger(home / "ledger.db", None).verdict == "ok"
+    ledger = checks.check_ledger(home / "ledger.db", 16)
     assert (ledger.verdict, ledger.found) == ("error", f"{tmp_path} is not writable")
     assert ledger.remedy == f"Make {home} {made}, or name another folder."
+
+
+def full_disk(*_: object) -> None:
+    """Fail as a write to a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_options_that_no_run_accepts_are_an_error(service: Service) -> None:

@@ -253,9 +253,9 @@ def test_an_older_copy_is_refused_until_the_newer_one_is_back(
 
 
 def test_verify_and_doctor_say_so_too(ledger: Path, backup: Path) -> None:
-    assert checks.check_ledger(ledger, buys=True).verdict == "ok"
+    assert checks.check_ledger(ledger, 1).verdict == "ok"
     restore_file(backup, ledger)
-    finding = checks.check_ledger(ledger, buys=True)
+    finding = checks.check_ledger(ledger, 1)
     assert (finding.verdict, "older copy" in finding.found) == ("error", True)
     assert "rm " in finding.remedy
     with Snapshot(ledger) as snapshot:

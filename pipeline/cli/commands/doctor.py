@@ -73,9 +73,12 @@ def _check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[
         yield _run_check(f"engine {system}", _engine, system)
 
 
-def check_ledger(path: Path, buys: bool) -> Finding:
-    """Check a ledger, if there is one, and that a purchase can write to it."""
-    return _run_check("ledger", _ledger, path, buys)
+def check_ledger(path: Path, workers: int | None) -> Finding:
+    """Check a ledger, if there is one, and that a purchase with so many workers can write to it.
+
+    Without workers, nothing is bought.
+    """
+    return _run_check("ledger", _ledger, path, workers)
 
 
 def check_files(options: RunOptions) -> Iterator[Finding]:
@@ -144,10 +147,11 @@ def _engine(system: System) -> Finding:
     return Finding(f"engine {system}", "ok", found)
 
 
-def _ledger(path: Path, buys: bool) -> Finding:
+def _ledger(path: Path, workers: int | None) -> Finding:
     from pipeline.paid.ledger.checks import open_usable
     from pipeline.paid.ledger.database import check_not_gone, check_writable
     from pipeline.paid.ledger.mark import HighWaterMark
+    from pipeline.paid.ledger.room import spare_file
     from pipeline.paid.ledger.totals import open_jobs
 
     found = f"{path} does not exist; the first paid run creates it"
@@ -158,12 +162,16 @@ def _ledger(path: Path, buys: bool) -> Finding:
             HighWaterMark(snapshot).check()
     else:
         check_not_gone(path)
-    if not buys:
+    if workers is None:
         return Finding("ledger", "ok", found)
     check_writable(path)
     if path.exists() and not os.access(path, os.W_OK):
         return Finding("ledger", "error", f"{found} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)
+    if folder.verdict != "error" and path.parent.is_dir():
+        spare = path.with_name(f"{path.name}.answers-{os.getpid()}")
+        with spare_file(path, spare, workers):  # as a run does before it sends anything
+            pass
     return Finding("ledger", "ok", found) if folder.verdict == "ok" else folder
 
 
@@ -280,12 +288,12 @@ def _findings(options: RunOptions) -> Iterator[Finding]:
     """Check each thing by itself, then the options together and the service."""
     from pipeline.cli.job import request_of, service_of
 
-    buys = bool(options.base_url)
-    yield from check_installation(buys)
+    workers = options.workers if options.base_url else None
+    yield from check_installation(buys=workers is not None)
     for unknown in unknown_variables(run.params):
         yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
     yield from _check_engine(parse_systems(options.systems), options.models)
-    yield check_ledger(options.ledger or ledger_file(None), buys)
+    yield check_ledger(options.ledger or ledger_file(None), workers)
     yield from check_files(options)
     try:
         options.check_apart(options.named_output)

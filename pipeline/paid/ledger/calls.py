@@ -43,6 +43,12 @@ usual 32 KiB takes as long as to compress a response."""
 INTERRUPTED = "INTERRUPTED"
 """The error of an attempt whose process ended before its answer was recorded."""
 
+UNDER_WAY = f"(state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}')"
+"""Whether an attempt has no end yet. If the lock files were deleted, another run may have taken its
+run for killed."""
+
+KEEP = "INSERT INTO bodies VALUES (?, ?)"
+
 
 class Call(msgspec.Struct, frozen=True):
     """One question to the service: a classification system and the text sent."""

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from io import FileIO
+from typing import Any, TypeVar
 
 import msgspec
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import (
-    INTERRUPTED,
+    KEEP,
+    UNDER_WAY,
     AttemptEnd,
     Call,
     CallEnded,
     RateRefusal,
+    State,
     pack,
     storable,
 )
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.mark import HighWaterMark
+from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.paid.ledger.schema import address_of
 from pipeline.quoting import how_many
 from pipeline.wording import marked, option
@@ -38,13 +42,15 @@ INSERT = """
 
 END = f"""
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
-    WHERE attempt_id = ? AND (state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}')
+    WHERE attempt_id = ? AND {UNDER_WAY}
 """  # noqa: S608 - a constant
-"""If the lock files were deleted, another run may have taken the attempt's run for killed."""
 
-KEEP = "INSERT INTO bodies VALUES (?, ?)"
+ATTEMPT = "SELECT attempt_id, system, digest, sent_at FROM attempts WHERE attempt_id = ?"
 
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
+
+
+T = TypeVar("T")
 
 
 class _Sent(msgspec.Struct, frozen=True):
@@ -68,16 +74,24 @@ class Journal:
     While one group of writes is being synced, the next one gathers, so that any number of workers
     shares one sync. A write goes ahead even if the worker that waits for it is cancelled.
 
-    An async context manager, which at its end reports the answers that could not be written.
+    An end that cannot be written may be an answer that was paid for: it goes to the spare file. An
+    async context manager, which at its end reports the answers that are not in the ledger.
 
     Args:
         job: the job to which the attempts belong.
         key_fingerprint: names the key that pays.
+        spare: the file for ends that the ledger cannot record; None: they are lost.
     """
 
-    def __init__(self, job: Job, key_fingerprint: str) -> None:
+    def __init__(
+        self,
+        job: Job,
+        key_fingerprint: str,
+        spare: FileIO | None = None,
+    ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
+        self._spare = spare
         self._high_water = HighWaterMark(job.database)
         self._waiting: list[tuple[_Sent | _Ended, asyncio.Future[Any]]] = []
         self._flushing: asyncio.Task[None] | None = None
@@ -85,19 +99,20 @@ class Journal:
         # one raises an error, and nevertheless does the work when another thread is free.
         self._thread = ThreadPoolExecutor(1)
         self._thread.submit(int)
-        self._lost = 0  # answers that could not be written
+        self._kept: list[AttemptEnd] = []
+        self._lost: list[AttemptEnd] = []
         self._error: LedgerError | None = None
 
     async def __aenter__(self) -> Journal:
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Write what still waits; a `LedgerError` reports the answers that are lost."""
+        """Write what still waits; a `LedgerError` reports the answers that cannot be written."""
         while self._flushing is not None and not self._flushing.done():
             await asyncio.wait([self._flushing])
         self._thread.shutdown()
         if self._error:
-            raise self._with_lost_answers(self._error) from error
+            raise self._unwritten_answers(self._error) from error
 
     async def record_attempt(self, call: Call, reserved_usd: Decimal) -> int:
         """Record that an attempt is about to be sent, and return its number.
@@ -133,10 +148,10 @@ class Journal:
             group, waiters = zip(*self._waiting, strict=True)
             self._waiting = []
             try:
-                results = await self._commit_in_thread(group)
+                results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
                 results = [error] * len(group)
-                self._note_lost([one for one in group if isinstance(one, _Ended)], error)
+                await self._keep([one for one in group if isinstance(one, _Ended)], error)
             for done, result in zip(waiters, results, strict=True):
                 if done.done():  # the worker that waited was cancelled
                     continue
@@ -145,13 +160,12 @@ class Journal:
                 else:
                     done.set_result(result)
 
-    async def _commit_in_thread(self, group: Sequence[_Sent | _Ended]) -> list[Any]:
-        loop, commit = asyncio.get_running_loop(), partial(self._commit, group)
+    async def _in_thread(self, write: Callable[[], T]) -> T:
         try:
-            written = loop.run_in_executor(self._thread, copy_context().run, commit)
+            written = asyncio.get_running_loop().run_in_executor(self._thread, write)
         except RuntimeError:
             # The main thread has ended, and executors with it. Another thread may still be buying.
-            return commit()
+            return write()
         return await written
 
     def _commit(self, group: Sequence[_Sent | _Ended]) -> list[Any]:
@@ -190,17 +204,35 @@ class Journal:
             key = address_of(self._job.base_url), self._key_fingerprint
             connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
 
-    def _note_lost(self, ends: Sequence[_Ended], error: Exception) -> None:
-        """Note ends that cannot be recorded because of an error."""
-        self._lost += sum(isinstance(one.end, CallEnded) for one in ends)
+    async def _keep(self, ends: Sequence[_Ended], error: Exception) -> None:
+        """Keep ends beside the ledger, which cannot record them because of an error."""
+        kept = await self._in_thread(partial(self._keep_in_spare, ends))
+        (self._kept if kept else self._lost).extend(one.end for one in ends)
         if ends and isinstance(error, LedgerError):
             self._error = self._error or error
 
-    def _with_lost_answers(self, error: LedgerError) -> LedgerError:
-        """Return the error with how many answers are lost."""
+    def _keep_in_spare(self, ends: Sequence[_Ended]) -> bool:
+        """Write ends to the spare file; return whether that went well."""
+        if self._spare is None:
+            return False
+        now = self._job.now()
+        try:
+            for one in ends:
+                (attempt,) = self._job.database.rows(ATTEMPT, one.attempt)
+                line = UnwrittenEnd(*attempt, now, *_result(one.end), _body(one.end))  # type: ignore[call-arg]
+                append_durably(self._spare, msgspec.json.encode(line) + b"\n")
+        except (LedgerError, OSError, ValueError):  # also if the ledger has lost the attempt
+            return False
+        return True
+
+    def _unwritten_answers(self, error: LedgerError) -> LedgerError:
+        """Return the error that says which answers are not in the ledger."""
         message, hint = marked(error.message), marked(error.hint)
-        if self._lost:
-            message += f" Lost: {how_many(self._lost, 'answer')}."
+        if kept := _count_answers(self._kept):
+            message += f" Kept in {self._spare and self._spare.name}: {kept}."
+            hint += " The next run takes over what is kept there."
+        if lost := _count_answers(self._lost):
+            message += f" Lost: {lost}."
             hint += (
                 " The calls of the lost answers are unconfirmed. The next run buys them once more, "
                 f"unless you give {option('on_unconfirmed', 'hold')}."
@@ -209,18 +241,25 @@ class Journal:
 
 
 def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
-    rows = [
-        (
-            one.end.state,
-            one.end.status,
-            one.end.error and storable(one.end.error),
-            None if one.end.cost_usd is None else str(one.end.cost_usd),
-            now,
-            one.attempt,
-        )
-        for one in ends
-    ]
+    rows = [(*_result(one.end), now, one.attempt) for one in ends]
     if rows and connection.executemany(END, rows).rowcount != len(rows):
         raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
-    bodies = [(one.attempt, pack(one.end.body)) for one in ends if isinstance(one.end, CallEnded)]
+    bodies = [(one.attempt, body) for one in ends if (body := _body(one.end)) is not None]
     connection.executemany(KEEP, bodies)
+
+
+def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]:
+    """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
+    cost = None if end.cost_usd is None else str(end.cost_usd)
+    return end.state, end.status, end.error and storable(end.error), cost
+
+
+def _body(end: AttemptEnd) -> bytes | None:
+    """Return the response as the ledger keeps it; None if it did not end the call."""
+    return pack(end.body) if isinstance(end, CallEnded) else None
+
+
+def _count_answers(ends: Sequence[AttemptEnd]) -> str:
+    """Say how many answers there are; "" without any."""
+    count = sum(isinstance(end, CallEnded) for end in ends)
+    return how_many(count, "answer") if count else ""

@@ -13,6 +13,7 @@ from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.mark import HighWaterMark, Marked, check_in
+from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
@@ -81,6 +82,7 @@ class Ledger:
     Attributes:
         base_url, now: as above.
         database: the file.
+        spare: the path of the file for answers that cannot be written.
 
     Raises:
         LedgerError: the file cannot be used. Every method may raise it.
@@ -90,6 +92,12 @@ class Ledger:
         self.base_url = base_url
         self.now = now
         self.database = Database(path)
+        self.spare = place_of_spare(path, base_url)
+        try:
+            take_in(self.database, self.spare)  # without it, a held call would not be bought at all
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -153,9 +161,12 @@ class Ledger:
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
+        Those whose end is in the spare file get that end.
+
         Only the key's one buyer may do this: another buyer's attempts would be under way. They
         count as ended now, because nobody knows when the service received them.
         """
+        take_in(self.database, self.spare)
         with self.database.transaction() as connection:
             values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount

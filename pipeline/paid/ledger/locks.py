@@ -70,7 +70,7 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManag
     )
     file = ledger.resolve()
     path = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
-    return _hold(path, taken, wait, _mode_beside(ledger))
+    return _hold(path, taken, wait, mode_beside(ledger))
 
 
 def job_lock(
@@ -92,7 +92,7 @@ def job_lock(
     taken = LedgerError(
         "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
-    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, _mode_beside(ledger))
+    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, mode_beside(ledger))
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -114,7 +114,7 @@ def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
     return folder_of_locks(ledger) / f"job-{_name(base_url, identity)}.lock"
 
 
-def _mode_beside(ledger: Path) -> int:
+def mode_beside(ledger: Path) -> int:
     """Return the mode of a file beside a ledger: whoever may write the ledger may use it."""
     return ledger.stat().st_mode & 0o666 | 0o600 if ledger.exists() else 0o600
 
@@ -170,7 +170,7 @@ def _make_folder(folder: Path) -> None:
 def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
     """Lock a file, unless another process has; again if it was deleted or asked for in between."""
     for _ in range(MOST_TRIES):
-        opened.append(_open(path, mode))
+        opened.append(open_beside(path, mode))
         try:
             flock(opened[-1], LOCK_EX | LOCK_NB)
         except (BlockingIOError, PermissionError):
@@ -184,7 +184,7 @@ def _try(path: Path, mode: int, opened: list[FileIO]) -> bool:
     return False
 
 
-def _open(path: Path, mode: int) -> FileIO:
+def open_beside(path: Path, mode: int) -> FileIO:
     """Open a file, which is created if it does not exist; its mode ignores the umask."""
     try:
         file = FileIO(path, "x+", opener=partial(os.open, mode=mode))

@@ -1,8 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
+import os
 import random
+import tracemalloc
+from contextlib import closing
+from decimal import Decimal
+from io import FileIO
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
@@ -10,8 +19,10 @@ from pipeline.paid.ledger.calls import Call, CallEnded, CallOpen
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file, take_in
 from tests.paid.ledger.buying import (
     ANSWERED,
+    BASE_URL,
     FINGERPRINT,
     PRICE,
     RESERVED,
@@ -33,8 +44,13 @@ async def test_answers_are_kept_although_the_main_thread_has_ended(
     job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that buys then goes on, but Python's executors take no more work."""
+
+    async def refused(*_: object) -> None:
+        pass
+
     attempt = await journal.record_attempt(ROAD, RESERVED)
     monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+    monkeypatch.setattr(Journal, "_keep", refused)
     await journal.record_end(attempt, ANSWERED)
     assert await journal.record_attempt(Call("psc", "road"), RESERVED) == 2
     assert job.answered("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST}
@@ -113,14 +129,16 @@ def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Jour
 
 
 async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_for_ever(
-    job: Job, journal: Journal
+    ledger: Ledger, job: Job
 ) -> None:
-    attempt = await journal.record_attempt(ROAD, RESERVED)
-    with job.database.transaction() as connection:
-        connection.execute("DELETE FROM attempts")
-    async with asyncio.timeout(5):
-        with pytest.raises(ValueError, match="not under way"):
-            await journal.record_end(attempt, ANSWERED)
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        journal = Journal(job, FINGERPRINT, spare)
+        attempt = await journal.record_attempt(ROAD, RESERVED)
+        with job.database.transaction() as connection:
+            connection.execute("DELETE FROM attempts")
+        async with asyncio.timeout(5):
+            with pytest.raises(ValueError, match="not under way"):
+                await journal.record_end(attempt, ANSWERED)
 
 
 def fill_up(job: Job) -> None:
@@ -129,26 +147,64 @@ def fill_up(job: Job) -> None:
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
 
 
-# An answer that is too large for a disk that is nearly full.
-LARGE = CallEnded("answered", 200, random.Random(1).randbytes(100_000), PRICE)
+def answer(cost: Decimal | None = PRICE) -> CallEnded:
+    """Return an answer that is too large for a disk that is nearly full."""
+    return CallEnded("answered", 200, random.Random(1).randbytes(100_000), cost)
 
 
-def test_the_answers_that_a_full_disk_loses_are_counted(ledger: Ledger, job: Job) -> None:
+def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
+    """Let three answers fail, and an attempt that is not sent yet; return the error."""
+    answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
+
     async def main() -> None:
-        async with Journal(job, FINGERPRINT) as journal:
-            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in range(3)]
+        async with Journal(job, FINGERPRINT, spare) as journal:
+            attempts = [await journal.record_attempt(ROAD, RESERVED) for _ in answers]
             fill_up(job)
-            answers = (journal.record_end(attempt, LARGE) for attempt in attempts)
-            ends = [asyncio.create_task(answer) for answer in answers]
+            ended = map(journal.record_end, attempts, answers)
+            ends = [asyncio.create_task(end) for end in ended]
             with pytest.raises(LedgerError, match="full"):
                 await journal.record_attempt(ROAD, RESERVED)
             await asyncio.gather(*ends)
 
     with pytest.raises(LedgerError) as caught:
         asyncio.run(main())
-    assert " Lost: 3 answers." in caught.value.message
-    assert "--on-unconfirmed hold" in caught.value.hint
-    assert ledger.recover(FINGERPRINT) == job.money().unconfirmed == 3
+    return caught.value
+
+
+def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        error = fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    assert f" Kept in {place}: 3 answers." in error.message
+    assert "The next run takes over what is kept there." in error.hint
+    lines = filter(None, place.read_text().splitlines())
+    assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 0
+    money = job.money()
+    assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
+    with spare_file(ledger.database.path, ledger.spare, workers=1):
+        pass
+    assert not place.exists()
+    assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
+
+
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        fail_to_write(job, spare)
+    place = Path(str(spare.name))
+    first, second, third = filter(None, place.read_bytes().split(b"\n"))
+    other = json.loads(second) | {"sent_at": 1.0}
+    place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
+    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+        assert opened.recover(FINGERPRINT) == 2
+    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
+
+
+def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
+    error = fail_to_write(job, spare=None)
+    assert " Lost: 3 answers." in error.message
+    assert "--on-unconfirmed hold" in error.hint
 
 
 def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
@@ -156,10 +212,48 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Jo
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.record_attempt(ROAD, RESERVED)
             fill_up(job)
-            end = asyncio.create_task(journal.record_end(attempt, LARGE))
+            end = asyncio.create_task(journal.record_end(attempt, answer()))
             await asyncio.sleep(0)
             end.cancel()
             await end
 
     with pytest.raises(LedgerError, match=r"Lost: 1 answer\."):
         asyncio.run(main())
+
+
+def test_a_spare_file_that_cannot_be_deleted_stops_nothing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user's killed run may have left it in a folder where only he may delete it."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "unlink", denied)
+    for _ in range(2):
+        assert ledger.recover(FINGERPRINT) == 0
+        with spare_file(ledger.database.path, ledger.spare, workers=1):
+            pass
+    assert ledger.spare.exists()
+
+
+def test_the_empty_lines_of_a_spare_file_take_no_more_memory_than_they_are(ledger: Ledger) -> None:
+    size = 16 * SPARE_PER_WORKER
+    ledger.spare.write_bytes(b"\n" * size)
+    tracemalloc.start()
+    try:
+        take_in(ledger.database, ledger.spare)
+        assert tracemalloc.get_traced_memory()[1] < 2 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_is_left_of_a_spare_file_without_answers(path: Path, ledger: Ledger) -> None:
+    """While it is there, whoever may write the ledger may use it, and nobody else."""
+    path.chmod(0o660)
+    before = {*path.parent.iterdir()}
+    with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
+        assert {*path.parent.iterdir()} - before == {Path(str(spare.name))}
+        assert ledger.spare.stat().st_mode & 0o777 == 0o660
+        assert os.fstat(spare.fileno()).st_blocks * 512 >= SPARE_PER_WORKER
+    assert {*path.parent.iterdir()} == before

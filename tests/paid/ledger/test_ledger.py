@@ -17,6 +17,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_there, marks_in
+from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.limits import MAX_PRICE
 from tests.paid.ledger.buying import (
     ANSWERED,
@@ -213,6 +214,11 @@ def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: P
         pass
     with job_lock(path, SMALL, "tenders", wait=False), job_lock(path, LARGE, "tenders", wait=False):
         pass
+
+
+def test_models_share_the_file_of_answers_that_a_ledger_cannot_record(path: Path) -> None:
+    assert place_of_spare(path, SMALL) == place_of_spare(path, LARGE) == place_of_spare(path, PLAIN)
+    assert place_of_spare(path, SMALL) != place_of_spare(path, f"{PLAIN}/x#small-1")
 
 
 def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: Clock) -> None:
