@@ -81,7 +81,7 @@ def create_app(
             Route("/openapi.json", show_description),
             *reconcile_routes(calls, terms),
             *(_route(site, *described) for described in ROUTES),
-            Mount("/static", PageFiles("pipeline.service.web", "pipeline.service.reconcile")),
+            Mount("/static", PageFiles("pipeline.service.web")),
         ]
     )
     app.router.redirect_slashes = False

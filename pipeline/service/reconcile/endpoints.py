@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from jinja2 import Environment
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -22,7 +21,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes import find_code
 from pipeline.money import total
-from pipeline.pages import environment
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Calls
 from pipeline.service.errors import RateLimitError, ValidationError
@@ -30,6 +28,7 @@ from pipeline.service.http.messages import JSON, RECONCILE, description_error, f
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
 from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
 from pipeline.service.spec import SYSTEM_NAMES, Terms
+from pipeline.service.web.rendering import templates
 from pipeline.versions import VERSIONS
 
 SECONDS = 600
@@ -198,7 +197,7 @@ def _preview(request: Request, codes: Catalogue) -> Response:
     """Return a page about a code, which any other page may frame."""
     code = _code(request, codes)
     below = codes.table.children(code)[:MOST_BELOW]
-    page = _templates().get_template("preview.html")
+    page = templates().get_template("preview.html")
     text = page.render(
         code=code,
         title=codes.table.titles[code],
@@ -213,11 +212,6 @@ def _preview(request: Request, codes: Catalogue) -> Response:
     )
     headers = {"Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
     return HTMLResponse(text, headers=headers)
-
-
-@cache
-def _templates() -> Environment:
-    return environment("pipeline.service.reconcile")
 
 
 def _code(request: Request, codes: Catalogue) -> str:

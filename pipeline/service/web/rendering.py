@@ -58,7 +58,7 @@ def render(
     request, form = visitor.request, visitor.form
     done = DONE.get(request.query_params.get("done", ""))
     values |= {"here": request.url.path, "base_url": visitor.base_url, "done": done, "form": form}
-    text = _templates().get_template(template).render(visitor=visitor, **values)
+    text = templates().get_template(template).render(visitor=visitor, **values)
     response = HTMLResponse(text, status or form.status, headers or form.headers)
     visitor.set_cookie(response)
     return response
@@ -78,15 +78,11 @@ def page_of(error: PageError, visitor: Visitor) -> HTMLResponse:
 
 
 @cache
-def _templates() -> Environment:
-    templates = environment("pipeline.service.web")
-    templates.filters |= {
-        "duration": duration,
-        "rate": _rate,
-        "usd": usd,
-        "when": when,
-    }
-    return templates
+def templates() -> Environment:
+    """Return the templates of all pages, with the filters that they use."""
+    found = environment("pipeline.service.web")
+    found.filters |= {"duration": duration, "rate": _rate, "usd": usd, "when": when}
+    return found
 
 
 def usd(amount: Decimal, places: int = 2) -> str:
