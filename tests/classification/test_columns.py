@@ -22,6 +22,7 @@ def test_what_is_sure_enough_is_measured_for_the_engine_and_given_for_a_service(
     assert set(OK_FROM) == set(SYSTEMS)
     assert review_under(Settings(min_confidence=0), "psc") == 0
     assert review_under(Settings(roll_up=0.9), "cpv") == 0.9
+    assert review_under(Settings(roll_up=0.2, min_confidence=0.5), "cpv") == 0.5
     assert review_under(Settings().for_service(), "psc") == 0
     assert review_under(Settings(min_confidence=0.3).for_service(), "psc") == 0.3
 

@@ -133,10 +133,3 @@ def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> Non
     assert summary.systems["cpv"].statuses["review"] == STATUSES.count("review")
     said = json.loads(manifest_path(output).read_text())["settings"]
     assert (said["roll_up"], said["top"]) == (0.95, 2)
-
-
-def test_a_rolled_up_code_may_still_need_review(tmp_path: Path) -> None:
-    output = tmp_path / "out.parquet"
-    settings = Settings(systems=("cpv",), roll_up=0.2, min_confidence=0.5)
-    run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
-    assert pq.read_table(output)["cpv_status"].to_pylist() == STATUSES

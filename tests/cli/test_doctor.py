@@ -100,13 +100,18 @@ def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     assert f"{said} --ledger {path}" in checks.check_ledger(path, None).found
 
 
-def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:
+def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, found = checked("--base-url", service.address)
     assert code == 0
     ((method, path, headers),) = service.requests
     assert (method, path) == ("GET", "/api/cpv/match")
     assert KEY not in str(headers)
     assert "HTTP 405" in found["service"]["found"]
+    monkeypatch.delenv("TENDER_PIPELINE_API_KEY")
+    code, found = checked("--base-url", service.address)
+    assert (code, "demo requests only" in found["key"]["found"]) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -143,15 +148,6 @@ def test_places_of_metrics_are_checked(service: Service, monkeypatch: pytest.Mon
     monkeypatch.setenv("TENDER_PIPELINE_METRICS_FILE", "t.prom")
     code, found = checked()
     assert (code, found["metrics"]["found"]) == (0, "t.prom can be written")
-
-
-def test_without_a_key_only_demo_requests_are_possible(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("TENDER_PIPELINE_API_KEY")
-    code, found = checked("--base-url", service.address)
-    assert code == 0
-    assert "demo requests only" in found["key"]["found"]
 
 
 def test_a_ledger_that_is_gone_or_is_none_is_an_error(service: Service, tmp_path: Path) -> None:

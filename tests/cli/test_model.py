@@ -92,16 +92,12 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
     [
         ({"models": 5}, "models must be the folder"),
         ({"models": [b"model"]}, "models must be the folder"),
-        ({"models": "model", "service": "PAID"}, "Remove models, or the service"),
         ({"explain": "yes"}, "explain must be True or False."),
     ],
 )
 def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
-    model: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], hint: str
+    options: dict[str, Any], hint: str
 ) -> None:
-    monkeypatch.chdir(model.parent)
-    if "service" in options:
-        options = options | {"service": pipeline.PaidService("http://localhost:9")}
     frame = pd.DataFrame({"description": ["wheat"]})
     with pytest.raises(pipeline.SettingsError) as refusal:
         pipeline.classify(frame, **{"systems": "cpv"} | options)

@@ -124,19 +124,16 @@ def test_an_error_says_where_an_option_was_set_that_nobody_typed(
     assert "comes from" not in capsys.readouterr().err
 
 
-def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table: Path) -> None:
-    names = ("output", "systems", "text-column", "top", "encoding", "no-header", "json")
-    Path("tender-pipeline.toml").write_text("".join(f'{name} = ""\n' for name in names))
-    assert command("run", table) == 0
-    assert "naics_code" in Path("outputs/tenders.classified.csv").read_text()
-
-
-def test_the_settings_file_may_have_numbers_and_flags(command: Command, table: Path) -> None:
+def test_the_settings_file_may_have_numbers_and_flags_and_an_empty_text_means_unset(
+    command: Command, table: Path
+) -> None:
+    empty = ("output", "text-column", "roll-up", "encoding", "no-header", "json")
     Path("tender-pipeline.toml").write_text(
         'min-confidence = 1\nlimit-rows = 2\noverwrite = true\nsystems = ["psc"]\ntop = "1"\n'
+        + "".join(f'{name} = ""\n' for name in empty)
     )
-    assert command("run", table, "--output", table.with_name("out.csv")) == 0
-    lines = Path("out.csv").read_text().splitlines()
+    assert command("run", table) == 0
+    lines = Path("outputs/tenders.classified.sample-2.csv").read_text().splitlines()
     assert len(lines) == 3
     assert ",review," in lines[1]
 
