@@ -188,6 +188,7 @@ class _Lines:
         Raises:
             csv.Error: a record, with the blank lines before it, is too long for the memory.
         """
+        above = self._above
         for block in self._blocks:
             self._kept[self._joined :] = ["".join(self._kept[self._joined :])]
             self._joined = len(self._kept)  # a cell may have millions of lines
@@ -195,8 +196,8 @@ class _Lines:
                 raise csv.Error(TOO_LONG)
             for line in block:
                 self._kept.append(line)
-                self._above -= 1
-                yield line if self._above < 0 else ""
+                above -= 1
+                yield line if above < 0 else ""
 
     def take(self) -> str:
         """Take the lines of the record that has just been read, with blank lines before it."""
