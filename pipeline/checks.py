@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from pipeline.errors import SettingsError
-from pipeline.wording import beside
+from pipeline.wording import option
 
 
 def check(holds: bool, message: str, hint: str) -> None:
@@ -31,8 +31,8 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """
     check(
         value in choices,
-        f"{name} is {value!r}.",
-        f"{name} must be one of {', '.join(choices)}{beside(name)}.",
+        f"{option(name)} is {value!r}.",
+        f"{option(name)} must be one of {', '.join(choices)}.",
     )
 
 
@@ -53,7 +53,8 @@ def check_column(name: str, value: object) -> None:
         SettingsError: it is none.
     """
     is_name = isinstance(value, str) and value != ""
-    check(is_name, f"{name} is {value!r}.", f"{name} must name a column{beside(name, 'NAME')}.")
+    called = option(name)
+    check(is_name, f"{called} is {value!r}.", f"{called} must name a column.")
 
 
 def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
@@ -63,13 +64,14 @@ def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> in
         SettingsError: the value is not a whole number, or outside the bounds.
     """
     top = f" to {high}" if high < sys.maxsize else ""
-    hint = f"{name} must be a whole number from {low}{top}{beside(name)}."
+    called = option(name)
+    hint = f"{called} must be a whole number from {low}{top}."
     try:
         number = operator.index(value)
     except TypeError as error:
-        raise SettingsError(f"{name} is {value!r}.", hint) from error
+        raise SettingsError(f"{called} is {value!r}.", hint) from error
     if isinstance(value, bool) or not low <= number <= high:
-        raise SettingsError(f"{name} is {value!r}.", hint)
+        raise SettingsError(f"{called} is {value!r}.", hint)
     return number
 
 
@@ -82,8 +84,8 @@ def fraction(name: str, value: Any, over_zero: bool = False) -> float:
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
     if not (0.0 < number <= 1.0 or (number == 0.0 and not over_zero)):
         wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
-        hint = f"{name} must be a fraction {wanted}{beside(name)}."
-        raise SettingsError(f"{name} is {value!r}.", hint)
+        called = option(name)
+        raise SettingsError(f"{called} is {value!r}.", f"{called} must be a fraction {wanted}.")
     return number
 
 

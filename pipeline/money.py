@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from pipeline.errors import SettingsError
-from pipeline.wording import beside
+from pipeline.wording import option
 
 Usd: TypeAlias = Decimal | str | int | float
 """US dollars as a user writes them; a float counts as the digits that it prints."""
@@ -35,8 +35,8 @@ def usd(name: str, value: Usd) -> Decimal:
         amount = Decimal("NaN")
     if not is_storable(amount):
         raise SettingsError(
-            f"{name} is {value!r}, which is not an amount of US dollars.",
-            f"Write an amount such as 2.50{beside(name)}.",
+            f"{option(name)} is {value!r}, which is not an amount of US dollars.",
+            "Write an amount such as 2.50.",
         )
     return amount
 

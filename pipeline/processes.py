@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from pipeline.checks import whole_number
 from pipeline.errors import EngineError, SettingsError
-from pipeline.wording import beside, marked, option
+from pipeline.wording import marked, option
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -51,7 +51,7 @@ def checked_jobs(value: Any) -> Jobs:
     try:
         return whole_number("jobs", value, 1)
     except SettingsError as error:
-        hint = f"jobs must be a whole number from 1, or auto{beside('jobs')}."
+        hint = f"{option('jobs')} must be a whole number from 1, or auto."
         raise SettingsError(marked(error.message), hint) from None
 
 

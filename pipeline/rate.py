@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from pipeline.errors import SettingsError
-from pipeline.wording import beside, option
+from pipeline.wording import option
 
 Duration: TypeAlias = str | timedelta
 """A duration such as ``5m``, ``90min`` or ``6h``."""
@@ -111,8 +111,8 @@ def seconds(name: str, value: Duration) -> float:
     form = DURATION.fullmatch(str(value).strip().lower())
     if form is None:
         raise SettingsError(
-            f"{name} is {value!r}.",
-            f"{name} must be a duration, such as 60s, 5m, 6h or 30d{beside(name)}.",
+            f"{option(name)} is {value!r}.",
+            f"{option(name)} must be a duration, such as 60s, 5m, 6h or 30d.",
         )
     return float(form[1]) * SPELLINGS[form[2]]
 

@@ -86,8 +86,8 @@ class Settings:
         prefix: object = self.column_prefix
         check(
             isinstance(prefix, str) and prefix == prefix.encode("utf-8", "replace").decode(),
-            f"column_prefix is {self.column_prefix!r}.",
-            f"column_prefix must be text in UTF-8; empty for none{beside('column_prefix')}.",
+            f"{option('column_prefix')} is {self.column_prefix!r}.",
+            f"{option('column_prefix')} must be text in UTF-8; empty for none.",
         )
         check_flag("explain", self.explain)
 
@@ -166,9 +166,9 @@ def _system(name: str) -> System:
 
 def _text_columns(given: Any) -> tuple[str, ...]:
     names = _names("text_columns", given)
-    hint = f"text_columns must name the columns that hold the text{beside('text_columns', 'NAME')}."
+    hint = f"{option('text_columns')} must name the columns that hold the text."
     check(bool(names), "No text column is named.", hint)
-    hint = f"text_columns must name each column once{beside('text_columns')}."
+    hint = f"{option('text_columns')} must name each column once."
     check(len(set(names)) == len(names), "A text column is named twice.", hint)
     return names
 
@@ -228,7 +228,7 @@ def checked_language(value: Any) -> str:
     if code not in LANGUAGES:
         raise SettingsError(
             f"There are no titles in the language {value!r}.",
-            f"language must be one of {', '.join(LANGUAGES)}{beside('language')}.",
+            f"{option('language')} must be one of {', '.join(LANGUAGES)}.",
         )
     return str(code)
 
@@ -300,7 +300,7 @@ class ExcelOptions:
     header_row: int | None = None
 
     def __post_init__(self) -> None:
-        hint = f"sheet must be the name of a sheet, or its number as text{beside('sheet')}."
+        hint = f"{option('sheet')} must be the name of a sheet, or its number as text."
         check(self.sheet is None or isinstance(self.sheet, str), f"sheet is {self.sheet!r}.", hint)
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
@@ -374,6 +374,5 @@ def _check_encoding(name: str) -> None:
     except (LookupError, ValueError, TypeError) as error:
         raise SettingsError(
             f"Python knows no text encoding {name!r}.",
-            "encoding must be a name such as utf-8, cp1252, latin-1 or "
-            f"utf-16{beside('encoding')}.",
+            f"{option('encoding')} must be a name such as utf-8, cp1252, latin-1 or utf-16.",
         ) from error

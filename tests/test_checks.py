@@ -23,12 +23,12 @@ def test_whole_numbers_of_numpy_become_pythons_own() -> None:
 def test_a_wrong_whole_number_is_refused_with_its_bounds(value: object) -> None:
     with pytest.raises(SettingsError) as error:
         whole_number("top", value, 1, 10)
-    assert error.value.message == f"top is {value!r}."
-    assert error.value.hint == "top must be a whole number from 1 to 10 (--top)."
+    assert error.value.message == f"--top is {value!r}."
+    assert error.value.hint == "--top must be a whole number from 1 to 10."
 
 
 def test_without_an_upper_bound_none_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"from 0 \(--limit-rows\)"):
+    with pytest.raises(SettingsError, match=r"--limit-rows must be a whole number from 0\.$"):
         whole_number("limit_rows", -1, 0)
 
 

@@ -76,5 +76,5 @@ def test_an_amount_is_taken_as_it_is_written(written: Usd) -> None:
 def test_what_no_file_can_hold_is_refused_with_an_example(written: Any) -> None:
     with pytest.raises(SettingsError) as refused:
         usd("max_cost", written)
-    assert refused.value.message.startswith(f"max_cost is {written!r}, ")
-    assert refused.value.hint == "Write an amount such as 2.50 (--max-cost)."
+    assert refused.value.message.startswith(f"--max-cost is {written!r}, ")
+    assert refused.value.hint == "Write an amount such as 2.50."

@@ -27,7 +27,7 @@ from pipeline.public import public, public_class
 from pipeline.purchases import Period
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
-from pipeline.wording import beside, option, warn_in_python
+from pipeline.wording import option, warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and buying does not need it
     import pandas as pd
@@ -330,7 +330,7 @@ def _timeout(value: Duration | None, usual: str) -> timedelta:
     timeout = timedelta(seconds=seconds("timeout", usual if value is None else value))
     if not timeout:
         raise SettingsError(
-            "timeout must be greater than zero.",
-            f"timeout must be a time, such as 60s{beside('timeout')}.",
+            f"{option('timeout')} must be greater than zero.",
+            f"{option('timeout')} must be a time, such as 60s.",
         )
     return timeout

@@ -41,7 +41,7 @@ def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
     ("arguments", "code", "said"),
     [
         (["run", "no.csv"], 2, "no.csv does not exist."),
-        (["plan", "no.csv", "--top", "99"], 2, "top is 99."),
+        (["plan", "no.csv", "--top", "99"], 2, "--top is 99."),
         (["evaluate", "no.csv", "--system", "cpv"], 2, "no.csv does not exist."),
         (["train", "no.csv", "--system", "cpv", "--output", "m"], 2, "no.csv does not exist."),
         (["ledger", "show", "--ledger", "no.db"], 8, "There is no ledger no.db."),

@@ -89,7 +89,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         ("top = true", "tender-pipeline.toml: top is true.\nIt takes no true or false"),
         ("ledger = false", "tender-pipeline.toml: ledger is false."),
         ("decisions = [[]]", "decisions has several values."),
-        ('jobs = "all"', "jobs must be a whole number from 1, or auto (--jobs). --jobs comes from"),
+        ('jobs = "all"', "--jobs must be a whole number from 1, or auto. --jobs comes from"),
         ("output = [1]", "tender-pipeline.toml: output has several values.\nGive it one."),
         ("text-column = {a = 1}", "text-column has several values."),
         ("systems = [1]", "'1'"),

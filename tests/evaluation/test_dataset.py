@@ -113,7 +113,7 @@ def test_a_table_that_cannot_be_evaluated_is_refused_with_a_hint(
         ({"seed": -1}, "--seed"),
         ({"system": "icd"}, "Choose from cpv"),
         ({"jobs": 0}, "--jobs"),
-        ({"code_column": ""}, "--code-column NAME"),
+        ({"code_column": ""}, "--code-column must name a column."),
     ],
 )
 def test_settings_that_cannot_be_are_refused_with_a_hint(

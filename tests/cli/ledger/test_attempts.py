@@ -58,8 +58,8 @@ def test_settle_wants_one_verdict_and_attempts_that_are_in_doubt(
     for arguments, said in [
         ((1,), "Give either --billed or --not-billed."),
         ((1, "--billed", "1", "--not-billed"), "Give either --billed or --not-billed."),
-        ((1, "--billed", "much"), "billed is 'much', which is not an amount of US dollars."),
-        ((1, "--billed", "-1"), "Write an amount such as 2.50 (--billed)."),
+        ((1, "--billed", "much"), "--billed is 'much', which is not an amount of US dollars."),
+        ((1, "--billed", "-1"), "Write an amount such as 2.50."),
         ((1, "--not-billed"), "Attempt 1 is answered"),
         ((77, "--not-billed"), "The ledger has no attempt 77."),
         ((), "ATTEMPT"),
