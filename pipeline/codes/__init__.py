@@ -16,6 +16,7 @@ from pipeline.codes.shipped import (
     retirements,
     shipped,
     titles_in,
+    translations,
 )
 from pipeline.codes.table import CodeTable, stem
 from pipeline.public import public
@@ -43,6 +44,7 @@ __all__ = [
     "titles",
     "titles_by_language",
     "titles_in",
+    "titles_of",
 ]
 
 
@@ -71,6 +73,14 @@ def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:
     if table.system == "cpv":
         return list(cpv_titles().values())
     return [list(table.titles.values())]
+
+
+def titles_of(table: CodeTable, places: Sequence[int]) -> list[tuple[str, ...]]:
+    """Return the titles of some codes in all languages, given their places in the table."""
+    english = [*table.titles.values()]
+    # Of 220,000 titles, most runs need few. To take these, pyarrow.compute is slow to import.
+    more = [column.chunk(0) for column in translations().columns] if table.system == "cpv" else []
+    return [(english[place], *(titles[place].as_py() for titles in more)) for place in places]
 
 
 @public

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.codes.normalization import normalized
 from pipeline.codes.table import CodeTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DATA = Path(__file__).parent / "data"
 
@@ -25,7 +29,7 @@ def shipped(system: System) -> CodeTable:
 
 def cpv_titles() -> dict[str, list[str]]:
     """Return the CPV titles by language, English first, each in the order of the codes."""
-    return {"en": [*shipped("cpv").titles.values()], **_translated_titles()}
+    return {"en": [*shipped("cpv").titles.values()], **translations().to_pydict()}
 
 
 @cache
@@ -34,7 +38,7 @@ def titles_in(language: str) -> Mapping[str, str]:
     titles = shipped("cpv").titles
     if language == "en":
         return titles
-    return dict(zip(titles, _translated_titles([language])[language], strict=True))
+    return dict(zip(titles, translations()[language].to_pylist(), strict=True))
 
 
 def counterparts(system: System) -> dict[str, tuple[str, ...]]:
@@ -59,13 +63,13 @@ def counterparts(system: System) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _translated_titles(languages: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Return the CPV titles in some of the languages other than English, or in all of them."""
+@cache
+def translations() -> pa.Table:
+    """Return the CPV titles in the languages other than English, in the order of the codes."""
     import pyarrow.parquet as pq  # slow to import, and most runs use the English titles only
 
-    titles = pq.ParquetFile(DATA / "cpv_titles.parquet")  # pq.read_table would import pandas
-    table = titles.read(languages)
-    return {name: table[name].to_pylist() for name in table.column_names}
+    # pq.read_table would import pandas
+    return pq.ParquetFile(DATA / "cpv_titles.parquet").read().combine_chunks()
 
 
 def _read_tsv(path: Path) -> tuple[dict[str, str], dict[str, str]]:

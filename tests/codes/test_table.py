@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.codes import CodeTable, above, shipped, titles_by_language
+from pipeline.codes import CodeTable, above, shipped, titles_by_language, titles_of
 from pipeline.codes.table import parent
 
 
@@ -100,6 +100,9 @@ def test_the_codes_above_are_titled_from_the_top_and_as_short_as_people_write_th
 
 def test_only_cpv_has_titles_in_several_languages(table: CodeTable) -> None:
     assert titles_by_language(table) == [list(TITLES.values())]
+    assert titles_of(table, [1]) == [([*TITLES.values()][1],)]
     by_language = titles_by_language(shipped("cpv"))
+    every = [*zip(*by_language, strict=True)]
+    assert titles_of(shipped("cpv"), [7, 9_453, 0]) == [every[7], every[9_453], every[0]]
     assert by_language[0] == list(shipped("cpv").titles.values())
     assert len(by_language) == 24

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.codes import CodeTable, titles_by_language
+from pipeline.codes import CodeTable, titles_of
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, Texts
 from pipeline.engine.text.cleaning import KEPT, cleaned, readable
 from pipeline.engine.text.ngrams import Words
@@ -112,10 +112,6 @@ class TitleWords:
     def _number(self) -> Mapping[str, int]:
         return {code: number for number, code in enumerate(self._codes)}
 
-    @cached_property
-    def _languages(self) -> Sequence[Sequence[str]]:
-        return titles_by_language(self.table)
-
     def measured(self, texts: Sequence[str], codes: Texts) -> Floats:
         """Compare texts with the titles of their candidates.
 
@@ -194,7 +190,7 @@ class TitleWords:
             return read
         rows = rows.copy()
         rows[new] = len(titles) + np.arange(len(new))
-        found = [*map(self._stems_of_titles, new.tolist())]
+        found = [*map(_stems_of_titles, titles_of(self.table, new.tolist()))]
         every = [*chain.from_iterable(found)]
         columns = np.fromiter(chain.from_iterable(every), np.intp)
         rare = self._rare[columns]
@@ -206,13 +202,6 @@ class TitleWords:
         read = _Read(rows, titles.joined(own), stems.joined(more))
         self._read = read
         return read
-
-    def _stems_of_titles(self, number: int) -> Sequence[Sequence[int]]:
-        texts = [titles[number] for titles in self._languages]
-        # One text of many lines is folded much faster than many texts.
-        lines = readable("\n".join(filter(None, texts))).split("\n")
-        some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
-        return some or [(NO_STEM,)]
 
     @cached_property
     def _rare(self) -> Floats:
@@ -227,6 +216,13 @@ class TitleWords:
             codes = self.table.ancestors(self._codes[number])
             self._above[number] = [*map(self._number.__getitem__, codes)]
         return self._above[number]
+
+
+def _stems_of_titles(titles: Sequence[str]) -> Sequence[Sequence[int]]:
+    # One text of many lines is folded much faster than many texts.
+    lines = readable("\n".join(filter(None, titles))).split("\n")
+    some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
+    return some or [(NO_STEM,)]
 
 
 def _is_below(codes: Texts) -> Bools:
