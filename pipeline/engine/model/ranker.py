@@ -145,7 +145,8 @@ class Ranker:
         self._given = np.array([code if code in usual else _above(table, code) for code in codes])
         self._extra = 0 if self._given.tolist() == codes else TOGETHER
         unknown = () if model.only_history else usual - {*codes, *self._given.tolist()}
-        self._by_title = {_normal(table.titles[code]): code for code in unknown}
+        titles = table.titles.items()  # their order decides between two codes with one title
+        self._by_title = {_normal(title): code for code, title in titles if code in unknown}
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
