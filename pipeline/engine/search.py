@@ -69,9 +69,9 @@ def _by_title(system: System, words: str) -> dict[str, float]:
     wanted = _marked(readable(words))
     parts = [wanted[at : at + PART] for at in range(len(wanted) - PART + 1)]
     parts = list(dict.fromkeys(parts))[:MOST_PARTS]
-    if not parts:
-        return {}
     codes, titles, lengths = _searchable(system)
+    if not (parts and codes):
+        return {}
     has = np.stack([compute.match_substring(titles, part).to_numpy(False) for part in parts])
     rarity = np.log1p(len(codes) / (has.sum(axis=1) + 0.5))
     # Of two titles with all the words, the one with fewer others is nearer.
@@ -99,8 +99,8 @@ def _searchable(system: System) -> tuple[Sequence[str], pa.Array, Floats]:
     """Return, of all titles of codes that may be given: the codes, the titles, their lengths."""
     given, titles = load(system).assignable_codes, _titles(system)
     rows = [(code, title) for code, some in titles.items() if code in given for title in some]
-    codes, written = zip(*rows, strict=True)
-    return codes, pa.array(written), np.array([*map(len, written)])
+    codes, written = [code for code, _ in rows], [title for _, title in rows]
+    return codes, pa.array(written, pa.string()), np.array([*map(len, written)])
 
 
 @cache

@@ -120,6 +120,12 @@ def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
 
 
 @pytest.mark.usefixtures("titles")
+def test_titles_without_words_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "titles_by_language", lambda _: [["-"] * len(TITLES)])
+    assert found(monkeypatch, "chairs") == {}
+
+
+@pytest.mark.usefixtures("titles")
 def test_a_code_below_one_with_the_word_has_it_too() -> None:
     some = ["03450000", "03452000", "15511000"]
     assert search._with_words("cpv", some, {"nursery"}) == {"03450000", "03452000"}

@@ -46,10 +46,15 @@ class Repeats:
         return found, self.labels[place].astype(np.intp), sure
 
 
+def normal(text: str) -> str:
+    """Return a text without case and differences in white space."""
+    return " ".join(text.casefold().split())
+
+
 def hashes(texts: Sequence[str]) -> Ints:
-    """Return a 64-bit hash of each text, ignoring case and differences in white space."""
-    normal = (" ".join(text.casefold().split()).encode("utf-8", "replace") for text in texts)
-    digests = [int.from_bytes(blake2b(text, digest_size=8).digest()) for text in normal]
+    """Return a 64-bit hash of each text as `normal` writes it."""
+    plain = (normal(text).encode("utf-8", "replace") for text in texts)
+    digests = [int.from_bytes(blake2b(text, digest_size=8).digest()) for text in plain]
     return np.array(digests, np.uint64)
 
 

@@ -15,7 +15,7 @@ from pipeline.codes.table import parent
 from pipeline.engine.model.encoder import AT_ONCE, reading
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
-from pipeline.engine.model.model import Model, hashes
+from pipeline.engine.model.model import Model, hashes, normal
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, in_title, named, strongest
 
@@ -146,7 +146,7 @@ class Ranker:
         self._extra = 0 if self._given.tolist() == codes else TOGETHER
         unknown = () if model.only_history else usual - {*codes, *self._given.tolist()}
         titles = table.titles.items()  # their order decides between two codes with one title
-        self._by_title = {_normal(title): code for code, title in titles if code in unknown}
+        self._by_title = {normal(title): code for code, title in titles if code in unknown}
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
@@ -154,7 +154,7 @@ class Ranker:
             return []
         ranked = self._learned(texts, top)
         if self._by_title:
-            for place, code in enumerate(map(self._by_title.get, map(_normal, texts))):
+            for place, code in enumerate(map(self._by_title.get, map(normal, texts))):
                 if code is not None:
                     first = Match(code, self._table.titles[code], TITLED)
                     rest = (
@@ -202,10 +202,6 @@ class Ranker:
         best = sorted(sums.items(), key=lambda each: -each[1])[:top]
         titles = self._table.titles
         return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _above(table: CodeTable, code: str) -> str:
