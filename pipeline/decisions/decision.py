@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import fcntl
 import json
 import os
@@ -111,8 +110,7 @@ class Decision(msgspec.Struct, frozen=True):
             msgspec.MsgspecError: the line is no JSON, or holds no decision; the message says why.
             ValueError, OverflowError, RecursionError: so does this one.
         """
-        line = line.removeprefix(codecs.BOM_UTF8)  # which some editors write
-        values = msgspec.json.decode(line, type=dict[str, Any])
+        values = msgspec.json.decode(line.decode("utf-8-sig"), type=dict[str, Any])
         if "systems" in values:
             return [_normalized(each) for each in msgspec.convert(values, _Judged).decisions()]
         if values.get("version") != VERSION:

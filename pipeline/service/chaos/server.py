@@ -86,7 +86,8 @@ def spoil(form: Form, body: bytes) -> Response:
             prices["currency"] = "EUR"
         case "nan":  # which is not JSON
             for item in (prices, *content["data"][-1:]):
-                item |= dict.fromkeys(item.keys() & {*amounts, "confidence"}, Decimal("NaN"))
+                item |= dict.fromkeys(item.keys() & {*amounts, "confidence"}, math.nan)
+            return Response(200, json.dumps(content, default=float).encode())
         case "negative-cost":
             prices |= {name: -prices[name] for name in amounts}
         case "no-metadata":
