@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+
 import pipeline
 from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine.acts import Act, act_of_code, acts_of_text
+from pipeline.engine.acts import Act, acts_of_codes, acts_of_text
 
 VERBS = (Act.SUPPLY, Act.LEASE, Act.REPAIR, Act.INSTALLATION)
 
@@ -74,7 +76,7 @@ def asked_act(text: str) -> Act | None:
 
 def is_followed(act: Act, system: System, code: str) -> bool:
     """Tell whether a code has the act that a verb says."""
-    return act_of_code(system, code) in _SAME.get(act, {act})
+    return acts_of_codes(system, np.array([code]))[0] in _SAME.get(act, {act})
 
 
 def main() -> None:

@@ -66,25 +66,17 @@ def counterparts(system: System) -> dict[str, tuple[str, ...]]:
 @cache
 def translations() -> pa.Table:
     """Return the CPV titles in the languages other than English, in the order of the codes."""
-    import pyarrow.parquet as pq  # slow to import, and most runs use the English titles only
+    import pyarrow as pa  # slow to import, and `--help` needs no titles
 
-    # pq.read_table would import pandas
-    return pq.ParquetFile(DATA / "cpv_titles.parquet").read().combine_chunks()
+    with pa.memory_map(str(DATA / "cpv_titles.arrow")) as file, pa.ipc.open_file(file) as reader:
+        return reader.read_all()
 
 
 def _read_tsv(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Read ``# key: value`` lines, a header line, then lines with a code and a title."""
-    about: dict[str, str] = {}
-    titles: dict[str, str] = {}
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("# "):
-            key, _, value = line[2:].partition(": ")
-            about[key] = value
-        else:
-            code, _, title = line.partition("\t")
-            titles[code] = title
-    del titles["code"]
-    return about, titles
+    head, _, body = path.read_text("utf-8").partition("code\ttitle\n")
+    about = dict(line.removeprefix("# ").split(": ", 1) for line in head.splitlines())
+    return about, dict(line.split("\t", 1) for line in body.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

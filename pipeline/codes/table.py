@@ -113,7 +113,7 @@ class CodeTable:
     def ancestors(self, code: str) -> list[str]:
         """Return the codes above a code, nearest first."""
         above = []
-        while code := self.parents[code]:
+        while code := parent(self.system, code, self.titles):
             above.append(code)
         return above
 

@@ -9,10 +9,12 @@ each act are in ``acts.toml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +45,14 @@ def _beginnings(system: System) -> dict[str, Act]:
     return {start: Act[act.upper()] for act, starts in acts for start in starts.split()}
 
 
-def act_of_code(system: System, code: str) -> Act:
-    """Return the act of a code, as `pipeline.codes.normalized` writes it."""
-    known = _beginnings(system)
-    starts = (code[:end] for end in range(len(code), 0, -1))
-    return next((known[start] for start in starts if start in known), Act.SERVICE)
+def acts_of_codes(system: System, codes: npt.NDArray[np.str_]) -> npt.NDArray[np.intp]:
+    """Return the act of each code, as `pipeline.codes.normalized` writes it."""
+    acts = np.full(len(codes), Act.SERVICE, np.intp)
+    order = np.argsort(codes)
+    for start, act in sorted(_beginnings(system).items()):  # the longest that a code has comes last
+        first, end = np.searchsorted(codes, [start, f"{start}~"], sorter=order)
+        acts[order[first:end]] = act
+    return acts
 
 
 GENERAL = "general"
@@ -95,30 +100,51 @@ BELONGS = 0.3
 """What such an installation counts, or the purchase in "purchase of services"."""
 
 
+class _Word(NamedTuple):
+    """What begins a word of an act.
+
+    Attributes:
+        literal: how it is written.
+        kind: what it says.
+        context: a regular expression of what follows.
+        inside: whether it may be inside a word, too.
+    """
+
+    literal: str
+    kind: Act | str
+    context: str
+    inside: bool
+
+
+FIRST = 3
+"""Characters by which words are looked up: none is shorter."""
+
+
 @cache
-def _pattern() -> tuple[re.Pattern[str], Mapping[str, Act | str]]:
-    """Return the pattern of all words, and the kind of each that it finds."""
-    kinds: dict[str, Act | str] = {}
-    begin: list[str] = []
-    inside: list[str] = []
+def _words() -> tuple[re.Pattern[str], Mapping[str, Sequence[_Word]]]:
+    """Return what finds the places of words, and the words by how they begin, the longest first.
+
+    One pattern of all words would take longer to compile than a short text to classify.
+    """
+    words: dict[str, list[_Word]] = defaultdict(list)
     for name, text in _DATA["stems"].items():
         kind = Act[name.upper()] if name.upper() in Act.__members__ else name
         for stem in (each for each in text.split() if not each.endswith(":")):
-            literal, expression = _compiled(stem.lstrip("~"))
-            kinds.setdefault(literal, kind)
-            (inside if stem[0] == "~" else begin).append(expression)
-    for some in (begin, inside):
-        some.sort(key=lambda expression: len(expression.split("(?")[0]), reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(begin)})|(?:{'|'.join(inside)})"), kinds
+            word = _word(stem, kind)
+            words[word.literal[:FIRST]].append(word)
+    for some in words.values():
+        some.sort(key=lambda word: (word.inside, -len(word.literal)))
+    inside = "|".join(start for start, some in words.items() if any(word.inside for word in some))
+    return re.compile(rf"(?<!\w)(?=(.{{{FIRST}}}))|(?=({inside}))", re.DOTALL), words
 
 
-def _compiled(stem: str) -> tuple[str, str]:
-    """Return what a stem matches, and its regular expression."""
-    word = re.split(r"[_@(]", stem)[0]
-    literal, context = readable(word.replace("·", " ")), stem[len(word) :]
-    marks, bracket, rest = context.partition("(")
+def _word(stem: str, kind: Act | str) -> _Word:
+    """Return the word of a stem as ``acts.toml`` writes it."""
+    written = re.split(r"[_@(]", stem.lstrip("~"))[0]
+    marks, bracket, rest = stem.lstrip("~")[len(written) :].partition("(")
     end = r"(?!\w)" if "_" in marks else ""
-    return literal, re.escape(literal) + end + _NO_THING * ("@" in marks) + bracket + rest
+    context = end + _NO_THING * ("@" in marks) + bracket + rest
+    return _Word(readable(written.replace("·", " ")), kind, context, stem[0] == "~")
 
 
 @lru_cache(maxsize=KEPT)
@@ -168,8 +194,19 @@ def _near(at: int, places: Iterable[int], reach: float) -> bool:
 
 def _mentions(text: str) -> Iterator[tuple[int, Act | str, bool]]:
     """Yield where each word is, its kind, and whether it follows an "and"."""
-    pattern, kinds = _pattern()
-    for found in pattern.finditer(text):
-        before = text[max(0, found.start() - 12) : found.start()].split()
-        if not (before and before[-1] in _NEGATIONS):
-            yield found.start(), kinds[found[0]], bool(before and before[-1] in _AND)
+    places, words = _words()
+    end = 0
+    for place in places.finditer(text):
+        start, first = place.start(), place[1] or place[2]
+        for word in words.get(first, ()) if start >= end else ():
+            after = start + len(word.literal)
+            if (
+                (word.inside or place[1])
+                and text.startswith(word.literal, start)
+                and re.compile(word.context).match(text, after)
+            ):
+                end = after
+                before = text[max(0, start - 12) : start].split()
+                if not (before and before[-1] in _NEGATIONS):
+                    yield start, word.kind, bool(before and before[-1] in _AND)
+                break

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine.acts import Act, act_of_code, acts_of_text
+from pipeline.engine.acts import Act, acts_of_codes, acts_of_text
 from pipeline.engine.model.calibration import probability
 from pipeline.engine.model.candidates import TRAITS as LISTED
 from pipeline.engine.model.candidates import Lister
@@ -128,9 +128,7 @@ class Voice:
     @cached_property
     def acts(self) -> Ints:
         """The act of each code."""
-        return np.array(
-            [act_of_code(self.system, code) for code in self.scorer.codes.tolist()], np.intp
-        )
+        return acts_of_codes(self.system, self.scorer.codes)
 
     def nearness(self, read: Reading, places: Ints) -> Floats:
         """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.

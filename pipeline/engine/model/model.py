@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,14 +87,13 @@ def is_general(system: System, code: str) -> bool:
 
 def fields(system: System, codes: Texts) -> tuple[Field, ...]:
     """Return the fields for which the codes include the general code and any code below it."""
-    general: list[tuple[int, str]] = []
-    below: dict[str, list[int]] = defaultdict(list)
-    for place, code in enumerate(codes.tolist()):
-        if is_general(system, code):
-            general.append((place, code[:2]))
-        else:
-            below[code[:2]].append(place)
-    return tuple((place, np.array(below[field])) for place, field in general if field in below)
+    general = np.array([is_general(system, code) for code in codes.tolist()], np.bool_)
+    field = codes.astype("U2")
+    found = (
+        (place, np.flatnonzero((field == field[place]) & ~general))
+        for place in np.flatnonzero(general).tolist()
+    )
+    return tuple((place, below) for place, below in found if len(below))
 
 
 def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:

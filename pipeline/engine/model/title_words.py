@@ -185,12 +185,12 @@ class TitleWords:
         """Return the titles that are read, with those of some codes among them."""
         read = self._read
         rows, titles, stems = read
-        new = np.unique(numbers[rows[numbers] < 0])
-        if not len(new):
+        new = sorted({*numbers[rows[numbers] < 0].tolist()})
+        if not new:
             return read
         rows = rows.copy()
         rows[new] = len(titles) + np.arange(len(new))
-        found = [*map(_stems_of_titles, titles_of(self.table, new.tolist()))]
+        found = [*map(_stems_of_titles, titles_of(self.table, new))]
         every = [*chain.from_iterable(found)]
         columns = np.fromiter(chain.from_iterable(every), np.intp)
         rare = self._rare[columns]
