@@ -107,7 +107,7 @@ class CsvReader(FileReader):
         except InputError as error:
             if line:
                 error.hint = (
-                    f"The column names are in line {line}. If that is the header, name it: "
+                    f"The column names seem to be in line {line}. If so, name it: "
                     f"{csv_option('header_row', line)}."
                 )
             elif options.header and _is_row(names):
@@ -153,19 +153,26 @@ class CsvReader(FileReader):
         """Return the line of the column names below others, 0 if missing; and if those are titles.
 
         A title has half as many values at most. With more, it may be a row: of a table whose column
-        has another name, with a row that is too long.
+        has another name, with a row that is too long. Without the wanted names, it is the line with
+        the most names below titles, and above a row as long.
         """
+        likely = (0, 0)
         # The delimiter was detected in the first line, which may be a title without any.
         for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
             records = read_records(self.path, replace(self.dialect, delimiter=delimiter))
-            most = 0
+            most, above, width = 0, (0, 0), 0
             with suppress(InputError):
                 for _, names, _, end in islice(records, TITLES):
+                    line = end - "".join(names).count(self.dialect.line_end)
+                    values = _count_values(names)
+                    is_below_titles = 2 * most <= values
                     if has_all(names, wanted):
-                        lines = "".join(names).count(self.dialect.line_end)
-                        return end - lines, not lines and 2 * most <= _count_values(names)
-                    most = max(most, _count_values(names))
-        return 0, False
+                        return line, line == end and is_below_titles
+                    if len(names) == width:
+                        likely = max(likely, above)
+                    above = (values, line) if most and is_below_titles else (0, 0)
+                    most, width = max(most, values), len(names)
+        return likely[1], False
 
     def _check(self, records: Sequence[Record]) -> None:
         width = len(self._names)

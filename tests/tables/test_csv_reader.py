@@ -135,7 +135,7 @@ def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> No
     with pytest.raises(InputError) as caught:
         opened(path, data, "Gegenstand")
     line = above.count("\n") + 1
-    assert f"The column names are in line {line}." in caught.value.hint
+    assert f"The column names seem to be in line {line}." in caught.value.hint
     assert caught.value.hint.endswith(f"name it: --header-row {line}.")
     reader = CsvReader(path, ["Gegenstand"], CsvOptions(header_row=line))
     assert csv_rows(reader) == [["1", "Bau", "2"]]
@@ -143,9 +143,28 @@ def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> No
     new = 'Wert;cpv_code;"the ""title"", in full"'
     written = data.decode().replace("Wert", new).replace("Bau;2", "Bau;2;c;t")
     assert path.with_name("o.csv").read_text() == written
-    for found_nowhere in (b"a,b\n1,x\n", b"\t\n"):
-        with pytest.raises(InputError, match="has no column"):
-            opened(path, found_nowhere, "zzz")
+
+
+@pytest.mark.parametrize("title", ["Tenders 2025;;\n", "Tenders, 2025\nas of 1 March\n"])
+@pytest.mark.parametrize("delimiter", [None, ";"])
+def test_an_error_about_a_table_below_titles_names_the_line_of_its_column_names(
+    path: Path, title: str, delimiter: str | None
+) -> None:
+    """The only column that it can name is the title, which nobody wants as the text."""
+    data = f"{title}Nr;Gegenstand;Wert\n1;Road works, A14;2\n".encode()
+    with pytest.raises(InputError) as caught:
+        opened(path, data, "description", delimiter=delimiter)
+    line = title.count("\n") + 1
+    hint = f"The column names seem to be in line {line}. If so, name it: --header-row {line}."
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("data", [b"a,b\n1,x\n", b"a\nPaint, red\nDesks, oak, 2 m\n", b"\t\n"])
+def test_an_error_about_another_table_names_no_line(path: Path, data: bytes) -> None:
+    """Texts with commas, in a table of one column, are no column names."""
+    with pytest.raises(InputError, match="has no column") as caught:
+        opened(path, data, "description")
+    assert "--header-row" not in caught.value.hint
 
 
 def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) -> None:
