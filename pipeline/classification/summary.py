@@ -98,7 +98,7 @@ class SystemSummary:
         statuses = self.statuses
         return {
             **{band: self.bands.get(band, 0) for band in BANDS},
-            "none": statuses.get("no_match", 0),
+            "no match": statuses.get("no_match", 0),
             "decided": statuses.get("decided", 0),
             "no text": statuses.get("empty", 0),
             "pending": statuses.get("pending", 0),

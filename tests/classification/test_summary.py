@@ -57,7 +57,7 @@ def test_columns_without_a_row_are_left_out_and_so_are_costs_if_nothing_was_boug
     none = SystemSummary({"decided": 3}, Decimal(0))
     summary = replace(SUMMARY, systems={"cpv": free, "psc": none}, cost_usd=Decimal(0))
     header, cpv, psc, *_ = str(summary).splitlines()
-    assert re.split("  +", header) == ["system", "likely", "none", "decided", "to check"]
+    assert re.split("  +", header) == ["system", "likely", "no match", "decided", "to check"]
     assert cpv.split() == ["cpv", "2", "1", "0", "1"]
     assert psc.split() == ["psc", "0", "0", "3", "0"]
 
