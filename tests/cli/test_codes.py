@@ -52,6 +52,20 @@ def test_codes_show_places_a_code_in_its_tree(command: Command, capsys: Capture)
     assert "  like naics 237310  Highway, Street, and Bridge Construction" in lines
 
 
+def test_an_added_table_with_fewer_codes_is_used_with_a_warning(
+    command: Command, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    codes = [f"{code},Title" for code in range(10_000_001, 10_005_001)]
+    for kept, warned in ((codes, False), (codes[:3], True)):
+        (tmp_path / "u.csv").write_text("\n".join(["code,title", *kept]))
+        assert command("codes", "add", "unspsc", "u.csv") == 0
+        printed = capsys.readouterr()
+        assert f"unspsc {len(kept):,} codes" in printed.out
+        assert ("No run gives those that u.csv lacks." in printed.err) is warned
+    assert printed.err.endswith("tender-pipeline codes remove unspsc\n")
+
+
 def test_titles_are_in_the_language_that_is_asked_for(
     command: Command, table: Path, capsys: Capture
 ) -> None:

@@ -11,7 +11,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import CommandGroup
 from pipeline.cli.options import LocalPath
-from pipeline.cli.output.console import say
+from pipeline.cli.output.console import say, warn
 from pipeline.codes import (
     CodeTable,
     counterparts,
@@ -19,10 +19,11 @@ from pipeline.codes import (
     load,
     remove,
     retired,
+    shipped,
     titles,
 )
 from pipeline.errors import CodeTableError
-from pipeline.quoting import quoted
+from pipeline.quoting import command, quoted
 from pipeline.settings import checked_language, parse_systems
 
 ALIKE = 0.3
@@ -102,11 +103,17 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
 @codes.command("add", short_help="Use the official UNSPSC table for all your runs.")
 @of_unspsc
 @click.argument("file", type=LocalPath(path_type=Path, exists=True, dir_okay=False))
-def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
+def add_table(system: System, file: Path) -> None:
     """Use the official UNSPSC table in FILE, .xlsx, .csv or .csv.gz, for all your runs."""
     from pipeline.codes.unspsc_file import add  # the other commands read no workbook
 
-    say("\n".join(_about(add(file))))
+    table, replaced = add(file), shipped(system)
+    say("\n".join(_about(table)))
+    if len(table) < len(replaced):
+        warn(
+            f"The table of this tool has {len(replaced):,} codes. No run gives those that "
+            f"{file} lacks. To use them again: {command('codes remove unspsc')}"
+        )
 
 
 @codes.command("remove")
