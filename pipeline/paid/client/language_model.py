@@ -27,7 +27,7 @@ OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 OURS = ("messages", "model", "n", "stream")
 """Fields that must be ours, or no request could be made, read and paid for as planned."""
 
-BESIDE = beside("request_fields", "NAME=JSON")
+TOKEN_PRICES, FIELDS = option("token_prices"), option("request_fields")
 
 TOO_DEAR, FINEST = 1_000_000, -12
 """Token prices are below the first, with as many decimals: so every cost can be stored exactly."""
@@ -61,14 +61,13 @@ class LanguageModel:
             return None
         if name is None:
             raise SettingsError(
-                "token_prices and request_fields are for a language model, and none is named.",
+                f"{TOKEN_PRICES} and {FIELDS} are for a language model, and none is named.",
                 f"Name it{beside('language_model', 'NAME')}, or leave them out.",
             )
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise SettingsError(
-                f"language_model is {name!r}.",
-                "Give the name by which the server knows the model"
-                f"{beside('language_model', 'NAME')}.",
+                f"{option('language_model')} is {name!r}.",
+                "Give the name by which the server knows the model.",
             )
         return cls(name.strip(), _prices(token_prices), _fields(fields))
 
@@ -123,7 +122,7 @@ def _prices(stated: object) -> TokenPrices:
     """Return token prices from ``IN/OUT``, a pair, or 0."""
     if stated is None:
         raise SettingsError(
-            "token_prices is missing: what does a call of the language model cost?", _PRICES_HINT
+            f"{TOKEN_PRICES} is missing: what does a call of the language model cost?", _PRICES_HINT
         )
     parts: Any = stated.replace(" ", "").split("/") if isinstance(stated, str) else stated
     try:
@@ -135,13 +134,13 @@ def _prices(stated: object) -> TokenPrices:
         prices *= 2
     exact = all(p < TOO_DEAR and int(p.as_tuple().exponent) >= FINEST for p in prices)
     if len(prices) != 2 or not exact:
-        raise SettingsError(f"token_prices is {stated!r}.", _PRICES_HINT)
+        raise SettingsError(f"{TOKEN_PRICES} is {stated!r}.", _PRICES_HINT)
     return TokenPrices(*prices)
 
 
 _PRICES_HINT = (
     "Write US dollars per million input and output tokens, such as 0.15/0.60, or 0 for your own "
-    f"server{beside('token_prices', 'IN/OUT')}."
+    "server."
 )
 
 
@@ -152,21 +151,20 @@ def _fields(given: Any) -> Mapping[str, Any]:
     for name, value in fields.items():
         if name in OURS:
             raise SettingsError(
-                f"request_fields has {name!r}, which this tool sets itself.",
-                f"Leave it out{BESIDE}.",
+                f"{FIELDS} has {name!r}, which this tool sets itself.",
+                "Leave it out.",
             )
         if name in OUTPUT_LIMITS and not (type(value) is int and 1 <= value <= TOO_DEAR):
             raise SettingsError(
-                f"request_fields has {name}={value!r}.",
-                "Give a whole number of tokens, such as 2000: what a call can cost depends on "
-                f"it{BESIDE}.",
+                f"{FIELDS} has {name}={value!r}.",
+                "Give a whole number of tokens, such as 2000: what a call can cost depends on it.",
             )
     try:
         json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SettingsError(
-            f"request_fields cannot be written as JSON: {error}.",
-            f"Give texts, numbers, lists and dictionaries{BESIDE}.",
+            f"{FIELDS} cannot be written as JSON: {error}.",
+            "Give texts, numbers, lists and dictionaries.",
         ) from None
     return fields
 
@@ -174,9 +172,7 @@ def _fields(given: Any) -> Mapping[str, Any]:
 def _field(text: object) -> tuple[str, Any]:
     name, equals, value = str(text).partition("=")
     if not name.strip() or not equals:
-        raise SettingsError(
-            f"request_fields has {text!r}.", f"Write NAME=JSON, such as top_p=1{BESIDE}."
-        )
+        raise SettingsError(f"{FIELDS} has {text!r}.", "Write NAME=JSON, such as top_p=1.")
     try:
         return name.strip(), json.loads(value)
     except ValueError:

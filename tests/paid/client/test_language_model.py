@@ -47,7 +47,8 @@ def test_token_prices_are_read(stated: object, prices: tuple[str, str]) -> None:
 def test_wrong_token_prices_are_refused_with_an_example(stated: object) -> None:
     with pytest.raises(SettingsError) as caught:
         named("m", stated, None)
-    assert "0.15/0.60" in caught.value.hint and "--token-prices" in caught.value.hint
+    assert caught.value.message.startswith("--token-prices ")
+    assert "0.15/0.60" in caught.value.hint
 
 
 @given(
@@ -73,7 +74,7 @@ def test_prices_are_exact_whatever_a_notebook_does_to_decimals() -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", 7])
 def test_a_model_needs_a_name(name: object) -> None:
-    with pytest.raises(SettingsError, match="language_model is"):
+    with pytest.raises(SettingsError, match="--language-model is"):
         named(name, "0", None)
 
 
@@ -115,8 +116,7 @@ def test_fields_are_json_or_plain_words(given_fields: Any, fields: dict[str, Any
 def test_wrong_fields_are_refused(given_fields: Any) -> None:
     with pytest.raises(SettingsError) as caught:
         named("m", "0", given_fields)
-    assert "request_fields" in caught.value.message
-    assert "--request-field" in caught.value.hint
+    assert caught.value.message.startswith("--request-field ")
 
 
 def test_the_dearest_call_has_the_longest_question_and_all_allowed_tokens() -> None:
