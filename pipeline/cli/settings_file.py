@@ -84,7 +84,7 @@ def _find_option(
         )
     from difflib import get_close_matches
 
-    close = get_close_matches(wanted, options, n=1, cutoff=0.5)
+    close = get_close_matches(wanted.casefold(), options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(options)}."
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 

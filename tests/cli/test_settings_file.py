@@ -82,6 +82,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
     ("text", "said"),
     [
         ('sistems = "cpv"', "Did you mean 'systems'?"),
+        ("TOP = 3", "Did you mean 'top'?"),
         ("systems = cpv", "Write it as TOML."),
         ("qqqq = 1", "Choose from output, text-column, limit-rows"),
         ("[run]\ntop = 2", "Delete the line [run]"),
