@@ -129,8 +129,9 @@ def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any])
     texts = [*given] or settings.get("text_columns")
     if isinstance(texts, list) and all(isinstance(each, str) for each in texts):
         return texts
-    if not path.exists():
-        raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        raise InputError(f"{path} {what}.", "Give the output of tender-pipeline run.")
     raise SettingsError(
         f"{path} has no manifest that names its text columns.",
         f"Give the output of tender-pipeline run, or name its columns: {TEXT_COLUMN}.",

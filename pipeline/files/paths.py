@@ -146,7 +146,7 @@ def check_kept(
 
 
 def _of_ledger(ledger: Path) -> list[tuple[str, AnyPath | None]]:
-    beside = {ledger.with_name(ledger.name + end) for end in OF_LEDGER}
+    beside = {Path(f"{ledger}{end}") for end in OF_LEDGER}
     with suppress(OSError):
         beside |= {each for each in ledger.parent.iterdir() if each.name.startswith(ledger.name)}
     files = sorted(each for each in beside if each.name.endswith(OF_LEDGER))

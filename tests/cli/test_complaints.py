@@ -98,6 +98,14 @@ def test_an_error_of_the_system_has_no_number_and_names_its_file_once(
     assert "/accounts cannot be used: Not a directory.\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ledger", [".", "/"])
+def test_a_ledger_that_is_a_folder_is_one_clear_error(
+    command: Command, table: Path, capsys: Capture, ledger: str
+) -> None:
+    assert command("run", table, "--ledger", ledger, "--base-url", "http://localhost:1") == 8
+    assert f"{Path(ledger).absolute()} is not a file.\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

@@ -75,6 +75,7 @@ def test_a_killed_review_has_every_decision_that_the_page_confirmed(tmp_path: Pa
     ("arguments", "said"),
     [
         (["nothing.csv"], "nothing.csv does not exist."),
+        (["."], ". is not a file."),
         (["out.csv", "--reviewer", " "], "--reviewer NAME"),
         (["out.csv", "--reviewer", "a\nb"], "not one line"),
         (["out.csv", "--merge", "in.csv"], "in.csv has neither decisions nor columns of codes"),

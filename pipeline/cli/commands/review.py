@@ -83,7 +83,7 @@ def review(**values: Any) -> int:
         from pipeline.classification.enriched import open_enriched
         from pipeline.review.queue import Queue
         from pipeline.review.session import Review
-    log_path = options.decisions or output.with_name(f"{output.name}{DECISIONS}")
+    log_path = options.decisions or Path(f"{output}{DECISIONS}")
     merge = [
         each for each in options.merge if not _are_same(each, log_path)
     ]  # its decisions are there

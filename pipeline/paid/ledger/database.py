@@ -54,9 +54,11 @@ def check_not_gone(path: Path) -> None:
     """Check that no ledger was moved, deleted or emptied since a run used it.
 
     Raises:
-        LedgerError: there is no file, or an empty one, but the folder of its locks; or no file can
-            have this path.
+        LedgerError: there is no file, or an empty one, but the folder of its locks; or no file has
+            or can have this path, as that of a folder.
     """
+    if path.exists() and not path.is_file():
+        raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
     try:
         locks = folder_of_locks(path)
     except (RuntimeError, ValueError) as error:  # a loop of links, a NUL
@@ -355,8 +357,6 @@ class Snapshot:
         check_not_gone(path)
         if not exists:
             raise LedgerError(f"There is no ledger {path}.", first_run)
-        if not path.is_file():
-            raise LedgerError(f"{path} is not a file.", f"Name another ledger: {LEDGER}.")
         with self._translate_errors(), ExitStack() as opened:
             self._file = path.resolve()  # SQLite keeps its other files beside this one
             self._connection = _connect_to_read(self._file)

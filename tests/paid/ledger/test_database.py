@@ -173,9 +173,11 @@ def test_an_empty_file_stays_empty(path: Path) -> None:
     assert path.read_bytes() == b""
 
 
-def test_a_folder_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, Snapshot).message == f"{tmp_path} is not a file."
-    assert refusal(tmp_path).hint.startswith("Make the file and its folder writable")
+@pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
+def test_a_folder_in_the_ledgers_place_is_refused(
+    tmp_path: Path, open_file: Callable[[Path], object]
+) -> None:
+    assert refusal(tmp_path, open_file).message == f"{tmp_path} is not a file."
 
 
 @pytest.mark.parametrize("open_file", [open_ledger, Snapshot], ids=["run", "reader"])
