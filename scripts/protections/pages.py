@@ -64,7 +64,7 @@ PROTECTIONS = (
         "an address guesses the passwords of all accounts only so often",
         " or take(self._address, network)",
         "",
-        "tests/service/web/test_site_guessing.py::test_an_address_is_bounded_over_all_accounts",
+        "tests/service/web/test_authentication.py::test_an_address_is_bounded_over_all_accounts",
     ),
     Protection(
         "guessing locks nobody else out",
@@ -76,14 +76,14 @@ PROTECTIONS = (
         "an account is guessed at only so often, whoever does it",
         "wait or (take(self._account, name) and take(self._late, pair))",
         "wait",
-        "tests/service/web/test_site_guessing.py::"
+        "tests/service/web/test_authentication.py::"
         "test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out",
     ),
     Protection(
         "guessing from everywhere does not lock the owner out",
         " and take(self._late, pair)",
         "",
-        "tests/service/web/test_site_guessing.py::"
+        "tests/service/web/test_authentication.py::"
         "test_guessing_is_bounded_from_however_many_addresses_and_locks_no_owner_out",
     ),
     Protection(

@@ -102,19 +102,19 @@ PROTECTIONS = (
         "one buyer for each key",
         "            held.enter_context(buyer_lock(url, key, wait))\n",
         "",
-        "tests/paid/test_locks.py",
+        "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "one buyer for each ledger",
         "            held.enter_context(ledger_lock(service.ledger, url, wait))\n",
         "",
-        "tests/paid/test_locks.py",
+        "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "one run for each job",
         "opened.enter_context(lock)",
         "pass",
-        "tests/paid/test_locks.py",
+        "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "a ledger with two names, each with a log of its own, is not written",
@@ -126,7 +126,7 @@ PROTECTIONS = (
         "the lock of a job stands beside the ledger",
         'return file.with_name(f"{file.name}.locks")',
         "from pipeline.files.paths import state_folder; return state_folder() / 'locks'",
-        "tests/paid/test_locks.py::test_while_another_run_holds_a_lock_nothing_is_sent",
+        "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "nothing is sent for a ledger that was moved or deleted",

@@ -35,13 +35,13 @@ PROTECTIONS = (
         "a revoked key is nobody's",
         "WHERE key_hash = ? AND revoked_at IS NULL",
         "WHERE key_hash = ?",
-        "tests/service/accounts/test_keys.py::test_a_revoked_key_has_no_holder_from_then_on",
+        "tests/service/accounts/test_accounts.py::test_a_revoked_key_has_no_holder_from_then_on",
     ),
     Protection(
         "nobody revokes the key of another",
         "WHERE key_id = ? AND account_id = ? AND revoked_at IS NULL",
         "WHERE key_id = ? AND ? AND revoked_at IS NULL",
-        "tests/service/accounts/test_keys.py::test_nobody_revokes_the_key_of_another",
+        "tests/service/accounts/test_accounts.py::test_nobody_revokes_the_key_of_another",
     ),
     Protection(
         "a password is not shown while it is typed",
@@ -150,7 +150,7 @@ PROTECTIONS = (
         answered = await calls.answer(holder, system, description)
         calls.count(holder, request.client.host if request.client else "")
 """,
-        "tests/service/test_charges.py::test_a_request_that_is_not_valid_counts_but_costs_nothing",
+        "tests/service/test_app.py::test_a_request_that_is_not_valid_counts_but_costs_nothing",
     ),
     Protection(
         "an account has one limit, however many keys",
@@ -163,6 +163,6 @@ PROTECTIONS = (
         "a demo call, which nobody pays, states the price 0",
         "return [Answered(one.matches, free(one.matches)) for one in answered]",
         "return answered",
-        "tests/service/test_charges.py::test_a_demo_call_states_the_price_0_and_nobody_pays",
+        "tests/service/test_app.py::test_a_demo_call_states_the_price_0_and_nobody_pays",
     ),
 )

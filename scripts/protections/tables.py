@@ -9,13 +9,13 @@ PROTECTIONS = (
         "an output is put in its place at once",
         "temporary.replace(target)",
         "target.write_bytes(temporary.read_bytes())",
-        "tests/classification/test_sink.py::test_a_reader_that_has_the_old_output_open_reads_it_to_its_end",
+        "tests/classification/test_job_output.py::test_a_reader_that_has_the_old_output_open_reads_it_to_its_end",
     ),
     Protection(
         "an output is on the disk before it is put in its place",
         "os.fsync(descriptor)",
         "pass",
-        "tests/classification/test_sink.py::test_output_and_manifest_are_synced_before_they_are_in_place",
+        "tests/classification/test_job_output.py::test_output_and_manifest_are_synced_before_they_are_in_place",
     ),
     Protection(
         "an input that changes meanwhile gives no output",
@@ -33,7 +33,7 @@ PROTECTIONS = (
         "a sample takes the place of no full table",
         "if full_by_sample:",
         "if False:",
-        "tests/cli/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
+        "tests/cli/test_run.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
     ),
     Protection(
         "an object that changes while it is read gives no output",
@@ -57,7 +57,7 @@ PROTECTIONS = (
         "standard output is sent nothing of a table that fails",
         "temporary = Path(folder) / name",
         'temporary = Path("/dev/stdout")',
-        "tests/cli/test_job_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
+        "tests/cli/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
     ),
     Protection(
         "one writer for each output",
@@ -94,7 +94,7 @@ PROTECTIONS = (
             pass
         descriptor = os.open(temporary, FLAGS & ~os.O_NOFOLLOW, 0o666)
 """,
-        "tests/files/test_atomic.py::"
+        "tests/files/test_local.py::"
         "test_a_link_in_the_place_of_an_unfinished_output_is_not_followed",
     ),
     Protection(

@@ -5,14 +5,27 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.manifest import manifest, was_done
+from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import manifest_path
+from pipeline.classification.source import Source
+from pipeline.classification.summary import Summary
 from pipeline.errors import InputChangedError, OutputError
+from pipeline.money import ZERO
+from pipeline.purchases import Parked
+from pipeline.settings import CsvOptions, ExcelOptions, Files, Settings
+from pipeline.tables import open_reader
+from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.csv_table import CsvWriter
+from pipeline.tables.parquet import ParquetWriter
 from tests.classification.jobs import run, write_csv
 from tests.fakes import ScriptedMatcher
 
@@ -193,3 +206,108 @@ def test_a_job_that_buys_nothing_keeps_the_table_so_far_of_one_that_does(tmp_pat
     run(source, so_far)
     run(source, output)
     assert so_far.is_file()
+
+
+READER = ArrowReader(pa.table({}), ())
+
+DONE = Summary(2, {}, ZERO, 1.0)
+
+
+def recorded(files: Files | None = None, summary: Summary = DONE) -> dict[str, Any]:
+    """Return the manifest of a job after a way through JSON."""
+    source = Source(READER, Path("in.csv"), files)
+    found = manifest(source, Settings(), Plan(2, 1), summary)
+    again: dict[str, Any] = json.loads(json.dumps(found))
+    return again
+
+
+def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
+    options = CsvOptions(delimiter=";", encoding="cp1252", header=False)
+    excel = ExcelOptions(sheet="Tenders", header_row=3)
+    files = Files("csv", "parquet", overwrite=True, csv=options, excel=excel)
+    record = recorded(files)
+    said = record["files"]
+    assert CsvOptions(**said.pop("csv")) == options
+    assert ExcelOptions(**said.pop("excel")) == excel
+    formats = {"input_format": "csv", "output_format": "parquet"}
+    assert said == {**formats, "overwrite": True, "report": None}
+    assert Settings(**record["settings"]) == Settings()
+
+
+def test_the_same_job_was_done_only_if_its_output_is_complete() -> None:
+    files = Files("csv", "csv", overwrite=False, csv=CsvOptions(), excel=ExcelOptions())
+    parked = replace(DONE, parked=Parked(5, "The cost limit is reached.", "Raise it."))
+    for done, is_done in ((DONE, True), (parked, False)):
+        record = recorded(files, done)
+        for fingerprint, is_same in (("", True), ("abd", False)):
+            found = was_done(record, fingerprint, Settings(jobs=2), files, None)
+            assert found == (is_done and is_same)
+    assert not was_done({}, "", Settings(), files, None)
+
+
+def test_a_reader_that_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    run(write_csv(tmp_path / "in.csv"), output)
+    before = output.read_bytes()
+    with output.open("rb") as reading:
+        begun = reading.read(10)
+        run(write_csv(tmp_path / "in.csv", ["chairs"] * 99), output)
+        assert begun + reading.read() == before
+    assert output.read_bytes() != before
+
+
+def test_output_and_manifest_are_synced_before_they_are_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        done.append(("synced", os.fstat(descriptor).st_ino))
+
+    def replaced(path: Path, sink: Path) -> Path:
+        done.append(("in place", path.stat().st_ino))
+        return replace(path, sink)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    output = tmp_path / "out.csv"
+    run(write_csv(tmp_path / "in.csv"), output)
+    for file in (output, manifest_path(output)):
+        number = file.stat().st_ino
+        assert done.index(("synced", number)) < done.index(("in place", number))
+    assert done[-1] == ("synced", tmp_path.stat().st_ino)
+
+
+def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abort = ParquetWriter.abort
+
+    def full(writer: ParquetWriter) -> None:
+        abort(writer)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(ParquetWriter, "abort", full)
+    source = write_csv(tmp_path / "in.csv")
+    reader = open_reader(source, ("description",))
+    sink = FileSink(tmp_path / "out.parquet", "parquet", source=source)
+    with (
+        pytest.raises(OutputError, match="No space left on device"),
+        sink.draft(reader, []) as draft,
+    ):
+        draft.writer.abort()
+    assert not sink.path.exists()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.manifest.json"])
+def test_what_a_parked_run_bought_is_not_noted_over_or_beside_the_users_own_file(
+    tmp_path: Path, name: str
+) -> None:
+    own = tmp_path / name
+    own.write_text("mine")
+    with pytest.raises(OutputError, match="exists, and"):
+        FileSink(tmp_path / "out.csv", "csv").note({"parked": {}})
+    assert [*tmp_path.iterdir()] == [own]
+    assert own.read_text() == "mine"

@@ -1,9 +1,23 @@
 from __future__ import annotations
 
+from datetime import date
+
+import pandas as pd
 import pytest
 
-from pipeline.answers import System
-from pipeline.codes import CodeTable, above, shipped, titles_by_language, titles_of
+import pipeline
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import (
+    CodeTable,
+    Retired,
+    above,
+    load,
+    retired,
+    retirements,
+    shipped,
+    titles_by_language,
+    titles_of,
+)
 from pipeline.codes.table import parent
 
 
@@ -106,3 +120,98 @@ def test_only_cpv_has_titles_in_several_languages(table: CodeTable) -> None:
     assert titles_of(shipped("cpv"), [7, 9_453, 0]) == [every[7], every[9_453], every[0]]
     assert by_language[0] == list(shipped("cpv").titles.values())
     assert len(by_language) == 24
+
+
+def test_codes_are_grouped_by_division_with_titles() -> None:
+    codes = pipeline.code_table("cpv", language="de")
+    frame = pd.DataFrame({"cpv_code": ["45233140", "45000000", None, "90620000"], "value": 1})
+    divisions = frame["cpv_code"].map(codes["division"])
+    rows = frame.groupby(divisions)["value"].sum()
+    assert rows.rename(index=codes["title"].to_dict()).to_dict() == {
+        "Bauarbeiten": 2,
+        "Abwasser- und Abfallbeseitigungs-, Reinigungs- und Umweltschutzdienste": 1,
+    }
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_each_code_has_its_title_its_level_and_the_codes_above_it(system: System) -> None:
+    frame, table = pipeline.code_table(system.upper()), load(system)
+    assert frame["title"].to_dict() == dict(table.titles)
+    assert list(frame["level"].cat.categories) == list(frame.columns[2:]) == list(table.counts)
+    for code in (frame.index[0], frame.index[-1], frame.index[1_000]):
+        above = frame.loc[code].drop(["title", "level"]).dropna()
+        assert above.to_list() == [*reversed(table.ancestors(code)), code]
+        assert above.index[-1] == frame["level"][code]
+
+
+def test_a_system_or_a_language_that_is_not_there_is_refused() -> None:
+    with pytest.raises(pipeline.SettingsError, match=r"There is no system 'cvp'\. Choose from"):
+        pipeline.code_table("cvp")
+    with pytest.raises(pipeline.SettingsError, match="no titles in the language 'xx'"):
+        pipeline.code_table("cpv", language="xx")
+
+
+PSC = load("psc")
+ALL = retirements("psc")
+
+
+def test_no_retired_code_is_in_the_table_of_today() -> None:
+    assert len(ALL) == 1_296
+    assert not [code for code in ALL if code in PSC]
+
+
+def test_every_successor_is_a_full_code_of_the_table_of_today() -> None:
+    successors = [end.successor for end in ALL.values() if end.successor]
+    assert len(successors) == 547
+    assert not [code for code in successors if code not in PSC or not PSC.assignable(code)]
+
+
+def test_a_retired_group_has_no_single_successor() -> None:
+    groups = {code: end.successor for code, end in ALL.items() if len(code) == 2}
+    assert {"18", "70", "D3"} <= set(groups)
+    assert set(groups.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("code", "until", "successor"),
+    [
+        ("D302", date(2020, 10, 29), "DA01"),
+        (" d302 ", date(2020, 10, 29), "DA01"),
+        ("D304", date(2020, 10, 29), None),  # the line, the service and the labour have codes now
+        ("Z111", date(2011, 9, 30), None),  # maintenance and repair have a code each now
+        ("Y111", date(2011, 9, 30), "Y1AA"),
+        ("R505", date(1999, 7, 31), "B505"),
+        ("AJ22", date(2020, 10, 29), "AJ12"),
+        ("Q512", date(2024, 4, 30), "Q511"),
+    ],
+)
+def test_a_retired_code_has_its_last_day_and_its_successor_if_there_is_one(
+    code: str, until: date, successor: str | None
+) -> None:
+    assert retired(code) == Retired(until, successor)
+
+
+@pytest.mark.parametrize("code", ["DA01", "AA11", "ZZZZ", ""])
+def test_a_code_of_today_and_one_that_never_was_are_not_retired(code: str) -> None:
+    assert retired(code) is None
+
+
+@pytest.mark.parametrize("prefix", "EMXY")
+def test_what_is_done_to_a_structure_stays_when_its_code_is_replaced(prefix: str) -> None:
+    ends = {code: end.successor for code, end in ALL.items() if code[0] == prefix}
+    assert len(ends) > 70
+    assert {(successor or "")[:2] for successor in ends.values()} == {prefix + "1"}
+
+
+def test_the_stage_of_research_stays_when_its_code_is_replaced() -> None:
+    """Basic research is basic, applied is applied, and development becomes experimental."""
+    stages = {
+        (code[3], end.successor[3])
+        for code, end in ALL.items()
+        if code[0] == "A" and end.successor is not None
+    }
+    assert stages == {("1", "1"), ("2", "2"), ("3", "3"), ("4", "3")}
+
+
+def test_retired_codes_are_known_of_psc_only() -> None:
+    assert not retirements("cpv")

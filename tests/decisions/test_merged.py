@@ -6,10 +6,10 @@ import pytest
 
 from pipeline.answers import Decided, Match
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions.applied import decided
+from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, decided, label_table
 from pipeline.decisions.decision import Decision, text_key
 from pipeline.decisions.merged import Decisions
-from pipeline.errors import SettingsError
+from pipeline.errors import InputError, SettingsError
 from pipeline.paid.ledger.calls import text_digest
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.fakes import COST, ScriptedMatcher
@@ -124,3 +124,34 @@ def test_a_decision_takes_the_place_of_the_best_match_and_keeps_the_cost(tmp_pat
     assert isinstance(refused, Decided) and refused.matches[0].title == "Roadworks"
     assert isinstance(unknown, Decided)
     assert unknown.matches[0] == Match("99999999", "A code that no table has", 1.0)
+
+
+def test_a_history_is_corrected_and_gets_each_decided_text_that_it_lacks(tmp_path: Path) -> None:
+    decided = [
+        chose("road", "45233140"),
+        nothing_fits("chairs"),
+        chose("new", "45000000"),
+        nothing_fits("also new"),
+        chose("psc", "7110", system="psc"),
+    ]
+    found = decisions_in(write(tmp_path / "d.jsonl", decided), print)
+    labels = DecidedLabels(found, "cpv")
+    texts, codes = ["road", "chairs", "road", "", "psc"], ["1", "2", "3", "4", "5"]
+    assert labels.corrected(texts, codes) == ["45233140", "", "45233140", "4", "5"]
+    assert labels.rest() == (["new"], ["45000000"])
+
+
+def test_labels_to_measure_with_are_decided_one_by_one_and_empty_if_no_code_fits(
+    tmp_path: Path,
+) -> None:
+    together = [chose("a", "45000000", batch="1")]
+    one_by_one = [chose("road", "45233140"), nothing_fits("b")]
+    path = write(tmp_path / "d.jsonl", [*together, *one_by_one])
+    table = label_table(decisions_in(path, print), "cpv")
+    assert table.to_pylist() == [
+        {TEXT_COLUMN: "road", CODE_COLUMN: "45233140"},
+        {TEXT_COLUMN: "b", CODE_COLUMN: ""},
+    ]
+    path = write(tmp_path / "d.jsonl", together)
+    with pytest.raises(InputError, match="were made together with others"):
+        label_table(decisions_in(path, print), "cpv")

@@ -1,9 +1,11 @@
-"""Reads the documents: their tables, their blocks of code and what they name."""
+"""Reads the documents: their tables, blocks of code, commands and what they name."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+import click
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -43,3 +45,14 @@ def inline(text: str) -> list[str]:
 def names(path: Path) -> str:
     """Return a document's name, for the name of a test."""
     return str(path.relative_to(ROOT))
+
+
+def parse(command: click.Command, arguments: list[str], parent: click.Context | None) -> None:
+    """Parse the arguments of a command or of its subcommand; wrong ones raise click's error."""
+    if isinstance(command, click.Group) and arguments:
+        context = click.Context(command, parent, command.name)
+        child = command.get_command(context, arguments[0])
+        assert child is not None, arguments
+        parse(child, arguments[1:], context)
+    else:
+        command.make_context(command.name, list(arguments), parent=parent)

@@ -19,8 +19,7 @@ from pipeline.cli.commands.accounts import accounts
 from pipeline.cli.commands.ledger import ledger
 from pipeline.cli.commands.run import run
 from pipeline.service.chaos.faults import read_script
-from tests.docs.commands import parse
-from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page
+from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page, parse
 
 
 def examples(text: str) -> list[list[str]]:

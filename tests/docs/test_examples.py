@@ -17,8 +17,7 @@ from click.testing import CliRunner
 from pipeline.answers import OK_FROM
 from pipeline.cli.app import app
 from pipeline.settings import parse_systems
-from tests.docs.commands import parse
-from tests.docs.pages import DOCS, ROOT, page, rows
+from tests.docs.pages import DOCS, ROOT, page, parse, rows
 
 EXAMPLES = DOCS / "examples" / "every-night"
 

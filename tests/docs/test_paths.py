@@ -1,4 +1,4 @@
-"""Every file, folder, option and link that a document names exists."""
+"""Every file, option, link, page and picture that a document names exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 import pytest
 
 from generated.commands import all_commands
-from tests.docs.pages import DOCUMENTS, ROOT, inline, names, page
+from tests.docs.pages import DOCS, DOCUMENTS, ROOT, blocks, inline, names, page, rows
 
 FOLDERS = (
     *("pipeline", "workshop/", "tests", "scripts", "docs", "benchmarks", "sample_inputs", ".ci"),
@@ -99,3 +99,76 @@ def test_each_station_of_a_way_through_the_code_names_modules_and_what_is_in_the
             name = code.rpartition(".")[2]
             if name.isidentifier() and "/" not in code:
                 assert re.search(rf"\b{name}\b", source), (station, code)
+
+
+PICTURES = DOCS / "_static" / "pictures"
+
+SMALL = 150_000
+"""Bytes; a picture of a page at its usual size has less."""
+
+
+def test_every_picture_is_shown_and_every_picture_that_is_shown_exists() -> None:
+    texts = [path.read_text("utf-8") for path in DOCUMENTS]
+    shown = {name for text in texts for name in re.findall(r"_static/pictures/([\w-]+\.png)", text)}
+    assert shown == {path.name for path in PICTURES.iterdir()}
+    assert shown == {path.name for path in DOCS.rglob("_static/**/*.png")}
+
+
+def test_every_picture_says_what_it_shows_and_is_small() -> None:
+    for path in DOCUMENTS:
+        text = path.read_text("utf-8")
+        assert text.count("```{image}") == len(re.findall(r"^:alt: \w.{15,}", text, re.M)), path
+        assert re.search(r"!\[.{0,15}\]", text) is None, path
+    assert [path.name for path in PICTURES.iterdir() if path.stat().st_size > SMALL] == []
+
+
+def test_a_picture_for_a_light_page_has_one_for_a_dark_page() -> None:
+    for path in DOCUMENTS:
+        found = re.findall(
+            r"pictures/(\w+)-(light|dark)\.png\n:alt.*\n(?::width.*\n)?:class: only-(\w+)",
+            path.read_text("utf-8"),
+        )
+        outside = path.read_text("utf-8").count("](docs/_static/")  # as in the README
+        assert len(found) + outside == path.read_text("utf-8").count(".png")
+        pairs = [(name, scheme) for name, scheme, only in found if scheme == only]
+        assert len(pairs) == len(found)
+        light = [name for name, scheme in pairs if scheme == "light"]
+        assert light == [name for name, scheme in pairs if scheme == "dark"]
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+FIRST = (
+    "python3 -m venv .venv && .venv/bin/pip install --quiet -e '.[dev]' "
+    "&& .venv/bin/tender-pipeline run sample_inputs/tenders.csv\n"
+)
+SECOND = ".venv/bin/python -m pytest\n"
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len(README.split()) <= 750
+
+
+def test_the_first_blocks_are_the_commands_that_the_checks_run() -> None:
+    assert blocks(README, "[a-z]+")[:2] == [FIRST, SECOND]
+    assert blocks(README, "sh")[:2] == [FIRST, SECOND]
+
+
+def test_the_figures_are_those_of_the_explanation() -> None:
+    text = page("explanation/accuracy")
+    accepted = {cells[0]: cells for cells in rows(text, "system")}
+    for system, *figures in rows(README, "system"):
+        assert figures == [accepted[system][i] for i in (1, 3, 6)]
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    linked = [path.stem for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" in README]
+    assert set(linked) >= {"tutorial", "architecture", "operations"}
+    for group in ("how-to", "reference", "explanation"):
+        index = page(f"{group}/index")
+        for path in (ROOT / "docs" / group).glob("*.md"):
+            assert path.stem == "index" or f"\n{path.stem}\n" in index, path
+
+
+def test_the_changelog_has_a_section_for_what_is_under_way() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError, SettingsError
+from pipeline.errors import InputError, PipelineError, SettingsError
 from pipeline.settings import CsvOptions
+from pipeline.tables import open_reader
 from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
-from tests.tables.rewriting import folder
+from pipeline.tables.csv_table import CsvReader
+from tests.tables.rewriting import folder, rewrite_all, texts_of
 
 
 def detected(path: Path, data: bytes | str, **options: Any) -> Dialect:
@@ -229,3 +232,54 @@ def test_whatever_is_quoted_the_delimiter_and_the_line_end_are_found(
     with folder() as place:
         dialect = detected(place / "t.csv", buffer.getvalue())
     assert (dialect.delimiter, dialect.line_end) == (delimiter, terminator[-1])
+
+
+NAMES = sorted(
+    {
+        *aliases.values(),
+        *("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf_8_sig"),
+        *("aliases", "oem", "palmos", "rot13", "base64"),
+    }
+)
+TABLES = [
+    "a,description\n1,roads\n",
+    "a,description\n1,Straße — 漢字あ가 🙂\n",
+    "a,description\n1,\ud83d\n",
+    "\ud83d,description\n1,roads\n",
+    "a,description\n1,x\x1b$By~{z+2D0-\\u\\ud800\\\n",
+]
+TITLE = "Ŝtrasse — 漢字あ가 🙂 é \ud83d"
+
+
+def contents(table: str, encoding: str) -> set[bytes]:
+    """Return a table's bytes in an encoding, as far as that can be, and in some that it is not."""
+    written = {table.encode("utf-8", "surrogatepass"), table.encode("utf-16", "surrogatepass")}
+    written |= {table.encode("raw_unicode_escape"), table.encode("ascii", "backslashreplace")}
+    try:
+        written.add(table.encode(encoding))
+        written.add(table.encode(encoding, "replace"))
+    except (UnicodeError, LookupError):
+        pass  # not in this one
+    return written
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of bytes that unicode_escape doubts
+@pytest.mark.parametrize("encoding", NAMES)
+def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
+    tmp_path: Path, encoding: str
+) -> None:
+    source, output = tmp_path / "t.csv", tmp_path / "out.csv"
+    for data in {data for table in TABLES for data in contents(table, encoding)}:
+        source.write_bytes(data)
+        try:
+            reader = open_reader(source, ["description"], CsvOptions(encoding=encoding))
+            assert isinstance(reader, CsvReader)
+            assert len(reader.schema) == 2
+            texts = texts_of(reader)
+        except PipelineError as error:
+            assert error.hint
+            continue
+        "".join(texts).encode()  # as it is hashed and sent
+        written = rewrite_all(reader, output, (TITLE, TITLE))
+        for line in data.decode(reader.dialect.encoding).splitlines():
+            assert line.encode(reader.dialect.encoding).strip(b"\0") in written

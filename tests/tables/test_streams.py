@@ -3,19 +3,29 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import hashlib
 import io
 import lzma
+import os
+import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.tables import open_reader, read_table
-from pipeline.tables.streams import open_input, spooled
+from pipeline.settings import Format
+from pipeline.tables import open_reader, open_writer, read_table, streams
+from pipeline.tables.csv_dialect import Dialect, detect
+from pipeline.tables.streams import is_archive, open_input, spooled, unpacked
+from tests.cli.conftest import Command, command
 from tests.tables.csv_files import compressed
+from tests.tables.rewriting import CODE, rewrite, texts_of
 
 CSV = b"a,b\n1,2\n"
 DATA = CSV * 1000
@@ -152,3 +162,145 @@ def test_names_of_columns_are_not_taken_for_other_contents(tmp_path: Path, data:
     assert read_table(tmp_path / "t.csv", "csv").column_names == names
     with spooled(io.BytesIO(data)) as path:
         assert path.suffix == ".csv"
+
+
+TABLE = pa.table({"a": ["1", "2"], "t": pa.array([0, 1], pa.timestamp("us"))})
+
+
+def write_table(path: Path, table: pa.Table = TABLE) -> None:
+    if path.suffix == ".parquet":
+        with path.open("wb") as file:
+            pq.write_table(table, file, use_deprecated_int96_timestamps=True)
+    else:
+        data = "a,b\n" + "".join(f"{cell},x\n" for cell in table.column("a").to_pylist())
+        path.write_bytes(compressed(data.encode(), path.suffix))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
+def test_names_that_are_not_utf8_are_read_and_written(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9" + ending.encode())
+    write_table(path)
+    output = path.with_name(f"out-{path.name}")
+    output_format: Format = "parquet" if ending == ".parquet" else "csv"
+    rewrite(open_reader(path, ["a"]), output, [["1"], ["2"]], output_format, [CODE])
+    assert texts_of(open_reader(output, ["cpv_code"])) == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
+def test_an_aborted_output_is_closed(tmp_path: Path, name: str) -> None:
+    """A file that stays open is a warning, and so a failure."""
+    write_table(tmp_path / "t.csv")
+    reader = open_reader(tmp_path / "t.csv", ())
+    output_format: Format = "parquet" if name == "o.parquet" else "csv"
+    open_writer(tmp_path / name, name, output_format, reader, [CODE]).abort()
+
+
+def test_the_fingerprint_of_the_opened_table_is_taken_before_anything_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What changes between the names and the rows is a change, too."""
+    write_table(path)
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def changing(*args: Any) -> Dialect:
+        write_table(path, TABLE.slice(1))
+        return detect(*args)
+
+    monkeypatch.setattr("pipeline.tables.csv_table.detect", changing)
+    reader = open_reader(path, ())
+    assert reader.opened_fingerprint == before
+    assert reader.fingerprint() != before
+
+
+def test_a_table_that_vanished_is_an_error_that_says_so(path: Path) -> None:
+    write_table(path)
+    reader = open_reader(path, ())
+    path.unlink()
+    with pytest.raises(InputError, match=r"cannot be read: .*No such file") as caught:
+        reader.fingerprint()
+    assert caught.value.hint == "Check that it exists, is readable and complete."
+
+
+__all__ = ["command"]
+
+SIZE = 100_000
+"""Bytes of a table, which are few in an archive."""
+
+
+def archive(path: Path, files: dict[str, str]) -> Path:
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_the_table_of_an_archive_is_read_and_the_output_is_a_table(
+    command: Command, tmp_path: Path
+) -> None:
+    more = {"README.txt": "x", "__MACOSX/t.csv": "x", "data/.t.csv": "x"}
+    # Spark writes a folder with the name of the table.
+    archive(tmp_path / "all.ZIP", {"all.csv/": "", "all.csv/t.csv": "description\nRoads\n", **more})
+    assert command("run", "all.ZIP", "--systems", "psc") == 0
+    lines = Path("outputs/t.classified.csv").read_text().splitlines()
+    assert lines[1].startswith("Roads,")
+
+
+def test_an_error_in_the_table_names_the_archive(tmp_path: Path) -> None:
+    path = archive(tmp_path / "t.zip", {"t.csv": "a\n"})
+    assert is_archive(path)
+    with pytest.raises(InputError) as caught, unpacked(path) as copy:
+        raise InputError(f"{copy} is bad.", "")
+    assert caught.value.message == f"{path} (t.csv) is bad."
+    assert not copy.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "has no table."),
+        ({"a.txtx": ""}, "has no table."),
+        ({"a.csv": "", "b.jsonl": ""}, "has 2 tables: 'a.csv', 'b.jsonl'."),
+    ],
+)
+def test_an_archive_needs_exactly_one_table(
+    tmp_path: Path, files: dict[str, str], message: str
+) -> None:
+    path = archive(tmp_path / "t.zip", files)
+    with pytest.raises(InputError, match=r"t\.zip") as caught, unpacked(path):
+        pass
+    assert caught.value.message.endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda whole: whole[:50], "File is not a zip file"),
+        (lambda whole: b"a,b\n", "File is not a zip file"),
+        # It states fewer bytes than it has, and no more than these are unpacked.
+        (lambda whole: whole.replace(SIZE.to_bytes(4, "little"), b"2\0\0\0"), "Bad CRC-32"),
+    ],
+    ids=["cut off", "a table", "bomb"],
+)
+def test_a_damaged_archive_is_an_error(
+    tmp_path: Path, change: Callable[[bytes], bytes], reason: str
+) -> None:
+    path = archive(tmp_path / "t.zip", {"t.csv": "0" * SIZE})
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InputError, match=f"cannot be unpacked: {reason}") as caught:
+        unpack(path)
+    assert "rename it without .zip" in caught.value.hint
+
+
+def test_a_table_that_would_fill_the_disk_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = archive(tmp_path / "t.zip", {"t.csv": "0" * SIZE})
+    unpack(path)
+    monkeypatch.setattr(streams, "SPARE", shutil.disk_usage(tmp_path).total)
+    with pytest.raises(InputError, match=r"'t\.csv' with 100,000 bytes, and .* bytes free"):
+        unpack(path)
+
+
+def unpack(path: Path) -> None:
+    with unpacked(path):
+        pass

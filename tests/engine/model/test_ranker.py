@@ -14,7 +14,7 @@ from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import softmax
 from pipeline.engine.model.ranker import Ranker, _pulls, explain
 from pipeline.engine.model.serialization import own
-from pipeline.engine.text.attribution import strongest
+from pipeline.engine.text.attribution import says_nothing, strongest
 from pipeline.engine.training.train import train
 from tests.engine.model.training_data import PHRASES, history, ignored, learned, small, task, taught
 
@@ -256,3 +256,23 @@ def test_in_a_blend_the_history_explains_its_codes_and_the_other_side_the_rest()
     asked = ["a dyke by the road", "wheat by the dyke"]
     found = explain(model.scores, asked, [np.array([place[c]]) for c in ("45240000", "03111000")])
     assert [next(iter(dict(reasons))) for reasons in found] == ["dyke", "wheat"]
+
+
+@pytest.mark.parametrize("word", ["and", "für", "pour", "oraz", "και", "12", "2024", "x", "mm"])
+def test_a_word_that_says_nothing_is_left_out(word: str) -> None:
+    text = f"{word} barley {word}"
+    apart = parts(text)
+    features = np.unique(apart.features)
+    pulls = np.where(np.isin(features, apart.features[apart.owners != 1]), 9.0, 1.0)
+    assert [name for name, _ in strongest(text, apart, features, pulls, tokens)] == ["barley"]
+
+
+@pytest.mark.parametrize("word", ["it", "most", "gas", "5120-00-123-4567", "except food"])
+def test_a_word_that_may_say_what_is_bought_is_kept(word: str) -> None:
+    assert not says_nothing(word)
+
+
+def test_a_text_of_stop_words_alone_has_no_reasons() -> None:
+    apart = parts("and for the 12")
+    features = np.unique(apart.features)
+    assert strongest("and for the 12", apart, features, np.ones(len(features)), tokens) == ()

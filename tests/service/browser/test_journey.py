@@ -1,4 +1,4 @@
-"""What a newcomer does, in a real browser: from signing up to logging out."""
+"""The service in a real browser: a newcomer's journey, accessibility, and OpenRefine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import re
 from decimal import Decimal
 
 from playwright.sync_api import BrowserContext, Page, expect
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 
 from pipeline.money import plain, total
-from tests.service.browser.conftest import PASSWORD, TEXT, Site, call, make_key, sign_up
+from tests.paid.serving import serving
+from tests.service.browser.conftest import PASSWORD, TEXT, Site, call, complaints, make_key, sign_up
 
 
 def usd(page: Page, label: str) -> Decimal:
@@ -111,3 +116,59 @@ def beside(page: Page) -> int:
     tables = page.locator(".scroll:has(.stacked)")
     wide = tables.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth)")
     return len(wide)
+
+
+def test_axe_finds_nothing(context: BrowserContext, site: Site) -> None:
+    page = context.new_page()
+    found: list[str] = []
+    preview = "/reconcile/cpv/preview?id=45233140"
+    for path in ("/", "/signup", "/login", "/docs", "/nothing", preview):
+        page.goto(path)
+        found += complaints(page)
+    page.goto("/signup")
+    page.get_by_label("E-mail address").fill("a@example.org")
+    page.get_by_label("Password").fill("short")
+    page.get_by_role("button", name="Sign up").click()
+    page.get_by_role("alert").wait_for()
+    found += complaints(page)
+    sign_up(page)
+    found += complaints(page)
+    key = make_key(page, "nightly run")
+    found += complaints(page)
+    assert call(site, key).status_code == 200
+    for path in ("/dashboard", "/statement", "/account", "/keys/1/revoke"):
+        page.goto(path)
+        found += complaints(page)
+    page.goto("/try")
+    page.get_by_label("Description of the tender").fill(TEXT)
+    page.get_by_role("button", name="Find codes").click()
+    page.get_by_role("heading", name="Matches").wait_for()
+    found += complaints(page)
+    assert not found, "\n".join(found)
+
+
+RECONCILE = """async (service) => {
+    const manifest = await (await fetch(service)).json();
+    const frame = document.createElement("iframe");
+    frame.src = manifest.preview.url.replace("{{id}}", "45233140");
+    document.body.append(frame);
+    const body = new URLSearchParams({queries: JSON.stringify({q0: {query: "45233140-2"}})});
+    const answered = await (await fetch(service, {method: "POST", body})).json();
+    const error = await (await fetch(service + "?queries=7")).json();
+    return [manifest.versions, answered.q0.result[0].name, error.error];
+}"""
+
+
+async def openrefine(_: Request) -> HTMLResponse:
+    return HTMLResponse("<!DOCTYPE html><title>OpenRefine</title>")
+
+
+def test_a_page_of_another_origin_reconciles_and_frames_a_preview(
+    context: BrowserContext, site: Site
+) -> None:
+    page = context.new_page()
+    with serving(Starlette(routes=[Route("/", openrefine)])) as address:
+        page.goto(address)
+    found = page.evaluate(RECONCILE, f"{site.address}/reconcile/cpv")
+    assert found == [["0.2"], "Roadworks", "VALIDATION_ERROR"]
+    page.frame_locator("iframe").get_by_role("heading", name="45233140 Roadworks").wait_for()

@@ -4,10 +4,15 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import platformdirs
 import pytest
 
+from pipeline.errors import OutputError, SettingsError
+from pipeline.files import paths as folders
+from pipeline.files.atomic import check_place, only_writer, replace_text
 from pipeline.files.regular import open_regular, read_text, read_toml
 from tests.cli.conftest import Command, command
+from tests.fakes import keep_out_of
 
 __all__ = ["command"]
 
@@ -104,3 +109,78 @@ def test_no_command_waits_at_a_named_pipe_or_fails_at_a_circle_of_links(
     said = capsys.readouterr().err
     assert said.partition("Error: ")[2].count("\n") == 2
     assert "Traceback" not in said
+
+
+def test_an_output_in_a_folder_that_may_not_be_entered_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_out_of("theirs", monkeypatch)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match=f"Nothing can be written in {tmp_path}"):
+        check_place(tmp_path / "theirs" / "metrics.prom")
+
+
+def test_a_link_in_the_place_of_an_unfinished_output_is_not_followed(tmp_path: Path) -> None:
+    """Whoever may write to a shared folder could have a run write to any file of its user."""
+    theirs = tmp_path / "theirs"
+    theirs.write_text("kept")
+    with only_writer(place := tmp_path / "out.csv") as temporary:
+        pass
+    temporary.symlink_to(theirs)
+    with only_writer(place):
+        temporary.write_text("a table")
+    temporary.symlink_to(theirs)
+    replace_text(place, "a page")
+    assert (theirs.read_text(), place.read_text()) == ("kept", "a page")
+    assert not place.is_symlink()
+
+
+def test_a_refused_writer_leaves_the_other_writers_file(tmp_path: Path) -> None:
+    with only_writer(tmp_path / "out.csv") as temporary:
+        with pytest.raises(OutputError, match="Another run"), only_writer(tmp_path / "out.csv"):
+            pass
+        assert temporary.exists()
+    assert not temporary.exists()
+
+
+def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert folders.state_folder() == tmp_path / "state" / "tender-pipeline"
+    assert folders.data_folder() == tmp_path / "data" / "tender-pipeline"
+
+
+@pytest.mark.parametrize(
+    ("function", "folder", "variable"),
+    [
+        ("user_data_path", "data_folder", "XDG_DATA"),
+        ("user_state_path", "state_folder", "XDG_STATE"),
+    ],
+)
+def test_a_user_without_a_home_learns_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, function: str, folder: str, variable: str
+) -> None:
+    def homeless(name: str) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(platformdirs, function, homeless)
+    with pytest.raises(SettingsError) as refusal:
+        getattr(folders, folder)()
+    assert variable in refusal.value.hint
+
+
+def test_the_machines_folder_is_at_home_whatever_the_environment_says_of_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert folders.machine_folder().parent.parent.parent == tmp_path
+
+
+def test_without_a_home_to_write_in_the_machines_folder_is_the_state_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert folders.machine_folder() == tmp_path / "state" / "tender-pipeline"
