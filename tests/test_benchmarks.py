@@ -8,8 +8,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from benchmarks.accepted import line, read
-from benchmarks.choosing import Answer
-from benchmarks.choosing import line as choices
 from benchmarks.comparison import OURS, Turn, order, picture, results
 from tests.decisions.samples import chose
 from tests.evaluation.labels import answer
@@ -67,16 +65,3 @@ def test_ok_codes_are_counted_also_of_texts_that_say_nothing() -> None:
     assert line("all", "cpv", rows).split()[1:7] == ["3", *shares.split()]
     assert line("all", "cpv", rows).split()[-3:] == ["0.67", "1.00", "0.50"]
     assert line("all", "cpv", [(sure, None)]) == ""
-
-
-def test_choices_are_counted_beside_the_engines_codes() -> None:
-    answers = [
-        *[Answer("accepted", "accepted", "ok")] * 2,
-        Answer("wrong", "accepted", "ok"),
-        Answer("unjudged", "unjudged", "ok"),
-        Answer("wrong", None, "no_match"),
-        Answer("accepted", None, "no_match"),
-        Answer("general", None, "MALFORMED_RESPONSE"),
-    ]
-    found = " ".join(choices("cpv", answers).split())
-    assert found == "cpv 7 0.50 0.50 0.29 0.50 0.14"
