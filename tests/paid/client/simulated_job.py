@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeAlias
 
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, Rate
@@ -32,13 +30,6 @@ class Story:
     seed: int = 0
 
 
-Make: TypeAlias = Callable[[Story, list[float]], Throttle]
-
-
-def throttle(story: Story, busy_until: list[float]) -> Throttle:
-    return Throttle(story.rate, burst=story.burst, busy_until=busy_until)
-
-
 @dataclass
 class Sent:
     """An attempt: when it reaches the server, and when its client knew how it ended."""
@@ -53,7 +44,6 @@ class Play:
     """Lets a story happen, and notes when each attempt reaches the server."""
 
     story: Story
-    make: Make = throttle
     sent: list[Sent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -70,7 +60,8 @@ class Play:
 
     async def _processes(self) -> None:
         for lifetime in (*self.story.crashes, None):
-            limiter = self.make(self.story, self._seeds())
+            story, seeds = self.story, self._seeds()
+            limiter = Throttle(story.rate, burst=story.burst, busy_until=seeds)
             try:
                 async with asyncio.timeout(lifetime), asyncio.TaskGroup() as pool:
                     for _ in range(self.story.workers):

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from aiolimiter import AsyncLimiter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.simulated_job import (
     ORDINARY,
-    Make,
     Play,
     SlidingWindow,
     Story,
@@ -285,55 +283,6 @@ def test_no_window_of_the_server_sees_more_than_the_limit(story: Story, clock: f
     played = Play(story)
     assert played.crowded(clock) == 0
     assert played.left == 0
-
-
-class Hasty(Rate):
-    """A rate by which a lost attempt cannot arrive late."""
-
-    def lost_until(self, at: float) -> float:
-        return self.answered_until(at)
-
-
-class Plain(Throttle):
-    """aiolimiter alone."""
-
-    def __init__(self, attempts: float, seconds: float) -> None:
-        super().__init__(None)
-        self._limiter = AsyncLimiter(attempts, seconds)
-
-    async def slot(self, remaining: Callable[[], int] | None = None) -> Slot:
-        await self._limiter.acquire()
-        return await super().slot(remaining)
-
-
-@pytest.mark.parametrize(
-    ("story", "make"),
-    [
-        pytest.param(ORDINARY, lambda story, seeds: Plain(100, 60), id="a bucket alone"),
-        pytest.param(ORDINARY, lambda story, seeds: Plain(1, 0.6), id="even pacing alone"),
-        pytest.param(
-            replace(ORDINARY, losses=0.3, burst=True, workers=100),
-            lambda story, seeds: Throttle(Hasty(100, 60.0), burst=True),
-            id="late arrivals not waited for",
-        ),
-        pytest.param(
-            replace(ORDINARY, crashes=(30.0,), burst=True),
-            lambda story, seeds: Throttle(story.rate, burst=True),
-            id="a restart that forgets",
-        ),
-        pytest.param(
-            ORDINARY, lambda story, seeds: Throttle(Rate(101, 60.0), burst=True), id="one too many"
-        ),
-        pytest.param(
-            replace(ORDINARY, slowest=0.0),
-            lambda story, seeds: Throttle(Rate(100, 59.9), burst=True),
-            id="a window too short",
-        ),
-    ],
-)
-def test_the_property_can_fail(story: Story, make: Make) -> None:
-    assert Play(story).crowded() == 0
-    assert Play(story, make).crowded() > 0
 
 
 @pytest.fixture(scope="module")
