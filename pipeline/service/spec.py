@@ -102,7 +102,7 @@ class Failure:
 FAILURES = (
     Failure(
         400,
-        "The body is not a JSON object in UTF-8, has a name twice, or has no description of 1 to "
+        "The body is not a JSON object in UTF-8, or has no description of 1 to "
         f"{MAX_CHARACTERS:,} characters that are not all white space.",
         "Correct the request; the same one will always be refused.",
     ),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from decimal import Decimal
-from json import JSONDecodeError
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import parse_qsl
 from zlib import crc32
 
@@ -129,23 +127,38 @@ SUCCESS = "API call was successful"
 EXAMPLE = 'Send {"description": "..."}.'
 
 
+Read = TypeVar("Read")
+
+
+class MatchRequest(msgspec.Struct):
+    """The body of a call; other names are ignored."""
+
+    description: str
+
+
 def description_in(body: bytes) -> str:
-    """Return the description in a request's body; other names are ignored.
+    """Return the description in a request's body.
 
     Raises:
         ValidationError: the body is not a JSON object with a usable description.
     """
-    request = parse_json(body)
-    if not isinstance(request, dict):
-        raise ValidationError(f"The body is not an object. {EXAMPLE}")
-    if "description" not in request:
-        raise ValidationError(f"There is no description. {EXAMPLE}")
-    if not isinstance(request["description"], str):
-        raise ValidationError("The description is not a string. Send a string.")
-    description: str = request["description"]
-    if error := description_error(description):
+    # Some programs send a byte order mark.
+    request = read_json(body.removeprefix(BOM_UTF8), MatchRequest, "body", EXAMPLE)
+    if error := description_error(request.description):
         raise ValidationError(error)
-    return description
+    return request.description
+
+
+def read_json(content: bytes | str, kind: type[Read], what: str, example: str) -> Read:
+    """Read JSON in UTF-8 as a type; a message says what it is, and what to send in its place.
+
+    Raises:
+        ValidationError: it is not valid.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValidationError(f"The {what} cannot be read: {error}. {example}") from error
 
 
 def description_error(description: str) -> str:
@@ -157,10 +170,6 @@ def description_error(description: str) -> str:
             f"The description has {len(description):,} characters. "
             f"Shorten it to {MAX_CHARACTERS:,}."
         )
-    try:
-        description.encode()
-    except UnicodeEncodeError:
-        return "The description has an unpaired surrogate. Send valid Unicode."
     return ""
 
 
@@ -196,45 +205,6 @@ def failure(status: int, message: str) -> bytes:
     """Write the response to a call that failed."""
     return write_json({"success": False, "error": error_type(status), "message": message})
 
-
-def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
-    """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object.
-
-    Messages say what it is, and give an example of what to send in its place.
-
-    Raises:
-        ValidationError: it is not valid.
-    """
-    try:
-        # Some programs send a byte order mark.
-        text = content if isinstance(content, str) else content.removeprefix(BOM_UTF8).decode()
-        return STRICT_JSON.decode(text)
-    except UnicodeDecodeError:
-        problem = "is not UTF-8"
-    except RecursionError:
-        problem = "is nested too deeply"
-    except JSONDecodeError as error:
-        problem = f"is not valid JSON at character {error.pos + 1:,}"
-    except ValueError as error:  # of the functions below
-        problem = str(error)
-    raise ValidationError(f"The {what} {problem}. {example}")
-
-
-def _check_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("has a name twice in one object")
-    return content
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"has {constant}, which is not JSON")
-
-
-STRICT_JSON = json.JSONDecoder(
-    object_pairs_hook=_check_names, parse_int=float, parse_constant=_refuse
-)
-"""Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
 parse_exactly = msgspec.json.Decoder(float_hook=Decimal).decode
 """Reads JSON; a number with a point is a decimal with all its digits."""

@@ -133,8 +133,6 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 HEADER = b"x-request-id"
 
-METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
-
 QUIET = "/health"
 """Monitoring asks it every few seconds; only failures are logged."""
 
@@ -194,7 +192,7 @@ def _log_request(scope: Scope, status: int | None, size: int, seconds: float) ->
     address = parse_address((scope.get("client") or ("",))[0])
     fields = {
         "request": state["request_id"],
-        "method": scope["method"] if scope["method"] in METHODS else "other",
+        "method": scope["method"],
         "route": route,
         "status": status,
         "ms": round(1000 * seconds, 1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -14,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,7 +23,7 @@ from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.calls import Calls
 from pipeline.service.errors import RateLimitError, ValidationError
-from pipeline.service.http.messages import JSON, RECONCILE, description_error, form_of, key_of
+from pipeline.service.http.messages import RECONCILE, description_error, form_of, key_of
 from pipeline.service.reconcile.catalogue import Catalogue, Entity, catalogue
 from pipeline.service.reconcile.queries import MORE_TEXT, Query, extend, queries_in
 from pipeline.service.spec import SYSTEM_NAMES, Terms
@@ -33,11 +32,6 @@ from pipeline.versions import VERSIONS
 
 SECONDS = 600
 """How long a browser may keep the answer to a preflight request."""
-
-
-def json_response(content: Any) -> Response:
-    """Return JSON in ASCII, which may quote unpaired surrogates of the request."""
-    return Response(json.dumps(content), media_type=JSON)
 
 
 class AnyOrigin(CORSMiddleware):
@@ -226,7 +220,7 @@ def _propose_properties(request: Request, codes: Catalogue) -> Response:
     kind = request.query_params.get("type", codes.any_code["id"])
     known = [{"id": name, "name": title} for name, (title, _, _) in codes.properties.items()]
     most = _number(request, "limit", len(known))
-    return json_response({"type": kind, "limit": most, "properties": known[:most]})
+    return JSONResponse({"type": kind, "limit": most, "properties": known[:most]})
 
 
 def _suggest_codes(request: Request, codes: Catalogue) -> Response:
@@ -239,13 +233,13 @@ def _suggest_codes(request: Request, codes: Catalogue) -> Response:
         }
         for code in found
     ]
-    return json_response({"result": suggested})
+    return JSONResponse({"result": suggested})
 
 
 def _suggest(request: Request, entities: Sequence[Entity]) -> Response:
     typed = _typed(request).casefold()
     found = [kind for kind in entities if typed in f"{kind['id']} {kind['name']}".casefold()]
-    return json_response({"result": list(islice(found, *_page(request)))})
+    return JSONResponse({"result": list(islice(found, *_page(request)))})
 
 
 def _typed(request: Request) -> str:
@@ -303,10 +297,10 @@ def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awa
             form |= await form_of(request, MAX_BATCH, MAX_FIELDS)
         if "queries" in form:
             queries = queries_in(form["queries"], most)
-            return json_response(await _reconcile(request, calls, holder, codes, queries))
+            return JSONResponse(await _reconcile(request, calls, holder, codes, queries))
         if "extend" in form:
-            return json_response(await run_in_threadpool(extend, form["extend"], codes))
-        return json_response(_manifest(codes, str(request.base_url).rstrip("/"), most))
+            return JSONResponse(await run_in_threadpool(extend, form["extend"], codes))
+        return JSONResponse(_manifest(codes, str(request.base_url).rstrip("/"), most))
 
     return main
 

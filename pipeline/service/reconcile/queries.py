@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pipeline.codes import find_code
 from pipeline.service.errors import ValidationError
-from pipeline.service.http.messages import parse_json
+from pipeline.service.http.messages import read_json
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.catalogue import Catalogue
 
@@ -22,8 +21,6 @@ USUAL_LIMIT = 5.0
 
 MOST_IDS = 1_000
 """Codes that are looked up in one request."""
-
-Read = TypeVar("Read")
 
 
 class Property(Struct, frozen=True):
@@ -96,7 +93,9 @@ def queries_in(batch: str, most: int) -> dict[str, Query]:
     Raises:
         ValidationError: the batch is not valid.
     """
-    queries = _parse(batch, "queries", 'Send {"q0": {"query": "..."}}.', dict[str, Query])
+    queries = read_json(
+        batch, dict[str, Query], "value of queries", 'Send {"q0": {"query": "..."}}.'
+    )
     if len(queries) > most:
         raise ValidationError(
             f"The batch has {len(queries):,} queries. Send {most:,} at most.", 413
@@ -111,7 +110,7 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
         ValidationError: the request is not valid.
     """
     example = 'Send {"ids": ["..."], "properties": [{"id": "title"}]}.'
-    asked = _parse(request, "extend", example, Extension)
+    asked = read_json(request, Extension, "value of extend", example)
     if len(asked.ids) > MOST_IDS:
         raise ValidationError(f"There are {len(asked.ids):,} ids. Send {MOST_IDS:,} at most.", 413)
     wanted = {wanted.id: codes.properties.get(wanted.id) for wanted in asked.properties}
@@ -133,19 +132,9 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
     return {"meta": meta, "rows": rows}
 
 
-def _parse(content: str, name: str, example: str, kind: type[Read]) -> Read:
-    """Read a field of JSON as a type."""
-    found = parse_json(content, f"value of {name}", example)
-    try:
-        return msgspec.convert(found, kind)
-    except msgspec.ValidationError as error:
-        raise ValidationError(f"The value of {name} is wrong: {error}. {example}") from error
-
-
 def _text(value: Any) -> str:
     """Return a value's text; of a cell that was matched, its name."""
     if isinstance(value, Mapping):
         value = value.get("name", value.get("id"))
-    if isinstance(value, float) and value.is_integer():
-        return f"{value:.0f}"
-    return str(value) if isinstance(value, str | float) else ""
+    is_text = isinstance(value, str | float | int) and not isinstance(value, bool)
+    return str(value) if is_text else ""
