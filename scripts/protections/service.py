@@ -89,12 +89,6 @@ PROTECTIONS = (
         "tests/service/test_server.py::test_nobody_is_trusted_unless_named",
     ),
     Protection(
-        "an encoded slash leads past no proxy's guard",
-        '        path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more\n',
-        "",
-        "tests/service/http/test_protocol.py::test_an_encoded_slash_separates_no_segments",
-    ),
-    Protection(
         "a house has one limit, however many addresses",
         "return str(IPv6Address(int(parsed) >> NETWORK_BITS << NETWORK_BITS))",
         "return str(parsed)",

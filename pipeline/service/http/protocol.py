@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 from collections import Counter
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
@@ -35,13 +34,8 @@ SLOWEST = 30.0
 AT_REST = 1.0
 """Seconds without a request after which probably none is on its way, so that none is lost."""
 
-URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
-"""A request's target in absolute form: the host, then the path and query."""
-
 HOSTS = {"1.0": (0, 1), "1.1": (1,)}
 """How many headers Host a request has, by the version of HTTP (RFC 9112, 3.2)."""
-
-ENCODED_SLASH = re.compile(rb"%(?=2[Ff])")
 
 
 class Refusal(NamedTuple):
@@ -176,23 +170,8 @@ class BoundedHttp(HttpToolsProtocol):
         if method == b"CONNECT" or hosts not in HOSTS.get(version, ()) or codings - {b"chunked"}:
             raise httptools.HttpParserError("No request for a service of HTTP/1")
         if not self.parser.should_upgrade():
-            self._set_path()
             super().on_headers_complete()
             self._part, self._unread = "body", 0
-
-    def _set_path(self) -> None:
-        """Make the target a path in which only a plain slash separates segments (RFC 3986, 2.2).
-
-        A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not
-        either. If the target is a URL, its host counts (RFC 9112, 3.2.2).
-        """
-        if url := URL.fullmatch(self.url):
-            host, self.url = url.groups()
-            others = [header for header in self.headers if header[0] != b"host"]
-            self.headers[:] = [(b"host", host), *others]  # the scope has this list
-        path, mark, query = self.url.partition(b"?")
-        path = ENCODED_SLASH.sub(b"%25", path)  # what is read encodes it no more
-        self.url = (b"" if path.startswith(b"/") else b"/") + path + mark + query
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answered = cycle
