@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-from collections import Counter
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from pipeline.json_log import FIELDS
 from pipeline.service.http.messages import failure
-from pipeline.service.limits import network_of, parse_address
+from pipeline.service.limits import parse_address
 
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head."""
@@ -30,9 +28,6 @@ MOST_AHEAD = 100
 
 SLOWEST = 30.0
 """Seconds that a request may take to arrive completely, from its first byte."""
-
-AT_REST = 1.0
-"""Seconds without a request after which probably none is on its way, so that none is lost."""
 
 HOSTS = {"1.0": (0, 1), "1.1": (1,)}
 """How many headers Host a request has, by the version of HTTP (RFC 9112, 3.2)."""
@@ -63,7 +58,6 @@ class BoundedHttp(HttpToolsProtocol):
     """
 
     _is_extra = False
-    _network = ""
     _part: Literal["head", "body"] | None = None
     """What arrives of a request; None between two."""
     _answered: RequestResponseCycle | None = None
@@ -84,12 +78,10 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
-            self._network = network_of(self.client[0])
-        self._is_extra = not self._has_place()
-        if self._is_extra:
-            extra = [isinstance(one, BoundedHttp) and one._is_extra for one in self.connections]
-            if sum(extra) > MOST_REFUSED:
-                transport.abort()
+        extra = sum(isinstance(one, BoundedHttp) and one._is_extra for one in self.connections)
+        self._is_extra = self._most is not None and len(self.connections) - extra > self._most
+        if self._is_extra and extra >= MOST_REFUSED:
+            transport.abort()
         self._deadline = self.loop.call_later(SLOWEST, self._end_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -193,35 +185,6 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_response_complete()
         self._watch()
 
-    def _has_place(self) -> bool:
-        """Return whether there are not too many connections.
-
-        If there are, the one that has waited longest for a request gives way, of the network that
-        has most of them: so no client can hold all of them, or cut off the others.
-        """
-        served = [
-            other
-            for other in self.connections
-            if isinstance(other, BoundedHttp)
-            and not (other._is_extra or other.transport.is_closing())
-        ]
-        if self._most is None or len(served) <= self._most:
-            return True
-        held = Counter(other._network for other in served)
-        most = max(held.values())
-        theirs = (one for one in served if held[one._network] == most)
-        longest = min(theirs, key=BoundedHttp.waits_since)
-        if longest.waits_since() > self.loop.time() - AT_REST:
-            return False
-        longest.end(BUSY)
-        return True
-
-    def waits_since(self) -> float:
-        """Return since when it waits for a request, or for the rest of one; inf if it does not."""
-        if self.timeout_keep_alive_task is not None:
-            return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
-        return math.inf if self._deadline is None else self._deadline.when() - SLOWEST
-
     def _watch(self) -> None:
         """Limit the time for what arrives, or refuse it, once all before it is answered."""
         if self.transport.is_closing() or not self._is_clients_turn():
@@ -245,12 +208,8 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _end_late(self) -> None:
         self._deadline = None
-        self.end(TOO_SLOW)
-
-    def end(self, refusal: Refusal) -> None:
-        """Close the connection; answer so if a request has arrived in part."""
         if self._part:
-            self._refuse(refusal)
+            self._refuse(TOO_SLOW)
         else:
             self.transport.close()
 

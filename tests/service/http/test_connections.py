@@ -136,51 +136,6 @@ def test_connections_that_wait_for_their_refusal_are_bounded(
         assert one(first).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize("part", [b"", CALL + b"\r\n" + BODY[:9]], ids=["silent", "in part"])
-def test_the_connection_that_waits_longest_for_a_request_gives_way_to_another(
-    accounts: Accounts, part: bytes
-) -> None:
-    app = create_app(accounts, SCRIPTED)
-    with timed(app, most_connections=2) as running, ExitStack() as stack:
-        first, second = (stack.enter_context(connected(running.place)) for _ in range(2))
-        first.sendall(part)
-        second.sendall(HEALTH)
-        assert one(second).startswith(b"HTTP/1.1 200 ")
-        running.wait_for(len(part + HEALTH))
-        for _ in range(2):  # a request may be on its way; and what is refused makes no room
-            with connected(running.place) as refused:
-                refused.sendall(HEALTH)
-                assert parsed(rest(refused))[0] == 503
-        running.pass_time(protocol.AT_REST + 1)
-        another = stack.enter_context(connected(running.place))
-        if part:
-            assert refusal(rest(first)) == (503, "The service is busy. Try again in a moment.")
-        else:
-            assert rest(first) == b""
-        for connection in (second, another):
-            connection.sendall(HEALTH)
-            assert one(connection).startswith(b"HTTP/1.1 200 ")
-
-
-def test_connections_of_one_network_give_way_to_each_other_and_cut_off_nobody_else(
-    accounts: Accounts,
-) -> None:
-    app = create_app(accounts, SCRIPTED)
-    with timed(app, "::", most_connections=3) as running, ExitStack() as stack:
-        here, there = (("127.0.0.1", running.place[1]), ("::1", running.place[1]))
-        slow = stack.enter_context(connected(here))  # it waits longest
-        slow.sendall(CALL + b"\r\n" + BODY[:9])
-        running.wait_for(len(CALL) + 11)
-        first, second = (stack.enter_context(connected(there)) for _ in range(2))
-        second.sendall(HEALTH)
-        assert one(second).startswith(b"HTTP/1.1 200 ")
-        running.pass_time(protocol.AT_REST + 1)
-        stack.enter_context(connected(there))
-        assert rest(first) == b""
-        slow.sendall(BODY[9:])
-        assert one(slow).startswith(b"HTTP/1.1 200 ")
-
-
 @pytest.mark.parametrize(
     ("wrong", "statuses"),
     [
