@@ -123,7 +123,7 @@ def test_a_notebook_shows_the_first_rows_safely() -> None:
     assert "&lt;b&gt;&amp;&lt;/b&gt;" in html
     assert html.count("Snow clearing") == 2  # of the first ten rows
     assert "no match" in html
-    assert re.search(r"<b>CPV</b> 10 likely, 5 none, 5 no text</p>", html)
+    assert re.search(r"<b>CPV</b> 10 likely, 5 no match, 5 no text</p>", html)
     assert re.search(r"0\.\d\d likely</span>", html)
 
 
