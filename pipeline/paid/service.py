@@ -46,7 +46,9 @@ class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
 
     Every argument is checked once, here; the attributes hold the checked values. ``chat`` is the
-    language model that is asked; None for a deployment of the interface.
+    language model that is asked; None for a deployment of the interface. Jobs, answers and prices
+    belong to the ``endpoint``: the address, with the language model. ``key_fingerprint`` names the
+    key in files without revealing it. ``limit`` is the rate limit to keep; None for no limit.
 
     Args:
         base_url: its address.
@@ -106,6 +108,9 @@ class PaidService:
     token_prices: TokenPrices | None
     request_fields: Mapping[str, Any] | None = field(hash=False)
     chat: LanguageModel | None = field(init=False, repr=False, compare=False)
+    endpoint: str = field(init=False, repr=False, compare=False)
+    key_fingerprint: str = field(init=False, repr=False, compare=False)
+    limit: Rate | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -137,15 +142,20 @@ class PaidService:
             check_flag(name, value)
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
         chat = LanguageModel.from_arguments(language_model, token_prices, request_fields)
+        address = canonical(_text("base_url", given["base_url"]), chat is not None)
+        key = _key(given["api_key"])
         checked = flags | {
             "chat": chat,
             "language_model": chat and chat.name,
             "token_prices": chat and chat.token_prices,
             "request_fields": chat and chat.fields,
-            "base_url": canonical(_text("base_url", given["base_url"]), chat is not None),
-            "api_key": _key(given["api_key"]),
+            "base_url": address,
+            "endpoint": f"{address}#{chat.in_url}" if chat else address,
+            "api_key": key,
+            "key_fingerprint": key_fingerprint(key),
             "ledger": _ledger(given["ledger"]),
-            "rate": _rate(given["rate"]),
+            "rate": given["rate"] if given["rate"] is None else str(given["rate"]),
+            "limit": _rate_limit(given["rate"], key, chat),
             "workers": whole_number("workers", given["workers"], 1),
             "max_cost": _limit("max_cost", given["max_cost"]),
             "max_cost_per_day": _limit("max_cost_per_day", given["max_cost_per_day"]),
@@ -202,11 +212,6 @@ class PaidService:
         return pd.DataFrame(rows, columns=SPENT).astype({"day": "datetime64[s]"})
 
     @property
-    def endpoint(self) -> str:
-        """What its jobs, answers and prices belong to: the address, with the language model."""
-        return f"{self.base_url}#{self.chat.in_url}" if self.chat else self.base_url
-
-    @property
     def name(self) -> str:
         """What people call it."""
         return f"{self.chat.name} at {self.base_url}" if self.chat else self.base_url
@@ -222,15 +227,6 @@ class PaidService:
         return self.chat.usual_prices if self.chat else (TYPICAL_LOW, TYPICAL_HIGH)
 
     @property
-    def limit(self) -> Rate | None:
-        """The rate limit to keep; None for no limit."""
-        if self.rate is not None:
-            return parse_rate(self.rate)
-        if self.chat:
-            return None
-        return AUTHENTICATED if self.api_key else DEMO
-
-    @property
     def rate_limit(self) -> str:
         """The rate limit in words."""
         return "no rate limit" if self.limit is None else f"at most {self.limit}"
@@ -241,11 +237,6 @@ class PaidService:
         if self.chat:
             return f"{self.rate_limit}, {self.chat}"
         return self.rate_limit if self.api_key else f"without a key, {self.rate_limit}"
-
-    @property
-    def key_fingerprint(self) -> str:
-        """What names the key in files without revealing it."""
-        return key_fingerprint(self.api_key)
 
     @property
     def has_cost_limit(self) -> bool:
@@ -311,11 +302,12 @@ def _ledger(value: Any) -> Path:
     return Path(value).absolute()  # a notebook may change its folder: it must not buy again
 
 
-def _rate(value: Any) -> str | None:
-    if value is None:
+def _rate_limit(stated: Any, key: str | None, chat: LanguageModel | None) -> Rate | None:
+    if stated is not None:
+        return parse_rate(str(stated))
+    if chat:
         return None
-    parse_rate(str(value))
-    return str(value)
+    return AUTHENTICATED if key else DEMO
 
 
 def _limit(name: str, value: Usd | None) -> Decimal | None:
