@@ -28,7 +28,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.totals import tally_of
 from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
 from pipeline.paid.pool import Pool
-from pipeline.paid.resume import EarlierRuns
+from pipeline.paid.purchase import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Period
 from tests.paid.client.virtual_time import START

@@ -20,7 +20,7 @@ from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger.calls import CallOpen, RateRefusal
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.resume import EarlierRuns
+from pipeline.paid.purchase import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.ledger.buying import (
