@@ -23,12 +23,13 @@ from benchmarks.comparison import OURS, Turn, installed, machine, results, round
 from benchmarks.local_service import DISK, server
 from benchmarks.peers import KEY, PEERS
 from benchmarks.texts import made_texts, write_texts
-from pipeline.paid.client.urls import canonical, match_url
+from pipeline.paid.client.protocols import Interface
+from pipeline.paid.client.urls import canonical
 
 
 def _command(name: str, base: str, source: Path, output: Path) -> list[str]:
     if name != OURS:
-        url = match_url(canonical(base), "cpv")
+        url = Interface().url(canonical(base), "cpv")
         return ["benchmarks.peers", name, url, str(source), str(output)]
     ledger = output.with_suffix(".db")
     options = ["--systems", "cpv", "--base-url", base, "--rate", "none", "--workers", "64"]

@@ -238,10 +238,11 @@ def _connection(service: PaidService) -> Finding:
     import httpx
 
     from pipeline.paid.client.client import cause
-    from pipeline.paid.client.urls import match_url
+    from pipeline.paid.client.protocols import Interface
 
-    chat = service.chat is not None
-    url = f"{service.base_url}/models" if chat else match_url(service.base_url, "cpv")
+    url = f"{service.base_url}/models"
+    if service.chat is None:
+        url = Interface().url(service.base_url, "cpv")
     started = time.perf_counter()
     try:
         status = asyncio.run(_ask(httpx.URL(url)))

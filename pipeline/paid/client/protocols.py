@@ -16,7 +16,7 @@ from pipeline.codes import load
 from pipeline.paid.client.chat_responses import LETTERS, NONE, Asked
 from pipeline.paid.client.language_model import OUTPUT_LIMITS, LanguageModel
 from pipeline.paid.client.outcomes import Received
-from pipeline.paid.client.urls import BaseUrl, match_url
+from pipeline.paid.client.urls import BaseUrl
 from pipeline.versions import VERSIONS
 
 PROMPT: Final = 1
@@ -122,7 +122,7 @@ class Interface:
 
     def url(self, base_url: BaseUrl, system: System) -> str:
         """Return the address for questions about a system."""
-        return match_url(base_url, system)
+        return f"{base_url}/api/{system}/match"
 
     def content(self, question: Question) -> bytes | None:
         """Return the body of a request; None if nothing need be asked."""

@@ -6,7 +6,6 @@ import ipaddress
 from hashlib import sha256
 from typing import NewType
 
-from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.wording import option
 
@@ -56,11 +55,6 @@ def canonical(base_url: str, chat: bool = False) -> BaseUrl:
     suffix = "/chat/completions" if chat else "/api"
     path = url.raw_path.decode("ascii").rstrip("/").removesuffix(suffix).rstrip("/")
     return BaseUrl(f"{url.scheme}://{host}{path}")
-
-
-def match_url(base_url: BaseUrl, system: System) -> str:
-    """Return the address to which texts are sent for one system."""
-    return f"{base_url}/api/{system}/match"
 
 
 def in_the_clear(base_url: BaseUrl) -> bool:
