@@ -42,10 +42,9 @@ def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> AbstractConte
         LedgerError: another process buys with this key, or the lock cannot be created.
         SettingsError: the user has no home folder for the lock.
     """
-    taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
     name = _name(address_of(endpoint), key_fingerprint)
     path = machine_folder() / "locks" / f"buyer-{name}.lock"
-    return _hold(path, taken, wait)
+    return _hold(path, "Another run is buying with this key.", WAIT + LATER, wait)
 
 
 def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManager[None]:
@@ -63,14 +62,14 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManag
         LedgerError: another process buys for this ledger, or the lock cannot be created.
     """
     address = address_of(endpoint)
-    taken = LedgerError(
+    message = (
         f"Another process uses the ledger {ledger} for {address}: a run with another key, or "
-        "ledger settle or prune.",
-        f"{WAIT}name another ledger: {LEDGER}.",
+        "ledger settle or prune."
     )
     file = ledger.resolve()
     path = file.with_name(f"{file.name}.buyer-{_name(address)}.lock")
-    return _hold(path, taken, wait, mode_beside(ledger))
+    hint = f"{WAIT}name another ledger: {LEDGER}."
+    return _hold(path, message, hint, wait, mode_beside(ledger))
 
 
 def job_lock(
@@ -89,10 +88,9 @@ def job_lock(
     Raises:
         LedgerError: another process works on this job, or the lock cannot be created.
     """
-    taken = LedgerError(
-        "Another run works on this job: the same output of the same input.", WAIT + LATER
-    )
-    return _hold(_lock_of_job(ledger, base_url, identity), taken, wait, mode_beside(ledger))
+    message = "Another run works on this job: the same output of the same input."
+    path = _lock_of_job(ledger, base_url, identity)
+    return _hold(path, message, WAIT + LATER, wait, mode_beside(ledger))
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
@@ -125,12 +123,13 @@ def _name(*names: str) -> str:
 
 
 @contextmanager
-def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
+def _hold(path: Path, message: str, hint: str, wait: bool, mode: int = 0o600) -> Iterator[None]:
     """Hold a lock while a block runs; the system releases it however the process ends.
 
     Args:
         path: its file, which is of use only while it is there.
-        taken: the error if another process holds it.
+        message: says that another process holds it.
+        hint: what to do then.
         wait: whether to wait for that process.
         mode: the file's permissions.
     """
@@ -142,8 +141,8 @@ def _hold(path: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iter
             _make_folder(path.parent)
             if not _try(path, mode, opened):
                 if not wait:
-                    raise taken
-                log.info("%s Waiting for it. Ctrl-C stops waiting.", taken.message)
+                    raise LedgerError(message, hint)
+                log.info("%s Waiting for it. Ctrl-C stops waiting.", message)
                 while not _try(path, mode, opened):
                     time.sleep(SECONDS_BETWEEN_TRIES)
         except OSError as error:
