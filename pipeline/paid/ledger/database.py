@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 
 from pipeline.errors import LedgerError, reason
-from pipeline.files.paths import is_file_at, machine_folder
+from pipeline.files.paths import first_gone, is_file_at, machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.schema import (
     OWN_FIRST_ROWS,
@@ -93,7 +93,7 @@ class Place:
 
     def loss(self) -> LedgerError | None:
         """Return the error if the file or its log is no longer there; this takes microseconds."""
-        gone = next((file for file, opened in self._files if not is_file_at(file, opened)), None)
+        gone = first_gone(self._files)
         if gone is None:
             return None
         happened = f"lost its file {gone.name}"
@@ -265,10 +265,10 @@ class Database:
         with self._writing, self._translate_errors(), transaction(self._writer):
             yield self._writer
 
-    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query, as committed."""
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, as committed."""
         with self._translate_errors():
-            yield from self._reader.execute(query, values)
+            return self._reader.execute(query, values).fetchall()
 
     def rows_of(self, digests: Sequence[bytes], query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query for any number of digests.

@@ -9,7 +9,7 @@ from decimal import Decimal
 from operator import itemgetter
 
 from pipeline.answers import System
-from pipeline.money import ZERO, known_total, total
+from pipeline.money import ZERO, known_total, times, total
 from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, storable, unpack
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
@@ -118,12 +118,13 @@ WAS_ANSWERED = """
 """
 
 UNATTRIBUTED = """
-    SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
+    SELECT cost_usd, count(*) FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
     AND NOT EXISTS (
         SELECT 1 FROM first_rows
         WHERE first_rows.job_id = attempts.job_id AND first_rows.system = attempts.system
         AND first_rows.digest = attempts.digest
     )
+    GROUP BY cost_usd
 """
 
 ERRORS = """
@@ -246,7 +247,7 @@ class Job:
         """
         all_jobs = self.counting.retry_failed
         column, value = ("endpoint", self.base_url) if all_jobs else ("job_id", self.number)
-        return any(self.database.rows(WAS_ANSWERED.format(column), value))
+        return bool(self.database.rows(WAS_ANSWERED.format(column), value))
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
@@ -261,7 +262,7 @@ class Job:
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""
         rows = self.database.rows(UNATTRIBUTED, self.number)
-        return total(amount(cost) for (cost,) in rows)
+        return total(times(amount(cost), often) for cost, often in rows)
 
     def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return the last attempt's error of calls that have no lasting answer from this job."""

@@ -173,7 +173,7 @@ class Ledger:
 
     def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
         """Return the last refusal for the rate limit; None without one."""
-        rows = list(self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint))
+        rows = self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint)
         if not rows:
             return None
         if not all(isinstance(value, int | float) for value in rows[0]):

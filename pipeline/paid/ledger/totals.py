@@ -126,7 +126,7 @@ def job_tally(database: Database | Snapshot, job: int) -> Tally:
 def tally_of(rows: Iterable[tuple[str, str | None, str, int]]) -> Tally:
     """Add up attempts: for each kind, its state, cost, reservation, and how many there are."""
     tally = Tally()
-    for state, cost, reserved, often in list(rows):
+    for state, cost, reserved, often in rows:
         tally.count(state, cost, reserved, often)
     return tally
 
