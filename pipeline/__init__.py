@@ -117,6 +117,7 @@ if not TYPE_CHECKING:
                 check_platform()
             found = getattr(import_module(f"pipeline.{home}"), name, None)
             if found is not None:
+                globals()[name] = found  # not asked for again
                 return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
