@@ -16,7 +16,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
 from pipeline.classification import job
 from pipeline.classification.batch import FileOutcome, outcomes
-from pipeline.classification.classifier import with_models
+from pipeline.classification.classifier import learned
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.inputs import files_and_folder
@@ -38,6 +38,8 @@ from pipeline.settings import (
     ExcelOptions,
     Settings,
     file_options,
+    parse_systems,
+    parse_text_columns,
 )
 from pipeline.wording import warn_in_python
 
@@ -292,6 +294,8 @@ def _asked(
     display: Display | None,
     data: object,
     *,
+    systems: Any,
+    text_columns: Any,
     service: Any,
     models: Any,
     decisions: Any,
@@ -305,9 +309,10 @@ def _asked(
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     buyer = None if service is None else _buyer(service, interruption, display)
-    texts = Settings(text_columns=others["text_columns"]).text_columns
-    reviewed = decisions_in(decisions, warn_in_python, texts)
-    settings, folders = with_models(Settings(decisions=reviewed.files, **others), models)
+    systems, text_columns = parse_systems(systems), parse_text_columns(text_columns)
+    reviewed = decisions_in(decisions, warn_in_python, text_columns)
+    folders, checksums = learned(models, systems)
+    settings = Settings(systems, text_columns, models=checksums, decisions=reviewed.files, **others)
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):
         warn_in_python(line)

@@ -13,27 +13,16 @@ from pipeline.errors import SettingsError
 from pipeline.wording import option
 
 
-def check(holds: bool, message: str, hint: str) -> None:
-    """Refuse an argument for which something does not hold.
-
-    Raises:
-        SettingsError: it does not.
-    """
-    if not holds:
-        raise SettingsError(message, hint)
-
-
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse a value that is none of the choices.
 
     Raises:
         SettingsError: it is none.
     """
-    check(
-        value in choices,
-        f"{option(name)} is {value!r}.",
-        f"{option(name)} must be one of {', '.join(choices)}.",
-    )
+    if value not in choices:
+        raise SettingsError(
+            f"{option(name)} is {value!r}.", f"{option(name)} must be one of {', '.join(choices)}."
+        )
 
 
 def check_flag(name: str, value: object) -> None:
@@ -52,9 +41,9 @@ def check_column(name: str, value: object) -> None:
     Raises:
         SettingsError: it is none.
     """
-    is_name = isinstance(value, str) and value != ""
-    called = option(name)
-    check(is_name, f"{called} is {value!r}.", f"{called} must name a column.")
+    if not isinstance(value, str) or not value:
+        called = option(name)
+        raise SettingsError(f"{called} is {value!r}.", f"{called} must name a column.")
 
 
 def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
@@ -63,14 +52,14 @@ def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> in
     Raises:
         SettingsError: the value is not a whole number, or outside the bounds.
     """
-    top = f" to {high}" if high < sys.maxsize else ""
-    called = option(name)
-    hint = f"{called} must be a whole number from {low}{top}."
     try:
         number = operator.index(value)
-    except TypeError as error:
-        raise SettingsError(f"{called} is {value!r}.", hint) from error
-    if isinstance(value, bool) or not low <= number <= high:
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or not low <= number <= high:
+        top = f" to {high}" if high < sys.maxsize else ""
+        called = option(name)
+        hint = f"{called} must be a whole number from {low}{top}."
         raise SettingsError(f"{called} is {value!r}.", hint)
     return number
 

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import check, check_choice, check_flag, fraction, whole_number
+from pipeline.checks import check_choice, check_flag, fraction, whole_number
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs, checked_jobs
 from pipeline.public import public_class
@@ -71,7 +71,7 @@ class Settings:
     def __post_init__(self) -> None:
         checked = {
             "systems": parse_systems(self.systems),
-            "text_columns": _text_columns(self.text_columns),
+            "text_columns": parse_text_columns(self.text_columns),
             "top": whole_number("top", self.top, 1, MAX_TOP),
             "jobs": checked_jobs(self.jobs),
             "language": checked_language(self.language),
@@ -84,11 +84,11 @@ class Settings:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         prefix: object = self.column_prefix
-        check(
-            isinstance(prefix, str) and prefix == prefix.encode("utf-8", "replace").decode(),
-            f"{option('column_prefix')} is {self.column_prefix!r}.",
-            f"{option('column_prefix')} must be text in UTF-8; empty for none.",
-        )
+        if not isinstance(prefix, str) or prefix != prefix.encode("utf-8", "replace").decode():
+            raise SettingsError(
+                f"{option('column_prefix')} is {prefix!r}.",
+                f"{option('column_prefix')} must be text in UTF-8; empty for none.",
+            )
         check_flag("explain", self.explain)
 
     @property
@@ -125,8 +125,10 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     if isinstance(systems, str):
         names = [name for name in systems.split(",") if name.strip()]
     found = [_system(name) for name in _names("systems", names)]
-    check(bool(found), "No system is chosen.", SYSTEMS_HINT)
-    check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
+    if not found:
+        raise SettingsError("No system is chosen.", SYSTEMS_HINT)
+    if len(set(found)) < len(found):
+        raise SettingsError("A system is chosen twice.", "Name each system once.")
     return tuple(found)
 
 
@@ -137,7 +139,8 @@ def parse_system(system: str | Sequence[str] | None) -> System:
         SettingsError: the name is missing or unknown, or there are several.
     """
     found = parse_systems(system or ())
-    check(len(found) == 1, f"system is {system!r}.", f"Give one system{beside('system')}.")
+    if len(found) > 1:
+        raise SettingsError(f"system is {system!r}.", f"Give one system{beside('system')}.")
     return found[0]
 
 
@@ -152,9 +155,11 @@ def check_labels(table: object, decisions: object, system: object) -> None:
         missing["the table"] = f"a table with the right codes, or {option('decisions', 'FILE')}"
     if system is None:
         missing["the system"] = f"{option('system')}: {', '.join(SYSTEMS)}"
-    names = " and ".join(missing).capitalize()
-    verb = "is" if len(missing) == 1 else "are"
-    check(not missing, f"{names} {verb} missing.", f"Give {'; and '.join(missing.values())}.")
+    if missing:
+        names = " and ".join(missing).capitalize()
+        verb = "is" if len(missing) == 1 else "are"
+        hint = f"Give {'; and '.join(missing.values())}."
+        raise SettingsError(f"{names} {verb} missing.", hint)
 
 
 def _system(name: str) -> System:
@@ -164,28 +169,35 @@ def _system(name: str) -> System:
     raise SettingsError(f"There is no system {name!r}.", SYSTEMS_HINT)
 
 
-def _text_columns(given: Any) -> tuple[str, ...]:
+def parse_text_columns(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the text columns in a name or a list of names.
+
+    Raises:
+        SettingsError: a name is not text or occurs twice, or there is none.
+    """
     names = _names("text_columns", given)
-    hint = f"{option('text_columns')} must name the columns that hold the text."
-    check(bool(names), "No text column is named.", hint)
-    hint = f"{option('text_columns')} must name each column once."
-    check(len(set(names)) == len(names), "A text column is named twice.", hint)
+    if not names:
+        hint = f"{option('text_columns')} must name the columns that hold the text."
+        raise SettingsError("No text column is named.", hint)
+    if len(set(names)) < len(names):
+        hint = f"{option('text_columns')} must name each column once."
+        raise SettingsError("A text column is named twice.", hint)
     return names
 
 
 def _names(name: str, given: Any) -> tuple[str, ...]:
     """Return a name, or several, as a tuple."""
-    message = f"{name} is {given!r}."
-    as_text = f": {str(given)!r}" if isinstance(given, int) else ""  # a name that pandas may make
-    hint = f"{name} must be a name or a list of names, as text{as_text}."
-    # Another order of the columns is another text, which would be bought again.
-    ordered = not isinstance(given, set | frozenset)
-    check(ordered, message, f"{name} must be a list: a set has no order.")
+    if isinstance(given, set | frozenset):
+        # Another order of the columns is another text, which would be bought again.
+        raise SettingsError(f"{name} is {given!r}.", f"{name} must be a list: a set has no order.")
     try:
         names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
-    except TypeError as error:
-        raise SettingsError(message, hint) from error
-    check(all(isinstance(each, str) for each in names), message, hint)
+    except TypeError:
+        names = (None,)
+    if not all(isinstance(each, str) for each in names):
+        as_text = f": {str(given)!r}" if isinstance(given, int) else ""  # as pandas may name one
+        hint = f"{name} must be a name or a list of names, as text{as_text}."
+        raise SettingsError(f"{name} is {given!r}.", hint)
     return names
 
 
@@ -279,11 +291,12 @@ class CsvOptions:
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
-            message = (
-                f"{both('--no-header and --header-row', 'header=False and header_row')} exclude "
-                "each other."
-            )
-            check(self.header, message, "Leave out one of them.")
+            if not self.header:
+                raise SettingsError(
+                    f"{both('--no-header and --header-row', 'header=False and header_row')} "
+                    "exclude each other.",
+                    "Leave out one of them.",
+                )
 
 
 @public_class
@@ -300,8 +313,9 @@ class ExcelOptions:
     header_row: int | None = None
 
     def __post_init__(self) -> None:
-        hint = f"{option('sheet')} must be the name of a sheet, or its number as text."
-        check(self.sheet is None or isinstance(self.sheet, str), f"sheet is {self.sheet!r}.", hint)
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            hint = f"{option('sheet')} must be the name of a sheet, or its number as text."
+            raise SettingsError(f"sheet is {self.sheet!r}.", hint)
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
@@ -360,11 +374,11 @@ def file_options(data: object, csv: Any, excel: Any) -> tuple[CsvOptions, ExcelO
 
 def _check_delimiter(delimiter: object) -> None:
     right = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\\\r\n \0'
-    check(
-        right,
-        f"The delimiter {delimiter!r} cannot separate fields.",
-        f"Give one character, such as ';' or '|', or the word tab{beside('delimiter')}.",
-    )
+    if not right:
+        raise SettingsError(
+            f"The delimiter {delimiter!r} cannot separate fields.",
+            f"Give one character, such as ';' or '|', or the word tab{beside('delimiter')}.",
+        )
 
 
 def _check_encoding(name: str) -> None:

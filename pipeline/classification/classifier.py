@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from pipeline.engine.model import ModelFolder, opened, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.public import public, public_class, shortened
 from pipeline.quoting import listed
-from pipeline.settings import TEXT_COLUMNS, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings, parse_systems
 from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
@@ -78,10 +78,10 @@ class Classifier:
         column_prefix: str = "",
         language: str = "en",
     ) -> None:
-        given: dict[str, Any] = {
-            each: value for each, value in locals().items() if each not in ("self", "models")
-        }
-        self._set(*with_models(Settings(**given), models))
+        given: dict[str, Any] = {each: value for each, value in locals().items() if each != "self"}
+        given["systems"] = parse_systems(systems)
+        folders, given["models"] = learned(models, given["systems"])
+        self._set(Settings(**given), folders)
 
     @classmethod
     def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Classifier:
@@ -179,8 +179,10 @@ class Classifier:
                 )
 
 
-def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System, ModelFolder]]:
-    """Return settings with the learned models in a folder or a list of folders, and the models.
+def learned(
+    models: Any, systems: Sequence[System]
+) -> tuple[dict[System, ModelFolder], dict[str, str]]:
+    """Return the learned models in a folder or a list of folders, and the SHA-256 of each folder.
 
     Raises:
         SettingsError: these are not paths, or not models of these systems.
@@ -192,9 +194,8 @@ def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System,
         raise SettingsError(
             f"models is {models!r}.", "models must be the folder of a learned model, or a list."
         ) from error
-    folders = opened(names, settings.systems)
-    hashes = {str(model.path): model.sha256 for model in folders.values()}
-    return replace(settings, models=hashes), folders
+    folders = opened(names, systems)
+    return folders, {str(model.path): model.sha256 for model in folders.values()}
 
 
 def text_columns_of(schema: pa.Schema, settings: Settings) -> list[TextColumn]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from pipeline.answers import BatchAnswers
+from pipeline.answers import BatchAnswers, System
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
@@ -35,14 +35,16 @@ from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
-from pipeline.settings import Format
+from pipeline.settings import Format, parse_systems
 from pipeline.tables.formats import TABLE_FORMATS, format_of, output_format_of
 from pipeline.tables.streams import local_table, spooled
 from pipeline.tables.table import Batch, Reader
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
+    from pipeline.engine.model import ModelFolder
     from pipeline.paid.service import PaidService
+    from pipeline.purchases import Buyer
 
 
 FREE = "embedded engine, offline and free"
@@ -131,23 +133,24 @@ def request_of(options: RunOptions) -> Request:
         PipelineError: an option is wrong.
     """
     decisions = decisions_in(options.decisions, warn, options.text_columns)
-    checked = {"settings": options.settings(decisions), "decisions": decisions, "models": {}}
-    request = Request(**of_fields(Request, options) | checked)
+    models: dict[System, ModelFolder] = {}
+    checksums: dict[str, str] = {}
+    buyer: Buyer | None = None
     if options.models:
-        from pipeline.classification.classifier import with_models
+        from pipeline.classification.classifier import learned
 
-        settings, models = with_models(request.settings, options.models)
-        request = replace(request, settings=settings, models=models)
+        models, checksums = learned(options.models, parse_systems(options.systems))
+    settings = options.settings(decisions, checksums)
     if (service := options.service()) is None:
         check_no_terms()
     else:
         from pipeline.cli.output.buying import buyer_of
 
-        settings, buyer = request.settings.for_service(), buyer_of(service, options.yes)
-        request = replace(request, settings=settings, buyer=buyer)
-    for line in never_ok(request.settings):
+        settings, buyer = settings.for_service(), buyer_of(service, options.yes)
+    for line in never_ok(settings):
         warn(line)
-    return request
+    checked = {"settings": settings, "decisions": decisions, "models": models, "buyer": buyer}
+    return Request(**of_fields(Request, options) | checked)
 
 
 def service_of(request: Request) -> PaidService | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -32,7 +33,6 @@ from pipeline.settings import (
     TEXT_COLUMNS,
     Format,
     Settings,
-    parse_systems,
 )
 
 if TYPE_CHECKING:  # imported if there is a service
@@ -273,14 +273,15 @@ class RunOptions(PaidOptions, DialectOptions):
         "Write the log, and errors, as text or as one JSON object per line.", OUTPUT, default="text"
     )
 
-    def settings(self, decisions: Decisions) -> Settings:
-        """Return the settings of the job, without its models.
+    def settings(self, decisions: Decisions, models: Mapping[str, str]) -> Settings:
+        """Return the settings of the job; ``models`` has the SHA-256 of each model's folder.
 
         Raises:
             SettingsError: an option has a wrong value.
         """
-        given = {"systems": parse_systems(self.systems), "models": {}, "decisions": decisions.files}
-        return Settings(**of_fields(Settings, self) | given)
+        return Settings(
+            **of_fields(Settings, self) | {"models": models, "decisions": decisions.files}
+        )
 
     def check_apart(self, output: AnyPath | None) -> None:
         """Check that the files to write, such as an output, are none that the run keeps.

@@ -36,7 +36,14 @@ from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
 from pipeline.purchases import Paid, Parked, identity_of_contents
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, parse_system
+from pipeline.settings import (
+    TEXT_COLUMNS,
+    CsvOptions,
+    ExcelOptions,
+    Settings,
+    parse_system,
+    parse_text_columns,
+)
 from pipeline.tables.table import check_unchanged
 from pipeline.wording import warn_in_python
 
@@ -223,7 +230,7 @@ def evaluate(
         ParkedError: the purchase stopped before its end; the same call continues.
     """
     shown = display_for(progress)
-    texts = Settings(text_columns=cast("Any", text_columns)).text_columns
+    texts = parse_text_columns(text_columns)
     kept = None if system is None else parse_system(system)
     reviewed = decisions_in(decisions, warn_in_python, texts, kept)
     check_given(data, reviewed.files, system)

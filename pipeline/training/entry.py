@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from pipeline.answers import System
-from pipeline.checks import check, check_flag
+from pipeline.checks import check_flag
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
+from pipeline.errors import SettingsError
 from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
 from pipeline.public import public
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, check_labels
+from pipeline.settings import (
+    TEXT_COLUMNS,
+    CsvOptions,
+    ExcelOptions,
+    Settings,
+    check_labels,
+    parse_text_columns,
+)
 from pipeline.training.run import (
     TrainedModel,
     TrainingSettings,
@@ -75,10 +83,11 @@ def train(
         OutputError: the folder holds something else, or cannot be written.
     """
     shown = display_for(progress)
-    check(isinstance(output, str | PathLike), f"output is {output!r}.", "output must be a path.")
+    if not isinstance(output, str | PathLike):
+        raise SettingsError(f"output is {output!r}.", "output must be a path.")
     folder = Path(output).absolute()  # a notebook may change its folder
     check_flag("overwrite", overwrite)
-    asked = Settings(text_columns=cast("Any", text_columns))
+    asked = Settings(text_columns=parse_text_columns(text_columns))
     reviewed = decisions_in(decisions, warn_in_python, asked.text_columns)
     kept = [("data", data), *(("decisions", path) for path in reviewed.files)]
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
