@@ -127,15 +127,6 @@ def test_texts_that_do_not_say_what_is_bought_are_not_sure() -> None:
     assert sure[0, 0] < 0.3
 
 
-def test_answers_do_not_depend_on_the_batch() -> None:
-    texts, _ = history(40, seed=5)
-    together, sure = model().predict(texts, 3)
-    for row, text in enumerate(texts):
-        alone, own_sure = model().predict([text], 3)
-        assert alone[0].tolist() == together[row].tolist()
-        assert own_sure[0].tolist() == sure[row].tolist()
-
-
 def test_a_model_that_was_saved_judges_as_before(tmp_path: Path) -> None:
     save([each.model for each in trained().values()], tmp_path / "model", {})
     folder = model_folder(tmp_path / "model")
@@ -268,10 +259,3 @@ def test_columns_that_are_constant_say_nothing() -> None:
     right = np.arange(100) % 4 == 0
     odds = boosted(same, right, np.ones(100)).odds(same)
     assert probability(odds) == pytest.approx(np.full(100, 0.25), abs=0.01)
-
-
-def test_a_row_has_the_same_odds_alone_and_in_any_batch() -> None:
-    trees = boosted(ROWS, ROWS[:, 0] + ROWS[:, 5] > 0, EVEN)
-    together = trees.odds(ROWS)
-    alone = [float(trees.odds(ROWS[row : row + 1])[0]) for row in range(0, len(ROWS), 97)]
-    assert alone == together[::97].tolist()

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.acceptance import LENGTHS, TRAITS
-from pipeline.engine.model.encoder import Encoded, Encoder, quantised, reading, rotation
+from pipeline.engine.model.encoder import Encoder, quantised, reading, rotation
 from pipeline.engine.model.features import BITS, count, hashed_features, learn
 from pipeline.engine.model.title_words import MEASURES
 from pipeline.engine.text.ngrams import gram_hashes
@@ -23,17 +23,8 @@ TEXTS = [
 ]
 
 
-PLACES = np.array([3, 43])
-
 AFTER_TITLES = TRAITS - 2 - len(LENGTHS)
 TITLES = slice(AFTER_TITLES - MEASURES, AFTER_TITLES)
-
-
-def rows_of(texts: Encoded) -> list[tuple[list[float], float, list[float]]]:
-    """Return the vector, the known share and the words of each text."""
-    words = np.split(texts.words.values, texts.words.ends[1:-1])
-    rows = zip(texts.hidden.tolist(), texts.known.tolist(), words, strict=True)
-    return [(hidden, known, own.tolist()) for hidden, known, own in rows]
 
 
 @cache
@@ -51,15 +42,6 @@ def test_composed_vectors_are_those_that_training_uses() -> None:
     by_feature = found.weights.sums(found.vocabulary.vectors(counts))
     assert np.abs(hidden).max() > 0.1
     assert hidden == pytest.approx(by_feature, rel=1e-4, abs=1e-5)
-
-
-def test_a_text_has_the_same_vector_in_any_company() -> None:
-    found = encoder()
-    whole = found.encode(count(TEXTS))
-    assert rows_of(found.encode(count(TEXTS[::-1])))[::-1] == rows_of(whole)
-    some = found.encode(count(TEXTS).select(np.array([3, 43])))
-    assert rows_of(some) == [rows_of(whole)[place] for place in (3, 43)]
-    assert [rows_of(found.encode(count([text])))[0] for text in TEXTS] == rows_of(whole)
 
 
 def test_the_words_of_a_text_are_its_features_without_parts_of_words() -> None:

@@ -36,26 +36,9 @@ def test_what_follows_many_tokens_is_not_read() -> None:
     assert len(tokens("word " * 1000)) == MAX_TOKENS
 
 
-def spelt_out(counts: Counts) -> list[tuple[int, float]]:
-    """Return the features of counted texts in their order, with the weights of their tokens."""
-    tokens, pairs = counts.tokens, counts.pairs
-    halves = counts.spelt.select(tokens.columns)
-    return [
-        *zip(halves.columns.tolist(), tokens.values[halves.rows].tolist(), strict=True),
-        *zip(pairs.columns.tolist(), pairs.values.tolist(), strict=True),
-    ]
-
-
 def features(counts: Counts) -> set[int]:
     found, _ = counts.frequencies()
     return {*found.tolist()}
-
-
-def test_a_text_is_counted_alike_alone_and_in_company() -> None:
-    texts = ["road marking paint", "", "paint road", "road road marking"]
-    together = count(texts)
-    for row, text in enumerate(texts):
-        assert spelt_out(together.select(np.array([row]))) == spelt_out(count([text]))
 
 
 def test_earlier_words_count_more_and_pairs_know_their_order() -> None:

@@ -54,17 +54,6 @@ def test_features_that_are_no_words_are_left_out() -> None:
     assert not nothing.any()
 
 
-def test_a_text_means_the_same_in_any_company() -> None:
-    random = np.random.default_rng(1)
-    texts = [
-        dict(zip(random.choice(WORDS, size, False).tolist(), random.random(size), strict=True))
-        for size in (1, 5, 30, 2, 17)
-    ]
-    together = vectors().of_texts(rows(*texts))
-    for text, vector in zip(texts, together, strict=True):
-        assert vectors().of_texts(rows(text))[0].tolist() == vector.tolist()
-
-
 def test_an_encoder_keeps_its_word_vectors() -> None:
     without = own(load_model(shipped_model(), "cpv")).encoder
     kept = encoder(encoder_arrays(replace(without, word_vectors=vectors()))).word_vectors
