@@ -75,7 +75,7 @@ PROTECTIONS = (
         "fields of a request that would change its price or its answer stay ours",
         'OURS = ("messages", "model", "n", "stream")',
         "OURS = ()",
-        "tests/paid/client/test_language_model.py::test_wrong_fields_are_refused",
+        "tests/paid/client/test_protocols.py::test_wrong_fields_are_refused",
     ),
     Protection(
         "no key goes out that its owner named for something else",

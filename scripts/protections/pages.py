@@ -91,12 +91,12 @@ PROTECTIONS = (
         "    app.add_middleware(AccessLog, failed=answer_failures(app, error_page))\n"
         "    app.add_middleware(SecurityHeaders)",
         "    app.add_middleware(AccessLog, failed=answer_failures(app, error_page))",
-        "tests/service/web/test_headers.py::test_every_response_says_what_browsers_may_do_with_it",
+        "tests/service/web/test_security.py::test_every_response_says_what_browsers_may_do_with_it",
     ),
     Protection(
         "what is shown is escaped",
         "autoescape=True,",
         "autoescape=False,",
-        "tests/service/web/test_hostile_texts.py",
+        "tests/service/web/test_security.py",
     ),
 )

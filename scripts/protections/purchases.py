@@ -132,26 +132,26 @@ PROTECTIONS = (
         "nothing is sent for a ledger that was moved or deleted",
         "refusal = database.lost\n",
         "refusal = None\n",
-        "tests/paid/test_moved_ledger.py",
+        "tests/paid/test_ledger_trouble.py",
     ),
     Protection(
         "nothing is sent for a ledger whose log was deleted",
         "for end in LOG)]\n",
         "for end in ())]\n",
-        "tests/paid/test_moved_ledger.py"
+        "tests/paid/test_ledger_trouble.py"
         "::test_a_log_that_is_deleted_is_noticed_before_a_kill_could_lose_what_is_in_it",
     ),
     Protection(
         "what a reader keeps out of a ledger is not said to be in it",
         "            if not busy and is_file_at(*self._files[0]):\n",
         "            if is_file_at(*self._files[0]):\n",
-        "tests/paid/test_moved_ledger.py::test_what_a_reader_keeps_out_of_the_file_is_in_a_copy",
+        "tests/paid/test_ledger_trouble.py::test_what_a_reader_keeps_out_of_the_file_is_in_a_copy",
     ),
     Protection(
         "a ledger that is gone since the last run is not replaced by an empty one",
         "            check_writable(path)\n            path.parent.mkdir",
         "            path.parent.mkdir",
-        "tests/paid/test_moved_ledger.py",
+        "tests/paid/test_ledger_trouble.py",
     ),
     Protection(
         "a signal stops a purchase even while its thread starts",
@@ -205,7 +205,7 @@ PROTECTIONS = (
         "nothing is bought with an older copy of the ledger",
         "        HighWaterMark(self.database).check()\n",
         "",
-        "tests/paid/test_moved_ledger.py::test_an_older_copy_is_refused_until_the_newer_one_is_back",
+        "tests/paid/test_ledger_trouble.py::test_an_older_copy_is_refused_until_the_newer_one_is_back",
     ),
     Protection(
         "a ledger that is gone at the end of a purchase is noticed",
@@ -217,7 +217,7 @@ PROTECTIONS = (
                 finally:
                     pass
 """,
-        "tests/paid/test_moved_ledger.py",
+        "tests/paid/test_ledger_trouble.py",
     ),
     Protection(
         "answers that a full disk keeps out of the ledger are kept beside it",

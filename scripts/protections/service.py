@@ -92,13 +92,13 @@ PROTECTIONS = (
         "a house has one limit, however many addresses",
         "return str(IPv6Address(int(parsed) >> NETWORK_BITS << NETWORK_BITS))",
         "return str(parsed)",
-        "tests/service/test_limits.py::test_an_ipv6_address_counts_for_its_network",
+        "tests/service/test_app.py::test_an_ipv6_address_counts_for_its_network",
     ),
     Protection(
         "callers are forgotten when their window is over",
         "                return\n            del self._taken[caller]",
         "                return\n            return",
-        "tests/service/test_limits.py::test_callers_that_stay_away_are_forgotten",
+        "tests/service/test_app.py::test_callers_that_stay_away_are_forgotten",
     ),
     Protection(
         "the log does not quote errors",

@@ -101,8 +101,7 @@ PROTECTIONS = (
         "a damaged column is an error and no crash",
         "            _check_columns(file)\n",
         "",
-        "tests/tables/test_hostile_tables.py::"
-        "test_damage_anywhere_in_a_footer_is_an_error_and_no_crash",
+        "tests/tables/test_tables.py::test_damage_anywhere_in_a_footer_is_an_error_and_no_crash",
     ),
     Protection(
         "no page, table or figures replace the ledger, the key or another input",

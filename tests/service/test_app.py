@@ -5,7 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pipeline.answers import Match
 from pipeline.money import total
 from pipeline.paid.client.outcomes import Answered
 from pipeline.paid.client.responses import read_response
@@ -13,7 +16,17 @@ from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.http.messages import Metadata
-from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
+from pipeline.service.limits import SOON, SlidingWindow, network_of
+from pipeline.service.pricing import HIGHEST, LOWEST, price
+from tests.service.conftest import (
+    ROAD_PRICE,
+    SCRIPTED,
+    Caller,
+    VirtualClock,
+    envelope,
+    exact,
+    virtual_limits,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -160,3 +173,111 @@ async def test_a_request_that_is_not_valid_counts_but_costs_nothing(
     assert envelope(await caller.match("  ")) == (400, "VALIDATION_ERROR")
     assert envelope(await caller.match()) == (429, "RATE_LIMIT_EXCEEDED")
     assert accounts.balance(account.account_id) == 5
+
+
+titles = st.lists(st.text(max_size=120), max_size=10)
+
+
+def matches(titles: list[str]) -> list[Match]:
+    return [Match(str(place), title, 0.5) for place, title in enumerate(titles)]
+
+
+def test_the_formula_is_47_and_2_a_match_and_1_per_16_characters_and_half_on_top() -> None:
+    due = price(matches(["x" * 15, "x" * 17]))
+    assert due.base == Decimal("0.000053")
+    assert due.markup == Decimal("0.0000265")
+    assert due.final == Decimal("0.0000795")
+    assert due.shares == (Decimal("0.0000265"), Decimal("0.0000265"))
+
+
+def test_no_matches_cost_least_and_ten_long_titles_most() -> None:
+    assert price([]) == LOWEST
+    assert (LOWEST.final, LOWEST.shares) == (Decimal("0.0000705"), ())
+    for characters in (53, 5000):
+        assert price(matches(["x" * characters] * 10)) == HIGHEST
+    assert HIGHEST.final == Decimal("0.00015")
+
+
+@given(titles)
+def test_a_price_is_in_range_adds_up_to_the_last_digit_and_is_written_plainly(
+    titles: list[str],
+) -> None:
+    due = price(matches(titles))
+    assert LOWEST.final <= due.final <= HIGHEST.final
+    assert due.markup == due.base * 50 / 100
+    assert due.final == total([due.base, due.markup])
+    assert total(due.shares) == (due.base if titles else 0)
+    assert list(due.shares) == sorted(due.shares, reverse=True)  # as even as they can be
+    assert not titles or due.shares[0] - due.shares[-1] <= Decimal("0.0000001")
+    for amount in (due.base, due.markup, due.final, *due.shares):
+        assert str(amount) == f"{amount:f}"
+        assert len(str(amount)) <= len("0.0000001")
+
+
+@given(titles, st.integers(0, 9), st.text(max_size=200))
+def test_more_in_an_answer_never_costs_less(titles: list[str], place: int, title: str) -> None:
+    due = price(matches(titles))
+    longer = [one + title if each == place else one for each, one in enumerate(titles)]
+    assert price(matches(longer)).final >= due.final
+    if len(titles) < 10:
+        assert price(matches([*titles, title])).final > due.final
+
+
+def test_several_requests_are_taken_together_or_not_at_all(clock: VirtualClock) -> None:
+    window = SlidingWindow(Rate(5, 60))
+    assert window.wait("a", 3) == 0
+    clock.now += 20
+    assert window.wait("a", 2) == 0
+    assert window.wait("a", 4) == 60  # the last two must be gone, too
+    assert window.wait("a", 3) == 40
+    clock.now += 40 + SOON
+    assert window.wait("a", 3) == 0
+
+
+def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
+    window = SlidingWindow(Rate(2, 60))
+    for caller in range(500):
+        window.wait(caller)
+        window.wait("always there")
+        clock.now += 1
+    assert len(window._taken) == 62  # a minute of them, and one more
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("::1", "::"),
+        ("unknown", ""),
+        ("", ""),
+    ],
+)
+def test_an_ipv6_address_counts_for_its_network(address: str, network: str) -> None:
+    assert network_of(address) == network
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from("ab")), max_size=80),
+)
+def test_no_window_takes_more_than_the_rate_and_none_less(
+    requests: int, arrivals: list[tuple[int, str]]
+) -> None:
+    clock = VirtualClock()
+    with virtual_limits(clock):
+        window = SlidingWindow(Rate(requests, 60))
+        taken: dict[str, list[float]] = {"a": [], "b": []}
+        for pause, caller in arrivals:
+            clock.now += pause
+            recent = [at for at in taken[caller] if at >= clock.now - 60]
+            wait = window.wait(caller)
+            assert (wait == 0) == (len(recent) < requests)
+            if wait == 0:
+                taken[caller].append(clock.now)
+            else:
+                assert wait == max(SOON, recent[0] + 60 - clock.now)
