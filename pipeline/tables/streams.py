@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import pyarrow as pa
 
-from pipeline.errors import InputError, PipelineError
+from pipeline.errors import InputError, PipelineError, reason
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import open_regular
@@ -181,7 +181,7 @@ def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
 
 def _unreadable(path: Path, error: OSError) -> InputError:
     hint = "Check that it exists, is readable and complete."
-    return InputError(f"{path} cannot be read: {error}.", hint)
+    return InputError(f"{path} cannot be read: {reason(error)}.", hint)
 
 
 def _damage_error(path: Path, compression: Compression) -> InputError:
@@ -248,7 +248,7 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
     except DAMAGED as error:
         refuse_other_contents(path, "ZIP")
         raise InputError(
-            f"{path} cannot be unpacked: {error}.",
+            f"{path} cannot be unpacked: {reason(error)}.",
             f"Unpack it yourself, and give the path of the table. If it is no archive, rename it "
             f"without {path.suffix}.",
         ) from error
