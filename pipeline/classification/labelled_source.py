@@ -12,7 +12,7 @@ import pandas as pd
 from pipeline.classification.pandas_frames import frame_reader, frame_sample
 from pipeline.classification.request import Request
 from pipeline.classification.source import Data, from_polars
-from pipeline.classification.text_columns import warn_of_few_words
+from pipeline.classification.text_columns import warn_of_few_words, warn_of_own_codes
 from pipeline.settings import Settings, file_options
 from pipeline.tables.json_records import holders
 from pipeline.tables.table import Reader
@@ -41,8 +41,10 @@ def open_labelled(
     with naming_all(needed):
         if not isinstance(data, pd.DataFrame):
             with Request(asked, csv=csv, excel=excel).open(data) as job:
-                warn_of_few_words(job.source.reader, asked.text_columns, warn_in_python)
-                yield job.source.reader
+                reader = job.source.reader
+                warn_of_few_words(reader, asked.text_columns, warn_in_python)
+                warn_of_own_codes(reader.schema.names, needed, warn_in_python)
+                yield reader
             return
         names = [str(label) for label in data.columns]
         texts = [("text_columns", name) for name in holders(names, asked.text_columns)]
@@ -50,4 +52,5 @@ def open_labelled(
         reader = frame_reader(data, asked.text_columns, [name for _, name in needed])
         sample = partial(frame_sample, data)
         warn_of_few_words(reader, asked.text_columns, warn_in_python, sample)
+        warn_of_own_codes(names, needed, warn_in_python)
         yield reader

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.quoting import quoted
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Format
 from pipeline.tables import open_reader
 from pipeline.tables.arrow import is_text
@@ -106,6 +107,21 @@ def warn_of_few_words(
         worded, first = sum(have_words(batch.texts)), sample or (lambda: first_rows(reader))
         if said := few_words(wanted, len(batch.texts), worded, first):
             warn(said)
+
+
+def warn_of_own_codes(
+    names: Collection[str], needed: Iterable[tuple[str, str]], warn: Callable[[str], None]
+) -> None:
+    """Warn if the labels of a table are what this tool answered: the engine would agree with them.
+
+    ``needed`` has the argument and the name of each column beside the text.
+    """
+    for _, name in needed:
+        if name.endswith("_code") and f"{name.removesuffix('code')}status" in names:
+            warn(
+                f"The column {quoted(name)} has what a run answered, right or wrong. To use what "
+                f"people corrected in it: {option('decisions', 'FILE')}."
+            )
 
 
 def first_rows(reader: Reader) -> pa.RecordBatch:

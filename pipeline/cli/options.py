@@ -286,11 +286,16 @@ class LabelledOptions(DialectOptions):
         Raises:
             InputError: it cannot be read, or lacks columns, all of which the error names.
         """
-        from pipeline.classification.text_columns import open_suggesting, warn_of_few_words
+        from pipeline.classification.text_columns import (
+            open_suggesting,
+            warn_of_few_words,
+            warn_of_own_codes,
+        )
         from pipeline.tables.texts import naming_all
 
-        texts = self.text_columns
+        texts, needed = self.text_columns, [*needed]
         with naming_all(needed):
             reader = open_suggesting(path, texts, self.csv, self.input_format, self.excel)
         warn_of_few_words(reader, texts, warn)
+        warn_of_own_codes(reader.schema.names, needed, warn)
         return reader

@@ -57,6 +57,21 @@ def test_a_table_without_names_has_numbers_for_columns(
     assert "cpv, 1 row of t.csv" in capsys.readouterr().out
 
 
+def test_it_warns_of_labels_that_are_the_answers_of_a_run(
+    command: Command, table: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The engine always agrees with its own codes, and the error about `code` suggests them."""
+    assert command("run", table, "--systems", "cpv", "--output", "o.csv") == 0
+    named = ("--code-column", "cpv_code")
+    assert command("evaluate", "o.csv", *CPV, *named) == 0
+    said = "The column 'cpv_code' has what a run answered, right or wrong."
+    assert said in capsys.readouterr().err + caplog.text
+    Path("labelled.csv").write_text("description,cpv_code\nRoad marking,45233221\n")
+    caplog.clear()
+    assert command("evaluate", "labelled.csv", *CPV, *named) == 0
+    assert "what a run answered" not in capsys.readouterr().err + caplog.text
+
+
 def test_a_learned_model_is_evaluated(
     command: Command, model: Path, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -101,9 +101,8 @@ def test_the_model_classifies_and_is_evaluated_without_naming_its_folder(made: M
     table = pa.table({"description": frame()["description"]})
     found = pipeline.classify(table, systems="cpv", models=made.model, min_confidence=0).table
     assert {*found["cpv_code"].to_pylist()} <= {"03111000", "45233140", "90910000"}
-    measured = pipeline.evaluate(
-        found.to_pandas(), system="cpv", code_column="cpv_code", subject=made.model
-    )
+    labelled = found.to_pandas().rename(columns={"cpv_code": "code"})
+    measured = pipeline.evaluate(labelled, system="cpv", subject=made.model)
     assert measured.subjects[0].kind == "model"
     assert measured.rows == 40
 
