@@ -33,11 +33,13 @@ class Allowance:
         confirmed: what the attempts of the current period have cost so far, US dollars.
         at_risk: what they may have cost in addition, US dollars.
         began_at, ends_at: when the current period began, and when the next one begins.
+        ahead: what earlier runs spent with a later date, as the clock was ahead, US dollars.
     """
 
     def __init__(self, period: Period, limit: Decimal, now: Callable[[], float]) -> None:
         self.period = period
         self.limit = limit
+        self.ahead = ZERO
         self._now = now
         self._spent: dict[datetime, tuple[Decimal, Decimal]] = {}
         self._begin()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
-from pipeline.money import plain, times, total
+from pipeline.money import difference, plain, times, total
 from pipeline.paid.client.chat_responses import is_record
 from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.limits import Allowance, Budget
@@ -195,8 +195,12 @@ def _period_limit_reached(reached: Allowance, budget: Budget, calls: int) -> Par
         spent += f", with up to {plain(reached.at_risk)} USD more that may have been billed,"
     when = f"{reached.ends_at:%Y-%m-%d %H:%M} UTC"
     hint = f"{RUN_AGAIN} after {when}, or raise {reached.option}: it continues."
-    if reached.limit < budget.highest:  # waiting would not help
-        hint = f"One call may cost {plain(budget.highest)} USD: raise {reached.option}."
+    if difference(reached.limit, reached.ahead) < budget.highest:  # waiting would not help
+        later = f", and {plain(reached.ahead)} USD with a later date count until then"
+        hint = (
+            f"One call may cost {plain(budget.highest)} USD{later if reached.ahead else ''}: raise "
+            f"{reached.option}."
+        )
     return Parked(
         MONEY,
         f"The cost limit of this {reached.period} is reached ({reached.option}): {spent} spent "

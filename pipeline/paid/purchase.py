@@ -432,9 +432,11 @@ class EarlierRuns:
         allowances = []
         for period, limit in self.service.period_limits.items():
             allowance = Allowance(period, limit, self.ledger.now)
-            began_at = allowance.began_at.timestamp()
-            spent = self.ledger.spent_since(self.service.key_fingerprint, began_at)
+            key = self.service.key_fingerprint
+            spent = self.ledger.spent_since(key, allowance.began_at.timestamp())
+            later = self.ledger.spent_since(key, allowance.ends_at.timestamp())
             allowance.charge(spent.confirmed, spent.at_risk)
+            allowance.ahead = total([later.confirmed, later.at_risk])
             allowances.append(allowance)
         return allowances
 

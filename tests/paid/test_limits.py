@@ -227,6 +227,11 @@ def test_the_limit_is_used_up_and_the_next_day_goes_on(tmp_path: Path) -> None:
         ends = f"2026-03-0{2 + day} 00:00 UTC"
         assert "0.00036 USD of 0.0004 USD spent with this key" in pool.parked.message
         assert f"Run the same command after {ends}, or raise --max-cost-per-day" in pool.parked.hint
+    ledger.now = Clock(MIDNIGHT - DAY)  # the clock was ahead until then
+    pool = run_job(ledger, "job", service, server, None)
+    assert pool and pool.parked
+    later = "One call may cost 0.00015 USD, and 0.00072 USD with a later date count until then"
+    assert pool.parked.hint == f"{later}: raise --max-cost-per-day."
     other = ledger.spent_since("another key", 0.0)
     assert other.attempts == 0
     ledger.close()
