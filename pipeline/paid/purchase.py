@@ -35,7 +35,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from pipeline.paid.ledger.mark import LedgerMark, check_there, marks_in
+from pipeline.paid.ledger.mark import LedgerMark, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import Allowance, Budget, excess
@@ -120,7 +120,7 @@ class PaidPurchase(Purchase):
             low = ZERO
         high = max(high, usual[1])
         if to_buy:
-            self._ledger.check_marks(self._marks)
+            check_marks(self._ledger.database, self._marks)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
         left = self._earlier_runs.cost_left(self._job)

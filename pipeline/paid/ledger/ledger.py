@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +12,6 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.mark import HighWaterMark, Marked, check_in
 from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -102,15 +101,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self.database.close()
-
-    def check_marks(self, marks: Sequence[Marked]) -> None:
-        """Check that this is the ledger that was used before for some outputs, and no older copy.
-
-        Raises:
-            LedgerError: it is another one, or an older copy.
-        """
-        HighWaterMark(self.database).check()
-        check_in(self.database, marks)
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job with an identity; open it if there is none."""

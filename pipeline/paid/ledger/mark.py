@@ -165,12 +165,13 @@ def check_there(ledger: Path, marks: Sequence[Marked]) -> None:
             raise _other_ledger(f"There is no ledger {ledger}", marks[0], "everything")
 
 
-def check_in(ledger: Database, marks: Sequence[Marked]) -> None:
-    """Check that a ledger is the one that outputs were bought with.
+def check_marks(ledger: Database, marks: Sequence[Marked]) -> None:
+    """Check that a ledger is the one that outputs were bought with, and no older copy.
 
     Raises:
         LedgerError: it is another one, or an older copy.
     """
+    HighWaterMark(ledger).check()
     for marked in marks:
         if not marked[1].is_in(ledger):
             problem = f"{ledger.path} is another ledger, or an older copy"

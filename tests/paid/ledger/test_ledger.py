@@ -16,7 +16,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
-from pipeline.paid.ledger.mark import LedgerMark, Marked, check_there, marks_in
+from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.limits import MAX_PRICE
 from tests.paid.ledger.buying import (
@@ -132,14 +132,14 @@ def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
     ledger: Ledger, journal: Journal, number: int
 ) -> None:
     buy(journal)
-    ledger.check_marks(marked())
+    check_marks(ledger.database, marked())
     with pytest.raises(LedgerError, match="another ledger"):
-        ledger.check_marks(marked(last_attempt=number))
+        check_marks(ledger.database, marked(last_attempt=number))
 
 
 def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match=r"the ledger /old l\.db\. This") as caught:
-        ledger.check_marks(marked(path="/old\x1b\n\ud800l.db"))
+        check_marks(ledger.database, marked(path="/old\x1b\n\ud800l.db"))
     assert caught.value.message.isprintable()
 
 
