@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from pipeline.checks import whole_number
-from pipeline.errors import EngineError, SettingsError
-from pipeline.wording import marked, option
+from pipeline.errors import EngineError
+from pipeline.wording import option
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -38,21 +37,6 @@ IDLE = 60.0
 
 LOOK = 1.0
 """Seconds between two looks at whether the process that started this one still lives."""
-
-
-def checked_jobs(value: Any) -> Jobs:
-    """Return a number of processes of any integer type as a Python int, or ``auto``.
-
-    Raises:
-        SettingsError: the value is neither.
-    """
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    try:
-        return whole_number("jobs", value, 1)
-    except SettingsError as error:
-        hint = f"{option('jobs')} must be a whole number from 1, or auto."
-        raise SettingsError(marked(error.message), hint) from None
 
 
 def shared_out(items: Iterable[Item], most: Jobs) -> tuple[int, Iterator[Item]]:

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias, get_args
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_choice, check_flag, fraction, whole_number
 from pipeline.errors import SettingsError
-from pipeline.processes import Jobs, checked_jobs
+from pipeline.processes import Jobs
 from pipeline.public import public_class
-from pipeline.wording import beside, both, option
+from pipeline.wording import beside, both, marked, option
 
 TEXT_COLUMNS = ("description",)
 
@@ -73,7 +73,7 @@ class Settings:
             "systems": parse_systems(self.systems),
             "text_columns": parse_text_columns(self.text_columns),
             "top": whole_number("top", self.top, 1, MAX_TOP),
-            "jobs": checked_jobs(self.jobs),
+            "jobs": _jobs(self.jobs),
             "language": checked_language(self.language),
         }
         for name in ("min_confidence", "fail_if_no_match", "roll_up"):
@@ -113,6 +113,16 @@ class Settings:
                 f"Remove {option(name)}, or the service{beside('base_url')}.",
             )
         return replace(self, min_confidence=self.min_confidence or 0.0)
+
+
+def _jobs(value: Any) -> Jobs:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    try:
+        return whole_number("jobs", value, 1)
+    except SettingsError as error:
+        hint = f"{option('jobs')} must be a whole number from 1, or auto."
+        raise SettingsError(marked(error.message), hint) from None
 
 
 def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
