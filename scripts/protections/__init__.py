@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import language_models, limits, network, pages, purchases, service, tables
+from . import language_models, limits, network, pages, purchases, service
 from .protection import Protection
 
 __all__ = ["PROTECTIONS", "Protection"]
@@ -10,7 +10,6 @@ __all__ = ["PROTECTIONS", "Protection"]
 PROTECTIONS = (
     *purchases.PROTECTIONS,
     *limits.PROTECTIONS,
-    *tables.PROTECTIONS,
     *network.PROTECTIONS,
     *service.PROTECTIONS,
     *pages.PROTECTIONS,

@@ -306,4 +306,28 @@ PROTECTIONS = (
         "    if not key:\n        return None\n        raise SettingsError(\n",
         "tests/paid/test_service.py::test_an_empty_key_is_a_mistake_and_not_a_demo",
     ),
+    Protection(
+        "a place in a bucket is tried before anything is bought",
+        "self.storage.write(mine, manifest_path(self.path))",
+        "pass",
+        "tests/cli/clouds/test_stores.py::test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought",
+    ),
+    Protection(
+        "no page, table or figures replace the ledger, the key or another input",
+        "            if other is not None and _are_same(path, other):\n",
+        "            if False:\n",
+        "tests/cli/test_apart.py",
+    ),
+    Protection(
+        "nothing replaces a ledger that the command does not name",
+        "        if isinstance(path, Path) and _is_database(path):\n",
+        "        if False:\n",
+        "tests/cli/test_apart.py::test_a_model_or_a_settings_file_replaces_no_ledger_either",
+    ),
+    Protection(
+        "no output of a Python call replaces the ledger or what it reads",
+        "            _check_kept(this.source.path, this.sink.path, asked)\n",
+        "            pass\n",
+        "tests/cli/test_apart.py::test_what_a_python_call_keeps_is_not_written_over",
+    ),
 )
