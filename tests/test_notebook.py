@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,10 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from pipeline.service.accounts import Accounts
+from tests.paid.conftest import service
 from tests.paid.serving import Service, serving
+
+__all__ = ["service"]
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -151,13 +152,6 @@ def test_every_form_works_in_a_notebook_and_an_error_fits_on_one_screen() -> Non
     told = ANSI.sub("", caught.value.traceback).strip()
     assert told.endswith("""Use text_columns=["title"].""")
     assert len(told.splitlines()) <= SCREEN, told
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    accounts = Accounts(tmp_path / "service")
-    yield Service(accounts, accounts.open(Decimal("5.00")))
-    accounts.close()
 
 
 @pytest.mark.filterwarnings("default")

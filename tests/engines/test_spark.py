@@ -21,11 +21,13 @@ import pytest
 import pipeline
 import pipeline.spark
 from benchmarks.texts import made_texts
-from pipeline.service.accounts import Accounts
 from tests.docs.pages import blocks, page
 from tests.engines.spark import OLD_PANDAS, classifying_workers, environment, needs_spark, sessions
 from tests.engines.tables import rows_of
+from tests.paid.conftest import service
 from tests.paid.serving import Service, serving
+
+__all__ = ["service"]
 
 pytestmark = [needs_spark, pytest.mark.filterwarnings(OLD_PANDAS)]
 
@@ -202,13 +204,6 @@ def test_a_killed_worker_neither_loses_nor_doubles_a_row(spark: dict[str, Any]) 
 
 
 TEXTS = ["road works", None, "office chairs", "road  works", "school meals", "office chairs"]
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    accounts = Accounts(tmp_path / "service")
-    yield Service(accounts, accounts.open(Decimal("5.00")))
-    accounts.close()
 
 
 @pytest.fixture

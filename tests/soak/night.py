@@ -14,15 +14,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
-from pipeline.service.accounts import Accounts
 from pipeline.service.chaos.faults import Script
 from pipeline.service.chaos.record import Record
 from tests.forking import Process
+from tests.service.processes import key_in, serving
 from tests.soak.script import soak_script
 
 COMPLETE = (0, 3)
@@ -157,7 +156,7 @@ class Night:
 
     @property
     def _log(self) -> Path:
-        return self.folder / "service.txt"
+        return self.folder / "service.log"
 
     def _said(self, run: int) -> Path:
         return self.folder / f"run-{run:03}.txt"
@@ -193,45 +192,29 @@ class Night:
         flat = [str(part) for option in options.items() for part in option]
         with (
             self._said(len(self.exits)).open("wb") as said,
-            _process(
+            Process(
                 ["run", str(self.source), *flat],
                 stdout=said,
                 stderr=said,
                 env={**os.environ, **settings, "TENDER_PIPELINE_API_KEY": self._key},
             ) as process,
         ):
-            yield process
+            try:
+                yield process
+            finally:
+                process.kill()
 
     @contextmanager
     def _serving(self) -> Iterator[str]:
         """Run the service on a free port."""
         faults = self.folder / "night.toml"
         faults.write_text(toml(self.plan.script()), "utf-8")
-        data = ["serve", "--data", str(self.service)]
-        with closing(Accounts(self.service)) as accounts:
-            self._key = accounts.open().key
-        limit = ["--rate", str(self.plan.rate), "--metadata", "mixed"]
-        arguments = [*data, "--port", "0", *limit, "--faults", str(faults)]
-        with (
-            self._log.open("wb") as said,
-            _process(arguments, stdout=subprocess.PIPE, stderr=said) as process,
-        ):
-            assert process.stdout is not None
-            line = process.stdout.readline().decode()
-            assert line.startswith("Serving on "), self._log.read_text("utf-8")
-            yield line.split()[-1]
-            process.terminate()
-            assert process.wait(60) == 0
-
-
-@contextmanager
-def _process(arguments: Sequence[str], **options: Any) -> Iterator[Process]:
-    """Start a command; it does not outlive the block."""
-    with Process(arguments, **options) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+        self._key = key_in(self.service)
+        limit = ["--rate", self.plan.rate, "--metadata", "mixed"]
+        with serving(self.service, *limit, "--faults", faults) as server:
+            yield server.address
+            server.ended(signal.SIGTERM)
+            assert server.process.returncode == 0
 
 
 def _manifest(output: Path) -> Path:
