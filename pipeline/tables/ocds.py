@@ -225,7 +225,7 @@ class OcdsWriter(JsonWriter):
     def __init__(self, path: Path, name: str, reader: Reader, *_: object) -> None:
         if not isinstance(reader, OcdsReader):
             raise OutputError(
-                "Only OCDS data can be written as OCDS.",
+                "Only OCDS data can be written as OCDS (.json).",
                 f"Write JSON Lines, with a name that ends in .jsonl: {written_as('jsonl')}.",
             )
         super().__init__(path, name, reader)

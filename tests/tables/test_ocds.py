@@ -259,7 +259,7 @@ def test_bad_data_are_errors_that_name_file_and_release(
 
 def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a\n1\n")
-    with pytest.raises(OutputError, match="Only OCDS data can be written as OCDS"):
+    with pytest.raises(OutputError, match=r"Only OCDS data can be written as OCDS \(\.json\)"):
         rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.json", [], "ocds")
 
 
