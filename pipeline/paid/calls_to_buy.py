@@ -52,7 +52,6 @@ class CallsToBuy:
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
-        self._job.forget_rows()  # the table may have changed since an earlier run
         digests = Cache(text_digests)
         first_rows: dict[bytes, int] = {}
         first = 0

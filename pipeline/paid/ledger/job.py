@@ -176,11 +176,6 @@ class Job:
         with self.database.transaction() as connection:
             connection.executemany(NOTE_ROW, noted)
 
-    def forget_rows(self) -> None:
-        """Delete the first rows, before the table is planned again."""
-        with self.database.transaction() as connection:
-            connection.execute(FORGET_ROWS, (self.number,))
-
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
         with self.database.transaction() as connection:

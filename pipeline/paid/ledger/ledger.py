@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.job import Counting, Job
+from pipeline.paid.ledger.job import FORGET_ROWS, Counting, Job
 from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -103,11 +103,15 @@ class Ledger:
         self.database.close()
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
-        """Return the open job with an identity; open it if there is none."""
+        """Return the open job with an identity; open it if there is none.
+
+        Its first rows are forgotten: the table may have changed since an earlier run.
+        """
         with self.database.transaction() as connection:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
             row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
-        number, opened_at = row
+            number, opened_at = row
+            connection.execute(FORGET_ROWS, (number,))
         return self._job(number, opened_at, counting)
 
     def find_job(self, identity: str) -> Job | None:

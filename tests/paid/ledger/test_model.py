@@ -92,7 +92,6 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = TemporaryDirectory()
         self.path = Path(self.folder.name) / "ledger.sqlite"
         self.attempts: dict[int, Attempt] = {}
-        self.rows: dict[str, dict[tuple[System, str], int]] = {name: {} for name in JOBS}
         self.clock = Clock()
 
     @initialize(most=st.sampled_from((1, 2)))
@@ -103,6 +102,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.ledger = Ledger(self.path, BASE_URL, self.clock)
         self.jobs = {name: self.ledger.open_job(name) for name in JOBS}
+        self.rows: dict[str, dict[tuple[System, str], int]] = {name: {} for name in JOBS}
 
     def teardown(self) -> None:
         self.ledger.close()
@@ -131,7 +131,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(JOBS))
     def forget(self, name: str) -> None:
         self.rows[name].clear()
-        self.jobs[name].forget_rows()
+        self.jobs[name] = self.ledger.open_job(name)
 
     @rule(name=st.sampled_from(JOBS), calls=st.lists(CALLS, min_size=1, max_size=4), held=COSTS)
     def send(self, name: str, calls: list[Call], held: Decimal) -> None:

@@ -61,7 +61,8 @@ def test_a_ledger_of_version_1_is_brought_up_to_date_with_all_that_is_in_it(
 ) -> None:
     old.close()
     ledger = Ledger(path, BASE_URL, clock)
-    job = ledger.open_job("tenders")
+    job = ledger.find_job("tenders")
+    assert job is not None
     assert (job.number, job.opened_at) == (1, 900.0)
     assert job.responses("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, b"paid for", PRICE)}
     assert job.first_rows("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: 0}
