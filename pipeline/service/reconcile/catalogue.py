@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import TypeAlias
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, cpv_titles, load
-
-NO_WORD = re.compile(r"[\W_]+")
+from pipeline.engine import searched
+from pipeline.engine.search import RANKED
 
 Entity: TypeAlias = dict[str, str]
 """The `id` and `name` of a code, a type or a property, as the API writes them."""
@@ -108,41 +107,12 @@ class Catalogue:
         level, above = self.table.level(code), self.table.parents[code]
         return f"{level} in {self.entity(above)['name']}" if above else level
 
-    def search(self, typed: str) -> Iterator[str]:
-        """Yield the codes that begin with the text, then those whose titles have all its words.
-
-        Titles may have longer words that begin so. English titles that begin with the text come
-        first, and other languages last.
-        """
-        text = _words_of(typed)
-        words = [f" {word}" for word in text.split()]
-        if not words:
-            return
-        number = typed.strip().upper().partition("-")[0]
-        yield from (code for code in self.table.titles if code.startswith(number))
-        beginning: list[str] = []
-        within: list[str] = []
-        in_others: list[str] = []
-        for code, english, others in self._searchable:
-            if all(word in english for word in words):
-                (beginning if english.startswith(text) else within).append(code)
-            elif others and all(word in others for word in words):
-                in_others.append(code)
-        yield from (*beginning, *within, *in_others)
-
-    @cached_property
-    def _searchable(self) -> Sequence[tuple[str, str, str]]:
-        others = [titles.values() for titles in self.languages.values()]
-        joined = map("\n".join, zip(*others, strict=True)) if others else [""] * len(self.table)
-        return [
-            (code, _words_of(title), _words_of(other))
-            for (code, title), other in zip(self.table.titles.items(), joined, strict=True)
-        ]
-
-
-def _words_of(text: str) -> str:
-    """Return the words of a text in lower case, each after a space."""
-    return " " + NO_WORD.sub(" ", text.casefold()).strip()
+    def search(self, typed: str) -> list[str]:
+        """Return the codes that begin with the text, then those that `searched` finds."""
+        number = typed.upper().partition("-")[0]
+        beginning = [code for code in self.table.titles if number and code.startswith(number)]
+        found = searched(self.system, typed, RANKED, every_level=True)
+        return [*dict.fromkeys([*beginning, *(match.code for match in found)])]
 
 
 @cache

@@ -224,14 +224,14 @@ def _propose_properties(request: Request, codes: Catalogue) -> Response:
 
 
 def _suggest_codes(request: Request, codes: Catalogue) -> Response:
-    found = islice(codes.search(_typed(request)), *_page(request))
+    start, end = _page(request)
     suggested = [
         {
             **codes.entity(code),
             "description": f"{code}, {codes.description(code)}",
             "notable": [codes.levels[codes.table.level(code)]],
         }
-        for code in found
+        for code in codes.search(_typed(request))[start:end]
     ]
     return JSONResponse({"result": suggested})
 
