@@ -1,9 +1,10 @@
-"""What the trainer of the vectors of words reads, and keeps for another run."""
+"""What the trainers of the vectors of words and of sentences read, and keep for another run."""
 
 from __future__ import annotations
 
 import gzip
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.model.word_vectors import COLUMNS
+from pipeline.engine.text.cleaning import readable
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting
 from workshop.acceptance import Judgement, Verdict
@@ -31,12 +33,15 @@ from workshop.examples import (
     SYSTEMS_OF_NAME,
     Translated,
     count_words,
+    descriptions,
     examples_of_names,
     glossary,
     labelled_rows,
     new_titles,
+    sentences,
 )
 from workshop.meanings import KEPT_TOGETHER, complete, encoder
+from workshop.sentences import DOUBT, FEWEST, STEPS, Sentence, as_toml, learn
 from workshop.word_vectors import Meanings, in_four_bits
 
 VERDICTS = {
@@ -174,3 +179,51 @@ def test_what_was_rounded_to_four_bits_stays_as_it_is() -> None:
     assert again.levels.tolist() == once.levels.tolist()
     assert again.scales.tolist() == once.scales.tolist()
     assert np.abs(once.rows() - rows).mean() < 0.2
+
+
+BIDDING = ["Offers are due at noon", "Offers must be sealed", "The offers are opened at noon"]
+SUBJECTS = ["Drums for the school band", "The drums must be tuned", "Drums are needed at noon"]
+EXAMPLES = [
+    *(Sentence(readable(text), True) for text in BIDDING * 20),
+    *(Sentence(readable(text), False) for text in SUBJECTS * 20),
+]
+
+
+def test_words_of_one_kind_of_sentence_tell_it_and_others_hardly_count() -> None:
+    start, weights = learn(EXAMPLES)
+    assert weights["offers"] > 1
+    assert weights["drums"] < -1
+    assert "are" not in weights, "a function word"
+    assert abs(start) < 1
+
+
+def test_a_word_of_few_sentences_gets_no_weight() -> None:
+    rare = [Sentence("sealed xylophones", True)] * (FEWEST - 1)
+    _, weights = learn([*EXAMPLES, *rare])
+    assert "xylopho" not in weights
+
+
+def test_a_sentence_that_counts_more_teaches_more() -> None:
+    more = [each._replace(weight=9.0) if "drums" in each.text else each for each in EXAMPLES]
+    assert learn(more)[1]["drums"] < learn(EXAMPLES)[1]["drums"] - 0.5
+
+
+def test_the_file_has_each_weight_in_steps_and_leaves_out_what_hardly_counts() -> None:
+    content = tomllib.loads(as_toml(-0.5, {"offers": 2.1, "bids": 2.0, "drums": -1.0, "are": 0.1}))
+    assert content["start"] == round((-0.5 - DOUBT) * STEPS)
+    assert content["weights"] == {str(2 * STEPS): "bids offers", str(-STEPS): "drums"}
+
+
+def test_the_texts_that_were_written_for_training_are_what_they_say() -> None:
+    found = descriptions()
+    assert len({(each.system, each.text) for each in found}) == len(found) > 19_000
+    for each in found:
+        assert each.code in shipped(each.system).titles, each
+        assert each.text == each.text.strip()
+        assert each.code not in each.text
+    assert len({text for text, _ in sentences()}) == len(sentences()) > 4_000
+
+
+@pytest.mark.parametrize("text", ["", "!", "2024"])
+def test_a_sentence_without_words_teaches_nothing(text: str) -> None:
+    assert learn([*EXAMPLES, Sentence(text, True)])[1].keys() == learn(EXAMPLES)[1].keys()
