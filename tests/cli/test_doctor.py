@@ -3,15 +3,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from starlette.responses import Response
 
 from pipeline.cli.commands import doctor as checks
 from pipeline.cli.commands.doctor import doctor
@@ -19,6 +18,7 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.errors import SettingsError
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.purchases import IN_MEMORY
+from tests.paid.serving import serving
 
 KEY = "tp_0123456789abcdef"
 
@@ -36,25 +36,13 @@ class Service:
 def server() -> Iterator[Service]:
     service = Service()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            service.requests.append((self.command, self.path, dict(self.headers)))
-            self.send_response_only(service.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        service.requests.append((scope["method"], scope["path"], headers))
+        await Response(status_code=service.status)(scope, receive, send)
 
-        do_POST = do_GET  # noqa: N815 - the library's name
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever)
-        thread.start()
-        service.address = f"http://127.0.0.1:{http.server_port}"
+    with serving(app) as service.address:
         yield service
-        http.shutdown()
-        thread.join()
 
 
 @pytest.fixture
