@@ -16,6 +16,7 @@ import importlib
 import marshal
 import multiprocessing
 import os
+import pty
 import select
 import signal
 import socket
@@ -30,8 +31,9 @@ from typing import IO, Any
 
 from pipeline.answers import SYSTEMS
 from pipeline.engine import Engine
+from tests.fakes import read_terminal
 
-__all__ = ["Process", "ran", "script", "shell", "until"]
+__all__ = ["Process", "ran", "ran_on_terminal", "script", "shell", "until"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -186,6 +188,17 @@ def ran(
         finally:
             process.kill()
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)
+
+
+def ran_on_terminal(
+    arguments: Sequence[object], typed: str, **options: Any
+) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run a command that reads from a terminal; return its end, and what the terminal showed."""
+    ours, theirs = pty.openpty()
+    os.write(ours, typed.encode())
+    done = ran(arguments, stdin=theirs, stderr=theirs, **options)
+    os.close(theirs)
+    return done, read_terminal(ours)
 
 
 def shell(line: str, folder: Path) -> tuple[int, str, str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import pty
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -21,8 +19,7 @@ from pipeline import PaidService, classify
 from pipeline.errors import InputError
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.tables import read_table
-from tests.fakes import read_terminal
-from tests.forking import ran
+from tests.forking import ran_on_terminal
 from tests.paid.command_line import NO_SUCH_TEXT, CommandLine, folder_of, success
 from tests.paid.serving import Meanwhile, Service, Sluice
 
@@ -175,11 +172,7 @@ def test_another_service_does_the_files_again(line: CommandLine, service: Servic
 def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
     """On a terminal a run without a limit asks; its answer is typed by the test."""
     line.write("one text")
-    ours, theirs = pty.openpty()
-    os.write(ours, b"n\n")
-    done = ran(line.arguments("run"), stdin=theirs, stderr=theirs)
-    os.close(theirs)
-    shown = read_terminal(ours)
+    done, shown = ran_on_terminal(line.arguments("run"), "n\n")
     assert "1 to buy" in shown and "Buy?" in shown
     assert "Nothing was bought: you answered no." in done.stdout
     assert "Run the same command to be asked again" in done.stdout

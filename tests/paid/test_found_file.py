@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pty
 from pathlib import Path
 
 import pytest
 
-from tests.fakes import read_terminal
-from tests.forking import ran
+from tests.forking import ran_on_terminal
 from tests.paid.command_line import CommandLine
 from tests.paid.serving import Service
 
@@ -123,16 +120,13 @@ def test_an_output_within_the_folder_is_written_for_a_found_file(line: CommandLi
     assert line.run("run", "in.csv") == 0
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 2), (b"y\n", 0)])
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("y\n", 0)])
 def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
-    service: Service, answer: bytes, code: int, address: str
+    service: Service, answer: str, code: int, address: str
 ) -> None:
-    ours, theirs = pty.openpty()
     HERE.write_text(f'base-url = "{address}"\n{TERMS}')
-    os.write(ours, answer)
-    done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
-    os.close(theirs)
-    shown = " ".join(read_terminal(ours).split())
+    done, shown = ran_on_terminal(["run", "in.csv", "--yes"], answer)
+    shown = " ".join(shown.split())
     assert f"{FOUND} names the paid service {address}." in shown
     assert "Send the texts and your API key there? [y/N]" in shown
     assert done.returncode == code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import time
@@ -14,7 +13,7 @@ import pytest
 from pipeline.cli.output.ledger import iso, utc
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
-from tests.forking import ran
+from tests.forking import ran_on_terminal
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 
@@ -79,19 +78,13 @@ def test_verify_lists_what_is_wrong_and_exits_with_8(
 
 
 def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
-    import pty
-
     time.sleep(0.01)
+    arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
     for answer, code in [("n\n", 2), ("y\n", 0)]:
-        control, terminal = pty.openpty()
-        os.write(control, answer.encode())
-        arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
-        process = ran(arguments, cwd=tmp_path, stdin=terminal, stderr=terminal)
+        process, shown = ran_on_terminal(arguments, answer, cwd=tmp_path)
         assert process.returncode == code
         assert ("pruned" in process.stdout) == (answer == "y\n")
-        assert b"Prune them? [y/N]" in os.read(control, 1000)
-        os.close(control)
-        os.close(terminal)
+        assert "Prune them? [y/N]" in shown
 
 
 @pytest.mark.parametrize(
