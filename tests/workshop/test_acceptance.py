@@ -20,8 +20,7 @@ from pipeline.engine.model.calibration import probability
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
-from pipeline.errors import InputError, SettingsError
-from tests.engine.model.spoiling import Spoil, of_system, without
+from pipeline.errors import InputError
 from tests.engine.model.training_data import history, ignored
 from tests.workshop.tasks import SWAPPED, judgements, small, task
 from workshop.acceptance import (
@@ -138,21 +137,6 @@ def test_a_model_that_was_saved_judges_as_before(tmp_path: Path) -> None:
     again = load_model(model_folder(tmp_path / "again"), "cpv")
     for found, before in zip(again.predict(texts, 3), (places, sure), strict=True):
         assert found.tolist() == before.tolist()
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        without("cpv.tree_features"),
-        of_system("odds", None),
-    ],
-)
-def test_a_judgement_that_training_would_not_write_is_refused(tmp_path: Path, spoil: Spoil) -> None:
-    folder = tmp_path / "model"
-    save([each.model for each in trained().values()], folder, {})
-    spoil(folder)
-    with pytest.raises(SettingsError, match="is damaged"):
-        load_model(model_folder(folder), "cpv")
 
 
 def written(path: Path, *lines: Any) -> Path:

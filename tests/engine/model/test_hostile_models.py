@@ -2,42 +2,153 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import resource
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.codes import load
-from pipeline.engine.model import load_model, model_folder, opened, save
+from pipeline.engine.model import load_model, model_folder, opened, save, shipped_model
+from pipeline.engine.model.folder import checksum
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.ranker import Ranker
 from pipeline.errors import SettingsError
-from tests.engine.model.spoiling import (
-    Spoil,
-    a_folder,
-    an_archive,
-    cut,
-    file,
-    linked,
-    moved,
-    not_of_system,
-    of_system,
-    pickled,
-    pipe,
-    rewritten,
-    said,
-    unsaid,
-    with_header,
-    without,
-    written,
-)
 from tests.engine.model.training_data import taught
 
 pytestmark = pytest.mark.usefixtures("impatient")
+
+
+Spoil = Callable[[Path], object]
+Change = Callable[[Any], Any]
+
+
+def about(folder: Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
+    return said
+
+
+def say(folder: Path, said: object) -> None:
+    (folder / "model.json").write_text(json.dumps(said), "utf-8")
+
+
+def written(content: str | bytes) -> Spoil:
+    whole = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / "model.json").write_bytes(whole)
+
+
+def said(key: str, value: object) -> Spoil:
+    return lambda folder: say(folder, about(folder) | {key: value})
+
+
+def unsaid(key: str) -> Spoil:
+    return lambda folder: say(folder, {k: v for k, v in about(folder).items() if k != key})
+
+
+def of_system(key: str, value: object) -> Spoil:
+    def spoil(folder: Path) -> None:
+        whole = about(folder)
+        whole["systems"]["cpv"][key] = value
+        say(folder, whole)
+
+    return spoil
+
+
+def not_of_system(key: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        whole = about(folder)
+        del whole["systems"]["cpv"][key]
+        say(folder, whole)
+
+    return spoil
+
+
+def put(folder: Path, name: str, array: Any) -> None:
+    """Keep an array with the right checksum."""
+    np.save(folder / f"{name}.npy", array)
+    whole = about(folder)
+    whole["arrays"][name] = checksum(array)
+    say(folder, whole)
+
+
+def rewritten(name: str, change: Change) -> Spoil:
+    return lambda folder: put(folder, name, change(np.load(folder / f"{name}.npy")))
+
+
+def without(name: str) -> Spoil:
+    """Take an array away, and its checksum with it."""
+
+    def spoil(folder: Path) -> None:
+        (folder / f"{name}.npy").unlink()
+        whole = about(folder)
+        del whole["arrays"][name]
+        say(folder, whole)
+
+    return spoil
+
+
+def file(name: str, change: Callable[[Path], object]) -> Spoil:
+    return lambda folder: change(folder / name)
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def linked(to: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        path.unlink()
+        path.symlink_to(to)
+
+    return change
+
+
+def moved(path: Path) -> None:
+    """Move a file away and put a link to it in its place."""
+    path.rename(path.with_name("moved"))
+    path.symlink_to("moved")
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def an_archive(path: Path) -> None:
+    content = io.BytesIO()
+    np.savez(content, a=np.zeros(3))
+    path.write_bytes(content.getvalue())
+
+
+def pickled(path: Path) -> None:
+    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+
+def with_header(text: str) -> Callable[[Path], None]:
+    """Put another header before the content of an array."""
+
+    def change(path: Path) -> None:
+        content = path.read_bytes()
+        size = int.from_bytes(content[8:10], "little")
+        head = text.encode("latin-1") + b"\n"
+        path.write_bytes(
+            content[:8] + len(head).to_bytes(2, "little") + head + content[10 + size :]
+        )
+
+    return change
+
 
 TEXTS = ["wheat grain barley", "wheat", "cleaning of office windows", "жюфц", "", "paving " * 300]
 
@@ -167,3 +278,12 @@ def test_a_model_that_is_strange_but_sound_answers(folder: Path, spoil: Spoil) -
         rewritten("cpv.repeat_codes", lambda a: np.full_like(a, b"A"))(folder)
     spoil(folder)
     answer(load_model(model_folder(folder), "cpv"))
+
+
+@pytest.mark.parametrize("spoil", [without("cpv.tree_features"), of_system("odds", None)])
+def test_a_judgement_that_training_would_not_write_is_refused(tmp_path: Path, spoil: Spoil) -> None:
+    folder = tmp_path / "model"
+    save([load_model(shipped_model(), "cpv")], folder, {})
+    spoil(folder)
+    with pytest.raises(SettingsError, match="is damaged"):
+        load_model(model_folder(folder), "cpv")
