@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -72,7 +72,7 @@ class FileOutcome:
     state: Literal["done", "skipped", "failed", "stopped"]
     exit_code: int
     cost_usd: Decimal = ZERO
-    summary: Summary | None = None
+    summary: Summary | None = field(default=None, repr=False)
     error: PipelineError | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -125,6 +125,7 @@ def test_a_folder_is_classified_once(folder: Path, jobs: int) -> None:
     found = pipeline.classify_files(folder, output="out", jobs=jobs, **ENGINE)
     assert [each.file.path.name for each in found] == ["a.csv", "b.csv"]
     assert states(found) == ["done", "done"]
+    assert "\n" not in repr(found), "the table of a summary would not fit into a list"
     assert "psc_code" in Path("out/b.csv").read_text()
     assert states(pipeline.classify_files(folder, output="out", **ENGINE)) == ["skipped"] * 2
     (folder / "b.csv").write_text("description\nWheat\n")
