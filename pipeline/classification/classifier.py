@@ -80,31 +80,14 @@ class Classifier:
     ) -> None:
         given: dict[str, Any] = {each: value for each, value in locals().items() if each != "self"}
         given["systems"] = parse_systems(systems)
-        folders, given["models"] = learned(models, given["systems"])
-        self._set(Settings(**given), folders)
-
-    @classmethod
-    def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Classifier:
-        """Return the classifier of a job whose settings and models are checked already."""
-        classifier = cls.__new__(cls)
-        classifier._set(settings, models)
-        return classifier
-
-    def _set(self, settings: Settings, models: Mapping[System, ModelFolder]) -> None:
-        self.settings = settings
-        self.models = models
-        self._made_with = _made_with(settings)
+        self.models, given["models"] = learned(models, given["systems"])
+        self.settings = Settings(**given)
+        self._made_with = _made_with(self.settings)
 
     def __repr__(self) -> str:
         usual = {**asdict(Settings()), "systems": ()}  # which are always shown
         given = (each for each in asdict(self.settings).items() if each[1] != usual[each[0]])
         return f"Classifier({', '.join(f'{name}={value!r}' for name, value in given)})"
-
-    @property
-    def matcher(self) -> Matcher:
-        """The embedded engine with this classifier's settings; it does not roll up."""
-        asked = self.settings
-        return Engine(asked.systems, asked.matches_wanted, asked.jobs, self.models, asked.explain)
 
     @public
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
@@ -154,7 +137,8 @@ class Classifier:
         try:
             self._check_machine()
             pieces = text_batches(batches, self.settings)
-            for piece, answers in classify_batches(pieces, self.matcher, self.settings):
+            matcher = engine_for(self.settings, self.models)
+            for piece, answers in classify_batches(pieces, matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
                 yield appended(piece, new_columns(self.settings, answers), schema)
         except PipelineError as error:
@@ -177,6 +161,13 @@ class Classifier:
                     "Install the same package and code tables on every machine, then make the "
                     "classifier again.",
                 )
+
+
+def engine_for(settings: Settings, models: Mapping[System, ModelFolder]) -> Matcher:
+    """Return the embedded engine that some settings ask for; it does not roll up."""
+    return Engine(
+        settings.systems, settings.matches_wanted, settings.jobs, models, settings.explain
+    )
 
 
 def learned(

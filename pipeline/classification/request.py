@@ -137,9 +137,9 @@ class Job:
     def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase]:
         request = self.request
         if request.buyer is None:
-            from pipeline.classification.classifier import Classifier
+            from pipeline.classification.classifier import engine_for
 
-            matcher = Classifier.of(request.settings, request.models).matcher
+            matcher = engine_for(request.settings, request.models)
             return nullcontext(NoPurchase(matcher, request.decisions))
         return request.buyer.open(
             request.settings,
