@@ -15,10 +15,8 @@ from pipeline.paid.parking import what_the_account_lacks
 from pipeline.paid.policy import judge
 
 
-def got(status: int, body: Any = b"<html>", **headers: str) -> Received:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Received(status, named, content)
+def got(status: int, body: Any = b"<html>") -> Received:
+    return Received(status, {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
 def error(name: str, **more: Any) -> dict[str, Any]:
@@ -83,24 +81,6 @@ def test_each_way_to_end_has_its_consequence(
     judgement = judge(reply)
     assert (judgement.next, judgement.end.state) == (then, state)
     assert judgement.cost_usd == cost
-
-
-@pytest.mark.parametrize(
-    ("reply", "then", "wait"),
-    [
-        (got(429, retry_after="7"), "limited", 7),
-        (got(429), "limited", None),
-        (got(503, error("DATABASE"), retry_after="7"), "again", 7),
-        (got(500, error("INTERNAL_ERROR"), retry_after="7"), "again", 7),
-    ],
-)
-def test_a_service_may_say_how_long_to_wait(reply: Reply, then: str, wait: float | None) -> None:
-    assert (judge(reply).next, judge(reply).wait) == (then, wait)
-
-
-def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
-    end = judge(got(200, success())).end
-    assert json.loads(getattr(end, "body", b"")) == success()
 
 
 @pytest.mark.parametrize(
