@@ -75,7 +75,6 @@ class Changes:
         self._columns = {system: name for system, name in columns.items() if name in names}
         self._database = sqlite3.connect("", isolation_level=None)  # SQLite's temporary file
         self._database.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-        self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute(SCHEMA)
         self._database.execute("BEGIN")
         for batch in before.batches():
