@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from pipeline.codes import find_code
 from pipeline.service.errors import ValidationError
@@ -33,21 +33,16 @@ class Property(Struct, frozen=True):
 class Query(Struct, frozen=True):
     """A query of the Reconciliation API; names that it does not have here are ignored."""
 
-    query: str | UnsetType = UNSET
+    query: str = ""
     properties: list[Property] = []
     type: str | list[str] = []
     type_strict: Literal["any", "should", "all"] = "any"
     limit: Annotated[float, Meta(ge=1)] | None = USUAL_LIMIT
 
-    def __post_init__(self) -> None:
-        """Check that there is something to match."""
-        if self.query is UNSET and not self.properties:
-            raise ValueError("A query has neither text nor properties")
-
     @property
     def text(self) -> str:
         """The text of the cell and of the property with further text; others are ignored."""
-        parts = ["" if isinstance(self.query, UnsetType) else self.query]
+        parts = [self.query]
         for column in self.properties:
             if column.pid == MORE_TEXT["id"]:
                 parts += map(_text, column.v if isinstance(column.v, list) else [column.v])
