@@ -135,6 +135,19 @@ def loggers() -> Iterator[None]:
 
 
 @pytest.fixture
+def models_of_other_codes() -> Iterator[None]:
+    """Load the models anew in a test that adds a code table, and again after it."""
+    from pipeline.engine.engine import ranker
+    from pipeline.engine.model.loading import load_model
+
+    for each in (ranker, load_model):
+        each.cache_clear()
+    yield
+    for each in (ranker, load_model):
+        each.cache_clear()
+
+
+@pytest.fixture
 def impatient() -> Iterator[None]:
     """End a test that would wait for ever, such as at a pipe."""
 

@@ -15,7 +15,6 @@ import pytest
 
 import pipeline
 from pipeline.codes.unspsc_file import add
-from pipeline.engine import ranker
 from pipeline.engine.model.folder import SHIPPED
 from pipeline.versions import VERSIONS
 
@@ -114,11 +113,10 @@ def test_a_machine_with_another_version_refuses(monkeypatch: pytest.MonkeyPatch)
         classifier(pa.table({"description": ["chairs"]}))
 
 
+@pytest.mark.usefixtures("models_of_other_codes")
 def test_a_machine_with_another_code_table_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request.addfinalizer(ranker.cache_clear)  # it has the other table
-    ranker.cache_clear()
     classifier = pipeline.Classifier(systems="unspsc")
     file = tmp_path / "codes.csv"
     file.write_text("Code,Title\n56101504,Chairs\n")

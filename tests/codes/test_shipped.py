@@ -14,7 +14,7 @@ from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.codes import load, remove, retirements
 from pipeline.codes.shipped import DATA, counterparts, cpv_titles, shipped
 from pipeline.codes.unspsc_file import add
-from pipeline.engine import Engine, ranker
+from pipeline.engine import Engine
 
 every_system = pytest.mark.parametrize("system", SYSTEMS)
 
@@ -224,12 +224,11 @@ def test_unspsc_has_all_segments_and_families_and_many_classes() -> None:
     assert counts["class"] >= 600
 
 
+@pytest.mark.usefixtures("models_of_other_codes")
 def test_with_the_full_unspsc_list_added_the_engine_answers_down_to_commodities(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    request.addfinalizer(ranker.cache_clear)
-    ranker.cache_clear()
     file = tmp_path / "unspsc.csv"
     file.write_bytes(gzip.decompress((REFERENCE / "unspsc.csv.gz").read_bytes()))
     add(file)
