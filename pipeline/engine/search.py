@@ -70,13 +70,13 @@ def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, f
     share = (rarity @ has) / rarity.sum()
     # Of two titles with all the words, the one with fewer others is nearer.
     near = share * np.sqrt(np.minimum(1, len(wanted) / lengths))
-    values = np.where(share >= ALIKE, BY_TITLE * near, 0)
+    places = np.flatnonzero(share >= ALIKE)
     best: dict[str, float] = {}
-    for place in np.argsort(-values, kind="stable").tolist():
-        if len(best) == RANKED or not values[place]:
+    for place in places[np.argsort(-near[places], kind="stable")].tolist():
+        if len(best) == RANKED:
             break
         if codes[place] in given:
-            best.setdefault(codes[place], float(values[place]))
+            best.setdefault(codes[place], BY_TITLE * float(near[place]))
     return best
 
 
