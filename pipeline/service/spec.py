@@ -130,7 +130,7 @@ FAILURES = (
     Failure(413, f"The body has more than {MAX_BODY:,} bytes.", "Shorten the description."),
     Failure(
         415,
-        f"Content-Type is not {JSON} in UTF-8, or the body is compressed.",
+        f"Content-Type is not {JSON}, or the body is compressed.",
         f"Send uncompressed JSON with Content-Type: {JSON}.",
     ),
     Failure(

@@ -155,7 +155,7 @@ async def posted(
         "Application/JSON",
         "application/json; charset=utf-8",
         'application/json;charset="UTF-8"',
-        "application/json ; charset=utf8; version=1",
+        "application/json ; charset=us-ascii; version=1",
         "application/json;",
     ],
 )
@@ -172,12 +172,8 @@ async def test_a_request_carries_the_json_media_type(accounts: Accounts, media_t
             ([("Content-Type", one) for one in media_types], "not JSON. Send it with")
             for media_types in (
                 *(["text/plain"], ["application/x-www-form-urlencoded"], ["application/jsonx"]),
-                *([""], [], ["application/json"] * 2),
+                *([""], [], ["application/jsonx; charset=utf-8"]),
             )
-        ),
-        *(
-            ([("Content-Type", f"application/json; charset={one}")], "not UTF-8. Send it with")
-            for one in ("iso-8859-1", "utf-16", '"utf-8', "us-ascii", "", "\u00fc")
         ),
         *(
             (
@@ -192,7 +188,7 @@ async def test_a_request_carries_the_json_media_type(accounts: Accounts, media_t
     ],
     ids=repr,
 )
-async def test_any_other_type_charset_or_coding_is_refused_with_how_to_send_it(
+async def test_any_other_type_or_coding_is_refused_with_how_to_send_it(
     accounts: Accounts, headers: list[tuple[str, str]], said: str
 ) -> None:
     response = await posted(accounts, ROAD, headers)
