@@ -13,14 +13,14 @@ import pytest
 
 from pipeline.cli.output.buying import describe, describe_files
 from pipeline.paid import calls_to_buy
-from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
+from pipeline.paid.calls_to_buy import CallsToBuy
 from pipeline.paid.ledger.calls import Call, text_digest
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate, Limited
 from pipeline.rate import Rate
-from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy, note
+from tests.paid.ledger.buying import FINGERPRINT, FREE, LOST, buy
 
 ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
 FIRST = {text: ROWS.index(text) for text in ROWS if text}
@@ -50,35 +50,12 @@ def noted(job: Job, journal: Journal) -> None:
 TO_BUY = [("bridge", 2), ("tunnel", 2), ("lock", 2), ("dam", 1)]
 
 
-def test_the_calls_to_buy_are_those_without_an_answer_row_by_row(
-    job: Job, journal: Journal
-) -> None:
-    noted(job, journal)
-    assert ordered(CallsToBuy(job, ("cpv",))) == TO_BUY
-
-
 def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
     noted(job, journal)
     orders = CallsToBuy(job, ("cpv",))
     buy(journal, call=Call("cpv", "tunnel"))
     buy(journal, LOST, Call("cpv", "dam"))
     assert ordered(orders) == [("bridge", 2), ("lock", 2)]
-
-
-def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
-    job: Job, journal: Journal
-) -> None:
-    noted(job, journal)
-    job.note_rows([("psc", text_digest("road"), 0)])
-    orders = CallsToBuy(job, ("cpv", "psc"))
-    found = [(each.call.system, each.call.text) for each in orders.of(batches())]
-    assert found == [("psc", "road"), *[("cpv", text) for text, _ in TO_BUY]]
-
-
-def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
-    note(job, "road", "bridge")
-    orders = CallsToBuy(job, ("cpv",))
-    assert [*orders.of(batches(["canal", "bridge"]))] == [CallToBuy(Call("cpv", "bridge"), 2)]
 
 
 def test_what_failed_before_comes_last(
