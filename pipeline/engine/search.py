@@ -58,8 +58,8 @@ def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, f
     """Return how much the titles of some codes are like some words, up to `BY_TITLE`."""
     from pyarrow import compute  # runs import this module, and search nothing
 
-    wanted = _marked(readable(words))
-    beginnings = list(dict.fromkeys(map(_beginning, wanted.split())))[:MOST_WORDS]
+    wanted = list(dict.fromkeys(_marked(readable(words)).split()))[:MOST_WORDS]
+    beginnings = dict.fromkeys(map(_beginning, wanted))
     codes, titles, lengths = _searchable(system)
     if not (beginnings and codes):
         return {}
@@ -68,8 +68,9 @@ def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, f
     )
     rarity = np.log1p(len(codes) / (has.sum(axis=1) + 0.5))
     share = (rarity @ has) / rarity.sum()
-    # Of two titles with all the words, the one with fewer others is nearer.
-    near = share * np.sqrt(np.minimum(1, len(wanted) / lengths))
+    # Of two titles with all the words, the one that is about as long is nearer.
+    length = sum(len(word) + 1 for word in wanted)
+    near = share * np.sqrt(np.minimum(length / lengths, lengths / length))
     places = np.flatnonzero(share >= ALIKE)
     best: dict[str, float] = {}
     for place in places[np.argsort(-near[places], kind="stable")].tolist():
