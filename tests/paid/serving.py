@@ -69,11 +69,15 @@ def served(app: Any, listening: socket.socket, protocol: Any = "auto") -> Iterat
         thread.join()
 
 
+TAKEN: list[socket.socket] = []
+
+
 def nobody_there() -> str:
-    """Return an address on loopback where nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+    """Return an address on loopback where nothing listens, nor will before the tests end."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    TAKEN.append(taken)  # else a service of another test could get the port
+    return f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 class WordMatcher:
