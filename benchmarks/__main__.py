@@ -23,7 +23,7 @@ from benchmarks.comparison import OURS, Turn, installed, machine, results, round
 from benchmarks.local_service import DISK, server
 from benchmarks.peers import KEY, PEERS
 from benchmarks.texts import made_texts, write_texts
-from pipeline.paid.client.protocols import Interface
+from pipeline.paid.client.client import Interface
 from pipeline.paid.client.urls import canonical
 
 

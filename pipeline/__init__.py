@@ -112,7 +112,7 @@ if not TYPE_CHECKING:
             return import_module("pipeline.spark")
         for home in HOMES if name in __all__ else ():
             if home in HEAVY:
-                from pipeline.checks import check_platform
+                from pipeline.arguments import check_platform
 
                 check_platform()
             found = getattr(import_module(f"pipeline.{home}"), name, None)

@@ -13,24 +13,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.answers import SYSTEMS
-from pipeline.checks import check_flag
+from pipeline.arguments import (
+    SHORTENED,
+    all_arguments,
+    check_flag,
+    like,
+    public,
+    shortened,
+    with_options_of,
+)
 from pipeline.classification import job
 from pipeline.classification.batch import FileOutcome, outcomes
 from pipeline.classification.classifier import learned
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.inputs import files_and_folder
-from pipeline.classification.plan import Plan
-from pipeline.classification.request import Job, Request
+from pipeline.classification.job import Job, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
 from pipeline.classification.source import Data
+from pipeline.classification.summary import Plan
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
 from pipeline.progress import Display, Progress, display_for, line_below_cell, silent, stoppable
-from pipeline.public import SHORTENED, all_arguments, like, public, shortened, with_options_of
 from pipeline.purchases import Buyer, Estimate
 from pipeline.settings import (
     TEXT_COLUMNS,

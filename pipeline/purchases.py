@@ -17,10 +17,9 @@ from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import ZERO, plain, times, total
-from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.settings import Settings
-from pipeline.wording import Words, in_python
+from pipeline.wording import Words, how_many, in_python
 
 if TYPE_CHECKING:  # a command that prints help needs no table formats
     from pipeline.tables.table import Batch

@@ -8,10 +8,9 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.checks import check_choice, check_flag, fraction, whole_number
+from pipeline.arguments import check_choice, check_flag, fraction, public_class, whole_number
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
-from pipeline.public import public_class
 from pipeline.wording import beside, both, marked, option
 
 TEXT_COLUMNS = ("description",)

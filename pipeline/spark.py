@@ -21,11 +21,11 @@ import pyarrow as pa
 
 from pipeline import api
 from pipeline.answers import SYSTEMS
+from pipeline.arguments import public
 from pipeline.classification.classifier import Classifier, text_batches, text_columns_of
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.service import PaidService
-from pipeline.public import public
 from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.tables.table import BATCH_ROWS
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.quoting import LONGEST, aligned, command, cut, how_many, listed, quoted, readable
+from pipeline.wording import LONGEST, aligned, command, cut, how_many, listed, quoted, readable
 
 
 def test_a_path_in_a_command_is_quoted_and_no_option() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pipeline
-from pipeline.checks import NEEDED, check_flag, check_platform, whole_number
+from pipeline.arguments import NEEDED, check_flag, check_platform, whole_number
 from pipeline.codes import cpv_titles, shipped, titles_in
 from pipeline.errors import SettingsError
 from pipeline.settings import LANGUAGES, CsvOptions, Settings, checked_language, parse_systems

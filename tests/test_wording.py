@@ -23,9 +23,9 @@ import pipeline
 import pipeline.spark
 from pipeline import wording
 from pipeline.answers import SYSTEMS
+from pipeline.arguments import shortened
 from pipeline.cli.run_options import PaidOptions, RunOptions
 from pipeline.errors import ParkedError
-from pipeline.public import shortened
 from pipeline.settings import Settings
 from pipeline.wording import BEGIN, Words, in_python, option
 
@@ -35,8 +35,18 @@ GOLDEN = Path(__file__).with_name("wording.txt")
 """Each text as the command line words it, then as Python does; ``python -m tests.test_wording``
 writes it again."""
 
-NOT_PARTS = ("Words", "in_python", "marked", "option_name", "warn_in_python")
-"""What the module has beside functions for parts of a text."""
+PARTS = {
+    "beside",
+    "both",
+    "csv_option",
+    "excel_option",
+    "flag_name",
+    "option",
+    "read_as",
+    "variable_name",
+    "written_as",
+}
+"""The module's functions that write the name of an option into a text."""
 
 APART = ("cli", "service", "wording.py")
 """Their texts are for the command line, or for clients of the service."""
@@ -69,13 +79,12 @@ def _text(node: ast.AST, known: Mapping[str, Any]) -> str:
             return _text(value, known)
         case ast.Name(id=name) if BEGIN in str(known.get(name)):
             return str(known[name])
-        case ast.Call(func=ast.Name(id=name), args=args) if hasattr(wording, name):
-            if name not in NOT_PARTS:
-                facts = [
-                    each.value if isinstance(each, ast.Constant) else _text(each, known)
-                    for each in args
-                ]
-                return str(getattr(wording, name)(*facts))
+        case ast.Call(func=ast.Name(id=name), args=args) if name in PARTS:
+            facts = [
+                each.value if isinstance(each, ast.Constant) else _text(each, known)
+                for each in args
+            ]
+            return str(getattr(wording, name)(*facts))
     return f"<{ast.unparse(node)}>"
 
 

@@ -22,9 +22,11 @@ from pipeline.engine.model.acceptance import (
     Evidence,
     Trees,
     Voice,
+    calibration_error,
     log_odds,
+    logistic,
+    probability,
 )
-from pipeline.engine.model.calibration import calibration_error, logistic, probability
 from pipeline.engine.model.candidates import (
     LEVELS,
     MOST_CODES,

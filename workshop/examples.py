@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.codes import find_code, shipped, titles_by_language
 from pipeline.engine import Engine
-from pipeline.engine.text.ngrams import Words
+from pipeline.engine.text.cleaning import Words
 from workshop.acceptance import Judgement, Verdict
 from workshop.recipe import TEXTS, batches, phrases, read_settings
 

@@ -21,11 +21,10 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.engine.model.encoder import Codebook, Encoder, nearest_centres
-from pipeline.engine.model.features import BITS, Vocabulary, count, hashed_features
+from pipeline.engine.model.features import BITS, Vocabulary, count, hashed_features, word_hashes
 from pipeline.engine.model.matrices import Floats, Ints, find, rounded
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import own
-from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
 from pipeline.engine.training.dataset import PART
 from workshop.examples import Example, Written

@@ -18,7 +18,7 @@ from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training import Dataset, Examples, NetworkSettings
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import read_toml
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from workshop.acceptance import read_judged
 from workshop.training import OtherLanguages, Recipe, Task
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.checks import whole_number
+from pipeline.arguments import whole_number
 from pipeline.codes import table
 from pipeline.engine.model import load_model, save, shipped_model
-from pipeline.engine.model.calibration import calibration_error
+from pipeline.engine.model.acceptance import calibration_error
 from pipeline.engine.model.matrices import Bools
 from pipeline.engine.model.model import is_general
 from pipeline.engine.training import Trained

@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from pipeline.answers import System
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.engine.model import load_model, shipped_model
-from pipeline.engine.model.calibration import probability
+from pipeline.engine.model.acceptance import probability
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.model.serialization import own

@@ -24,11 +24,10 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.answers import System
-from pipeline.engine.model.features import BITS, Vocabulary, hashed_features
+from pipeline.engine.model.encoder import COLUMNS, ZERO, WordVectors
+from pipeline.engine.model.features import BITS, Vocabulary, hashed_features, word_hashes
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, rounded
-from pipeline.engine.model.word_vectors import COLUMNS, ZERO, WordVectors
 from pipeline.engine.text.cleaning import readable
-from pipeline.engine.text.ngrams import word_hashes
 from pipeline.engine.training import Examples
 from workshop.acceptance import Judgement, source_folds
 from workshop.examples import Example

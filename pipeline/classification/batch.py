@@ -15,15 +15,15 @@ from typing import Any, Literal
 from pipeline.answers import System
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.inputs import InputFile
+from pipeline.classification.job import Job, Request
 from pipeline.classification.manifest import was_done
-from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
-from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Manifest
 from pipeline.classification.summary import (
     COMPLETE,
     NOT_FAILED,
     WITH_FAILED_ROWS,
+    Plan,
     Summary,
     SystemSummary,
 )

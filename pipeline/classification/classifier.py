@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.arguments import public, public_class, shortened
 from pipeline.classification.columns import check_free, new_columns, new_fields
 from pipeline.classification.source import read_stream
 from pipeline.classification.write import classify_batches
@@ -20,13 +21,12 @@ from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
-from pipeline.public import public, public_class, shortened
-from pipeline.quoting import listed
 from pipeline.settings import TEXT_COLUMNS, Settings, parse_systems
 from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.versions import VERSIONS
+from pipeline.wording import listed
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 

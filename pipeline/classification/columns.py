@@ -26,10 +26,9 @@ from pipeline.answers import (
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
-from pipeline.quoting import listed
 from pipeline.settings import Settings
 from pipeline.tables.table import ARROW_USD, NewColumn
-from pipeline.wording import option
+from pipeline.wording import listed, option
 
 CONFIDENCE, STATUS, COST = 2, 3, 4
 """The positions of what is counted among the columns of a system: see `new_fields`."""

@@ -23,10 +23,9 @@ from pipeline.decisions.decision import Decision, DecisionFile, read_decisions
 from pipeline.decisions.merged import Decisions, merged
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text
-from pipeline.quoting import how_many, readable
 from pipeline.settings import TEXT_COLUMNS
-from pipeline.tables import open_reader
-from pipeline.tables.formats import format_of, has_table_suffix
+from pipeline.tables.formats import format_of, has_table_suffix, open_reader
+from pipeline.wording import how_many, readable
 
 if TYPE_CHECKING:  # needs the engine, and few decisions are in tables
     from pipeline.classification.enriched import EnrichedTable

@@ -21,8 +21,7 @@ from pipeline.classification.provenance import (
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import LANGUAGES, CsvOptions, ExcelOptions, Settings
-from pipeline.tables import open_reader
-from pipeline.tables.formats import TABLE_FORMATS, format_of
+from pipeline.tables.formats import TABLE_FORMATS, format_of, open_reader
 from pipeline.tables.table import Reader
 from pipeline.wording import TEXT_COLUMN, option
 

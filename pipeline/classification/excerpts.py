@@ -15,8 +15,8 @@ from pipeline.answers import System
 from pipeline.classification.columns import new_fields
 from pipeline.codes import load
 from pipeline.errors import SettingsError
-from pipeline.quoting import readable
 from pipeline.settings import Settings
+from pipeline.wording import readable
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder
@@ -101,7 +101,7 @@ def models_there(
 def named_words(text: str, system: System, code: str, model: ModelFolder | None) -> list[str]:
     """Return the words of a text that count for a code, as `run --explain` names them."""
     from pipeline.engine import ranker  # takes a while, and the report of a paid run needs none
-    from pipeline.engine.model.ranker import REPEATED
+    from pipeline.engine.engine import REPEATED
 
     if code not in load(system):
         return []

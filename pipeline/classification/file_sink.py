@@ -29,7 +29,7 @@ from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
-from pipeline.tables import open_writer
+from pipeline.tables.formats import open_writer
 from pipeline.tables.streams import sha256_of
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 from pipeline.wording import OUTPUT, THEN_RUN_AGAIN
@@ -44,21 +44,21 @@ class FileWriter:
 
     @property
     def replaced_characters(self) -> int:
-        """See `pipeline.tables.Writer`."""
+        """See `pipeline.tables.formats.Writer`."""
         return self.writer.replaced_characters
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """See `pipeline.tables.Writer`."""
+        """See `pipeline.tables.formats.Writer`."""
         with translated(self.path):
             self.writer.write(batch, columns)
 
     def close(self, metadata: dict[str, str]) -> None:
-        """See `pipeline.tables.Writer`."""
+        """See `pipeline.tables.formats.Writer`."""
         with translated(self.path):
             self.writer.close(metadata)
 
     def abort(self) -> None:
-        """See `pipeline.tables.Writer`."""
+        """See `pipeline.tables.formats.Writer`."""
         with translated(self.path):  # closing a Parquet file writes its footer
             self.writer.abort()
 

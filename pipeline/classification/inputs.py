@@ -14,11 +14,10 @@ from pipeline.classification.provenance import BESIDE_OUTPUTS, manifest_path, re
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
-from pipeline.quoting import listed
 from pipeline.settings import Format
 from pipeline.tables.formats import has_table_suffix, is_table_name, split_suffixes
 from pipeline.tables.streams import archived, is_archive
-from pipeline.wording import option
+from pipeline.wording import listed, option
 
 WILDCARDS = ("*", "?", "[")
 

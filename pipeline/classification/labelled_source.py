@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.classification.job import Request
 from pipeline.classification.pandas_frames import frame_reader, frame_sample
-from pipeline.classification.request import Request
 from pipeline.classification.source import Data, from_polars
 from pipeline.classification.text_columns import warn_of_few_words, warn_of_own_codes
 from pipeline.settings import Settings, file_options

@@ -17,10 +17,9 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.classification.columns import STATUS
-from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
 from pipeline.classification.source import Source
-from pipeline.classification.summary import NOT_FAILED, Summary
+from pipeline.classification.summary import NOT_FAILED, Plan, Summary
 from pipeline.settings import Files, Settings
 from pipeline.tables.table import NewColumn
 from pipeline.versions import VERSIONS

@@ -14,12 +14,12 @@ from pandas.api.types import is_scalar
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError
 from pipeline.money import plain
-from pipeline.quoting import cut
 from pipeline.settings import Settings
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import encodable, find_columns
+from pipeline.wording import cut
 
 NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
 """Whether rows of a frame change with it: since pandas 3, they are copied when one of them does."""

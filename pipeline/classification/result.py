@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pipeline.arguments import public
 from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import other_columns
 from pipeline.classification.pandas_frames import (
@@ -29,10 +30,9 @@ from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.public import public
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
-from pipeline.tables import read_table
 from pipeline.tables.arrow import ArrowReader
+from pipeline.tables.formats import read_table
 from pipeline.tables.streams import local_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not

@@ -15,12 +15,11 @@ from pipeline.classification.text_columns import first_rows, suggesting
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.purchases import identity_of_contents, identity_of_files
-from pipeline.quoting import cut, listed, readable
 from pipeline.settings import Files, Settings
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.table import Reader
 from pipeline.tables.texts import encodable
-from pipeline.wording import warn_in_python
+from pipeline.wording import cut, listed, readable, warn_in_python
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import numpy as np

@@ -14,9 +14,8 @@ from pipeline.classification.excerpts import excerpt, models_there, spoken_words
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
 from pipeline.pages import environment
-from pipeline.quoting import readable
 from pipeline.settings import Settings
-from pipeline.wording import in_python
+from pipeline.wording import in_python, readable
 
 SHOWN = 10
 """Rows of a table that a notebook shows."""

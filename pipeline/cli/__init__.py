@@ -63,7 +63,7 @@ def _print_end(error: BaseException) -> int:
 
 def _check_platform() -> None:
     """Exit before importing modules that an unsupported system lacks."""
-    from pipeline.checks import check_platform
+    from pipeline.arguments import check_platform
     from pipeline.errors import PipelineError
 
     try:

@@ -19,9 +19,8 @@ from pipeline.classification.cloud_sink import existing
 from pipeline.classification.columns import never_ok
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import temporary_writer
-from pipeline.classification.job import Reporter
+from pipeline.classification.job import Job, Reporter, Request
 from pipeline.classification.provenance import other_input
-from pipeline.classification.request import Job, Request
 from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import COMPLETE, Summary

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
 from pipeline.classification.inputs import InputFile, are_several, files_and_folder
-from pipeline.classification.plan import Plan
-from pipeline.classification.summary import COMPLETE, Summary, combine
+from pipeline.classification.summary import COMPLETE, Plan, Summary, combine
 from pipeline.cli.job import (
     FREE,
     plan_job,
@@ -36,8 +35,8 @@ from pipeline.cli.signals import after
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.quoting import how_many
 from pipeline.settings import Settings
+from pipeline.wording import how_many
 
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService

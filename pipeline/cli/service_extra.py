@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.cli.options import LocalPath
 from pipeline.errors import SettingsError
 from pipeline.files.paths import data_folder
-from pipeline.quoting import command
+from pipeline.wording import command
 
 DATA_HELP = "The folder of the accounts.  [default: in the user's data folder]"
 DATA: dict[str, Any] = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.answers import System
+from pipeline.arguments import public
 from pipeline.codes.added import added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized, spellings
 from pipeline.codes.shipped import (
@@ -19,7 +20,6 @@ from pipeline.codes.shipped import (
     translations,
 )
 from pipeline.codes.table import CodeTable, stem
-from pipeline.public import public
 from pipeline.settings import checked_language, parse_system
 
 if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it

@@ -11,7 +11,7 @@ from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError, reason
 from pipeline.files.paths import data_folder
 from pipeline.files.regular import open_regular
-from pipeline.quoting import command
+from pipeline.wording import command
 
 DAMAGE = (OSError, LookupError, AttributeError, TypeError, ValueError)
 """What reading raises, beside Arrow's errors, for a damaged table, or one that this tool did not

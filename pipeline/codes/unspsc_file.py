@@ -22,7 +22,7 @@ from pipeline.files.atomic import new_file
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
 from pipeline.files.workbook import Workbook
-from pipeline.quoting import quoted
+from pipeline.wording import quoted
 
 Cells: TypeAlias = Mapping[int, str]
 """The non-empty cells of a row, by the number of their column, from 0."""

@@ -20,8 +20,7 @@ from pipeline.codes.table import cut, stem
 from pipeline.errors import InputError, OutputError, reason
 from pipeline.files.atomic import sync, translated
 from pipeline.files.regular import open_regular
-from pipeline.quoting import readable
-from pipeline.wording import option
+from pipeline.wording import option, readable
 
 Choice: TypeAlias = Literal["code", "none", "skip", "undo"]
 """A code was chosen; no code fits; the text was put off; the last decision was taken back."""

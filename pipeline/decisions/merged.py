@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pipeline.answers import System
 from pipeline.decisions.decision import Decision, DecisionFile, Key, text_key
-from pipeline.quoting import command, readable
+from pipeline.wording import command, readable
 
 SHOWN = 5
 """Conflicts that a warning lists."""

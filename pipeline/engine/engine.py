@@ -2,19 +2,218 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from pipeline.answers import BatchAnswers, Explained, Matched, System
-from pipeline.codes import load
+import numpy as np
+
+from pipeline.answers import BatchAnswers, Explained, Match, Matched, System
+from pipeline.codes import CodeTable, load
+from pipeline.codes.table import parent
 from pipeline.engine.model import ModelFolder, load_model, shipped_model
-from pipeline.engine.model.encoder import portions
-from pipeline.engine.model.ranker import Ranker
+from pipeline.engine.model.encoder import AT_ONCE, Blend, Scorer, Scores, portions, reading
+from pipeline.engine.model.features import count, parts, tokens
+from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
+from pipeline.engine.model.model import Model, hashes, normal
+from pipeline.engine.text.attribution import Reasons, in_title, named, strongest
 from pipeline.processes import Jobs, in_processes, shared_out
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+TITLED = 0.9
+"""The confidence in a code whose title is the text."""
+
+
+def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Return the strongest words for the code of each text; none if the model knows no word of it.
+
+    Args:
+        scores: the scorer that gave the codes.
+        texts: the texts that were coded.
+        places: for each text, the index of its code among the codes of the scorer, or the indices
+            of several codes that were merged into one answer.
+    """
+    found: list[Reasons] = []
+    for at in range(0, len(texts), AT_ONCE):
+        some = texts[at : at + AT_ONCE], places[at : at + AT_ONCE]
+        found += _of(scores, *some)
+    return found
+
+
+def _of(
+    scores: Scores, texts: Sequence[str], places: Sequence[Ints], usual: bool = False
+) -> list[Reasons]:
+    if isinstance(scores, Blend):
+        return _of_blend(scores, texts, places)
+    vectors = scores.encoder.vocabulary.vectors(count(texts))
+    features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
+    pulls = _pulls(scores, vectors, places, usual)
+    found = [
+        strongest(text, parts(text), some, pull, tokens)
+        for text, some, pull in zip(texts, features, pulls, strict=True)
+    ]
+    left = [] if usual else [row for row, reasons in enumerate(found) if not reasons]
+    if left:  # another code was the network's first choice, and every word speaks for that rather
+        again = _of(scores, [texts[row] for row in left], [places[row] for row in left], usual=True)
+        for row, reasons in zip(left, again, strict=True):
+            found[row] = reasons
+    return found
+
+
+def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Explain each text by the model that adds more to its code, or else by the other one."""
+    own = [each[each < len(blend.own.codes)] for each in places]
+    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
+    from_own, from_other, _ = blend.parts(reading(tuple(texts)))
+    found = []
+    for row, by_own, by_other in zip(
+        range(len(texts)),
+        _of(blend.own, texts, own),
+        _of(blend.other, texts, other),
+        strict=True,
+    ):
+        by_more = from_own[row, own[row]].sum() >= from_other[row, other[row]].sum()
+        found.append(by_own or by_other if by_more else by_other or by_own)
+    return found
+
+
+def _pulls(
+    scorer: Scorer, vectors: SparseRows, places: Sequence[Ints], usual: bool = False
+) -> Iterator[Floats]:
+    """Yield how much evidence each feature of a text adds for its code, for each text.
+
+    That is against the other codes as likely as the text makes them, or as they ``usual``ly are.
+    """
+    weights = scorer.encoder.weights
+    scores = scorer.directions(weights.sums(vectors)) + scorer.prior
+    for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
+        way = _towards(scorer, scorer.prior if usual else own, place)
+        yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
+
+
+def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
+    """Return the vector from the mean of the other codes, weighted by share, to the given codes.
+
+    The mean excludes the given codes: if their share were close to 1, the difference would
+    otherwise be only rounding error.
+    """
+    own = np.zeros(len(scores), np.bool_)
+    own[places] = True
+    if not own.any():
+        return np.zeros(scorer.directions.width, np.float32)
+    way: Floats = _centre(scorer, scores, own) - _centre(scorer, scores, ~own)
+    return way
+
+
+def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
+    """Return the mean of the directions of some codes, weighted by their shares."""
+    if not some.any():
+        return np.zeros(scorer.directions.width, np.float32)
+    shares = softmax(scores[None, some])[0]
+    if 2 * len(shares) < len(scores):
+        return scorer.directions.combined(shares, some)
+    every = np.zeros(len(scores), np.float32)
+    every[some] = shares
+    return scorer.directions.combined(every)  # without a copy of nearly all directions
+
+
+TOGETHER = 50
+"""How many extra codes to take from a model in which several are merged into one."""
+
+REPEATED = "the same text in the history"
+
+
+class Ranker:
+    """Ranks the codes of one system for texts.
+
+    If the model predicts a code that may not be given, its nearest ancestor that may be given
+    replaces it, such as the class of a UNSPSC commodity. The confidences of codes that merge into
+    one are summed.
+
+    A code that the model does not know, from examples or from its title, is given only to a text
+    that is its title, and comes first. A model trained on its history alone never gives it.
+
+    Args:
+        model: the trained model.
+        table: the codes that may be given, and their titles.
+    """
+
+    def __init__(self, model: Model, table: CodeTable) -> None:
+        self._model = model
+        self._table = table
+        codes: list[str] = model.codes.tolist()
+        usual = table.assignable_codes
+        self._given = np.array([code if code in usual else _above(table, code) for code in codes])
+        self._extra = 0 if self._given.tolist() == codes else TOGETHER
+        unknown = () if model.only_history else usual - {*codes, *self._given.tolist()}
+        titles = table.titles.items()  # their order decides between two codes with one title
+        self._by_title = {normal(title): code for code, title in titles if code in unknown}
+
+    def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
+        if not texts:
+            return []
+        ranked = self._learned(texts, top)
+        if self._by_title:
+            for place, code in enumerate(map(self._by_title.get, map(normal, texts))):
+                if code is not None:
+                    first = Match(code, self._table.titles[code], TITLED)
+                    rest = (
+                        Match(each.code, each.title, round(min(each.confidence, 1 - TITLED), 4))
+                        for each in ranked[place][: top - 1]
+                    )
+                    ranked[place] = (first, *rest)
+        return ranked
+
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Name the words that support each text's code, or say that the text is in the history."""
+        learned = [place for place, code in enumerate(codes) if code in self._places]
+        whys = dict.fromkeys(range(len(texts)), "")
+        own = [texts[place] for place in learned]
+        reasons = explain(
+            self._model.scores, own, [self._places[codes[place]] for place in learned]
+        )
+        repeated, labels, _ = self._model.repeats.find(hashes(own))
+        for place, found, again, label in zip(learned, reasons, repeated, labels, strict=True):
+            is_repeat = again and self._given[label] == codes[place]
+            whys[place] = REPEATED if is_repeat else named(found)
+        return [
+            why or in_title(text, self._table.titles.get(code, ""))
+            for why, text, code in zip(whys.values(), texts, codes, strict=True)
+        ]
+
+    @cached_property
+    def _places(self) -> dict[str, Ints]:
+        """For each code that may be given, the indices of the model's codes that map to it."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, code in enumerate(self._given.tolist()):
+            places[code].append(place)
+        return {code: np.array(own) for code, own in places.items()}
+
+    def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        places, confidence = self._model.predict(texts, top + self._extra)
+        rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
+        return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
+
+    def _matches(self, found: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
+        sums: dict[str, float] = {}
+        for code, sure in found:
+            if code and sure > 0:
+                sums[code] = sums.get(code, 0.0) + sure
+        best = sorted(sums.items(), key=lambda each: -each[1])[:top]
+        titles = self._table.titles
+        return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
+
+
+def _above(table: CodeTable, code: str) -> str:
+    """Return the nearest code above one that the table lacks; "" if it may not be given either."""
+    above = "" if code in table else parent(table.system, code, table.titles)
+    return above if above in table.assignable_codes else ""
+
 
 ALONE = 8192
 """Answers after which ``auto`` starts processes: they take about as long as a start costs."""

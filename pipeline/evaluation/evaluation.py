@@ -15,7 +15,7 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from pipeline.checks import fraction
+from pipeline.arguments import fraction, public
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Review, comparison_dict, encoded
 from pipeline.evaluation.metrics import FEW, STATED
@@ -34,9 +34,7 @@ from pipeline.evaluation.significance import Comparison
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.pages import WANTED, environment
-from pipeline.public import public
-from pipeline.quoting import aligned, readable
-from pipeline.wording import option
+from pipeline.wording import aligned, option, readable
 
 OPTION = re.compile(r"--[a-z][a-z-]+( \d+)?")
 

@@ -26,7 +26,7 @@ from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain
 from pipeline.pages import WANTED
 from pipeline.purchases import Paid
-from pipeline.quoting import how_many, readable
+from pipeline.wording import how_many, readable
 
 
 @dataclass(frozen=True, slots=True)

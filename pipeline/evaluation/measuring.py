@@ -12,7 +12,7 @@ from pipeline.answers import BANDS, Band, band
 from pipeline.codes import CodeTable
 from pipeline.codes.table import cut, full_code
 from pipeline.decisions.decision import Verdict
-from pipeline.engine.model.calibration import BINS, calibration_error
+from pipeline.engine.model.acceptance import BINS, calibration_error
 from pipeline.evaluation.metrics import (
     ACCEPTED,
     EXACT,

@@ -10,7 +10,7 @@ from pipeline.evaluation.metrics import FEW, STATED, Figures, Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 from pipeline.pages import WANTED, most_taken
-from pipeline.quoting import first_of, how_many, readable
+from pipeline.wording import first_of, how_many, readable
 
 
 def percent(share: float) -> str:

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from pipeline.answers import Matcher, System, answered
+from pipeline.arguments import public
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
@@ -34,7 +35,6 @@ from pipeline.evaluation.significance import Comparison, compare
 from pipeline.money import total
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
-from pipeline.public import public
 from pipeline.purchases import Paid, Parked, identity_of_contents
 from pipeline.settings import (
     TEXT_COLUMNS,

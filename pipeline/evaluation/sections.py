@@ -28,7 +28,7 @@ from pipeline.evaluation.phrases import (
 )
 from pipeline.evaluation.significance import Comparison
 from pipeline.pages import WANTED, most_taken
-from pipeline.quoting import readable
+from pipeline.wording import readable
 
 LETTERS = ("A", "B")
 """What two subjects are called in a table."""

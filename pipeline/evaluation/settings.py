@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, System
-from pipeline.checks import check_column, whole_number
+from pipeline.arguments import check_column, whole_number
 from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN
 from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.engine import Engine

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import difference, plain, times, total
-from pipeline.paid.client.chat_responses import is_record
-from pipeline.paid.ledger.calls import CallEnded
+from pipeline.paid.client.responses import is_record
+from pipeline.paid.ledger.schema import CallEnded
 from pipeline.paid.limits import Allowance, Budget
 from pipeline.paid.policy import Judgement
 from pipeline.purchases import CostLimitReached, Parked

@@ -29,7 +29,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger.calls import AttemptEnd, CallEnded, CallOpen, PassingState
+from pipeline.paid.ledger.schema import AttemptEnd, CallEnded, CallOpen, PassingState
 
 Next: TypeAlias = Literal[
     "answered",  # the call is answered

@@ -20,8 +20,8 @@ from pipeline.paid import parking
 from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.outcomes import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.paid.ledger.calls import Call, RateRefusal
 from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.schema import Call, RateRefusal
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import Judgement, judge
 from pipeline.purchases import Parked

@@ -27,9 +27,8 @@ from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import ZERO, difference, times, total
 from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
-from pipeline.paid.client.chat_responses import LETTERS
+from pipeline.paid.client.responses import LETTERS
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger.calls import PastAttempt
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
@@ -37,6 +36,7 @@ from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
+from pipeline.paid.ledger.schema import PastAttempt
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import Allowance, Budget, excess
 from pipeline.paid.matcher import LedgerMatcher

@@ -16,9 +16,8 @@ from pipeline.money import plain
 from pipeline.paid.limits import Budget
 from pipeline.paid.pool import Pool
 from pipeline.purchases import Parked
-from pipeline.quoting import how_many
 from pipeline.rate import duration
-from pipeline.wording import RUN_AGAIN
+from pipeline.wording import RUN_AGAIN, how_many
 
 INTERRUPTED = 130
 SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from pipeline.checks import check_choice, check_flag, whole_number
+from pipeline.arguments import check_choice, check_flag, public, public_class, whole_number
 from pipeline.errors import SettingsError
 from pipeline.files.paths import data_folder
 from pipeline.money import Usd, usd
@@ -23,7 +23,6 @@ from pipeline.paid.ledger.checks import open_usable
 from pipeline.paid.ledger.job import Counting
 from pipeline.paid.ledger.totals import read_spending
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
-from pipeline.public import public, public_class
 from pipeline.purchases import Period
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE

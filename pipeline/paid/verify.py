@@ -9,7 +9,6 @@ from decimal import Decimal
 from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.client.outcomes import Received
-from pipeline.paid.ledger.calls import LASTING, CallEnded
 from pipeline.paid.ledger.checks import (
     contradictions,
     damage,
@@ -18,6 +17,7 @@ from pipeline.paid.ledger.checks import (
 )
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.mark import HighWaterMark
+from pipeline.paid.ledger.schema import LASTING, CallEnded
 from pipeline.paid.ledger.totals import amount
 from pipeline.paid.policy import judge
 

@@ -36,11 +36,10 @@ from pipeline.codes.table import cut, full_code, levels_above
 from pipeline.files.atomic import MarkedFile
 from pipeline.money import plain
 from pipeline.pages import FEWEST, WANTED, Taken, environment, most_taken
-from pipeline.quoting import readable
 from pipeline.report.changes import Compared
 from pipeline.settings import Settings
 from pipeline.tables.table import Batch
-from pipeline.wording import option
+from pipeline.wording import option, readable
 
 if TYPE_CHECKING:  # the report of a paid run needs no engine
     from pipeline.engine.model import ModelFolder

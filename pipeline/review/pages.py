@@ -30,13 +30,13 @@ from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.text.cleaning import written_sentences
 from pipeline.errors import OutputError
 from pipeline.pages import environment
-from pipeline.quoting import how_many
 from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
 from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.web.forms import Form, PageError, read_form
+from pipeline.wording import how_many
 
 MOST = 9
 """Candidates on the page: each has a key."""

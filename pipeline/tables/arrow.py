@@ -9,12 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import without_encoding
 from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import join_parts, join_texts
-from pipeline.wording import TEXT_COLUMN, option
+from pipeline.wording import TEXT_COLUMN, cut, option, quoted
 
 STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 

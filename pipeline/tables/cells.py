@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.money import plain
-from pipeline.quoting import quoted
-from pipeline.wording import written_as
+from pipeline.wording import quoted, written_as
 
 Kind: TypeAlias = Literal[
     "null", "bool", "int", "large int", "float", "date", "datetime", "text", "nested"

@@ -14,7 +14,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import LONGEST, how_many, quoted
 from pipeline.settings import CsvOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
@@ -24,7 +23,7 @@ from pipeline.tables.json_records import find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
 from pipeline.tables.texts import has_all, join_texts
-from pipeline.wording import csv_option, marked
+from pipeline.wording import LONGEST, csv_option, how_many, marked, quoted
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import LONGEST, quoted, readable
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import compression_of, first_bytes, refuse_other_contents
 from pipeline.tables.json_records import (
@@ -40,7 +39,7 @@ from pipeline.tables.texts import (
     join_texts,
     own_name,
 )
-from pipeline.wording import marked, option, written_as
+from pipeline.wording import LONGEST, marked, option, quoted, readable, written_as
 
 CHUNK_BYTES = 1 << 20
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.quoting import quoted
 from pipeline.tables.cells import Kind
 from pipeline.tables.texts import encodable, find_columns, join_parts, own_name
-from pipeline.wording import option
+from pipeline.wording import option, quoted
 
 NESTED_NAMES = 1_000
 """How many nested names an error about a missing column may choose its suggestion from."""

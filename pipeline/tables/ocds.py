@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import InputError, OutputError
-from pipeline.quoting import quoted
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.cells import Kind
 from pipeline.tables.json_reader import JsonBatch, JsonText, Record, open_json
@@ -28,7 +27,7 @@ from pipeline.tables.json_writer import JsonWriter, json_bytes
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
 from pipeline.tables.texts import check_absent, encodable, join_texts
-from pipeline.wording import option, written_as
+from pipeline.wording import option, quoted, written_as
 
 
 def check(_batch: Batch, _rows: int) -> None:

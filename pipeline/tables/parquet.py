@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import InputError, OutputError
 from pipeline.files.regular import open_regular
-from pipeline.quoting import listed
 from pipeline.tables.arrow import (
     ArrowBatch,
     appended,
@@ -28,7 +27,7 @@ from pipeline.tables.csv_table import CsvBatch
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.streams import FileReader, FileWriter
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn, Reader
-from pipeline.wording import AS_CSV, both
+from pipeline.wording import AS_CSV, both, listed
 
 
 def check(batch: Batch, _rows: int) -> None:

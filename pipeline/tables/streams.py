@@ -19,7 +19,6 @@ from pipeline.errors import InputError, PipelineError, reason
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import open_regular
-from pipeline.quoting import listed
 from pipeline.tables.formats import (
     Compression,
     Contents,
@@ -30,6 +29,7 @@ from pipeline.tables.formats import (
     refuse_other_contents,
 )
 from pipeline.tables.table import Reader
+from pipeline.wording import listed
 
 ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
 """Usual encodings of tables: UTF-8, those of Windows for Western, Central and Eastern Europe, and

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.quoting import LONGEST, listed, quoted
-from pipeline.wording import marked, option
+from pipeline.wording import LONGEST, listed, marked, option, quoted
 
 log = logging.getLogger(__name__)
 

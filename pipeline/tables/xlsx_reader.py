@@ -23,7 +23,6 @@ from pipeline.files.workbook import (
     Workbook,
     column_letters,
 )
-from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
@@ -31,7 +30,7 @@ from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import in_batches
 from pipeline.tables.texts import encodable, has_all, join_texts
-from pipeline.wording import excel_option, marked
+from pipeline.wording import excel_option, listed, marked, quoted
 
 HEADER_WITHIN = 100
 """Rows in which the column names are looked for."""

@@ -27,14 +27,13 @@ from pipeline.files.workbook import (
     column_letters,
 )
 from pipeline.money import plain
-from pipeline.quoting import quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.streams import FileWriter
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_reader import WHOLE, XlsxBatch, XlsxReader, as_input_error
-from pipeline.wording import AS_CSV
+from pipeline.wording import AS_CSV, quoted
 
 HINT = f"Write CSV or Parquet: {AS_CSV}."
 

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Literal, cast
 
 from pipeline.answers import System
-from pipeline.checks import check_flag
+from pipeline.arguments import check_flag, public
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.errors import SettingsError
 from pipeline.files.paths import check_kept
 from pipeline.progress import Progress, display_for
-from pipeline.public import public
 from pipeline.settings import (
     TEXT_COLUMNS,
     CsvOptions,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from pipeline.answers import System
-from pipeline.checks import check_column, check_flag, whole_number
+from pipeline.arguments import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
 from pipeline.decisions.applied import DecidedLabels
 from pipeline.decisions.merged import NO_DECISIONS, Decisions
@@ -25,12 +25,11 @@ from pipeline.engine.training.train import train, work
 from pipeline.errors import InputError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Display
-from pipeline.quoting import first_of, how_many
 from pipeline.settings import parse_system
 from pipeline.tables.arrow import labels
 from pipeline.tables.table import Reader
 from pipeline.tables.texts import find_all
-from pipeline.wording import option
+from pipeline.wording import first_of, how_many, option
 
 
 @dataclass(frozen=True, slots=True)

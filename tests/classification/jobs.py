@@ -10,7 +10,7 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.purchases import NoPurchase
 from pipeline.settings import CsvOptions, Format, Settings
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from tests.fakes import ScriptedMatcher
 
 TEXTS = ["road", "", "chairs", "gibberish", "refused", "road"]

@@ -14,7 +14,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.classification.provenance import manifest_path
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import Settings
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from pipeline.tables.table import BATCH_ROWS
 from tests.classification.jobs import STATUSES, TEXTS, run, write_csv
 from tests.fakes import COST, ScriptedMatcher

@@ -14,17 +14,16 @@ import pytest
 
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.manifest import manifest, was_done
-from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import manifest_path
 from pipeline.classification.source import Source
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import Plan, Summary
 from pipeline.errors import InputChangedError, OutputError
 from pipeline.money import ZERO
 from pipeline.purchases import Parked
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Settings
-from pipeline.tables import open_reader
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.csv_table import CsvWriter
+from pipeline.tables.formats import open_reader
 from pipeline.tables.parquet import ParquetWriter
 from tests.classification.jobs import run, write_csv
 from tests.fakes import ScriptedMatcher

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.classification.request import Job
+from pipeline.classification.job import Job
 from tests.cli.conftest import Capture, Command
 from tests.cli.several_files import files_in, run, states
 

@@ -16,7 +16,7 @@ from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, 
 from pipeline.decisions.decision import Decision, DecisionLog, read_decisions, text_key
 from pipeline.decisions.merged import Decisions
 from pipeline.errors import InputError, OutputError, SettingsError
-from pipeline.paid.ledger.calls import text_digest
+from pipeline.paid.ledger.schema import text_digest
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.fakes import COST, ScriptedMatcher
 

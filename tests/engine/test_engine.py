@@ -16,8 +16,8 @@ import pytest
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
-from pipeline.engine.evidence import Knows, enough_known, shares_known
-from pipeline.engine.text.ngrams import Hashes
+from pipeline.engine.model.evidence import Knows, enough_known, shares_known
+from pipeline.engine.model.features import Hashes
 from pipeline.errors import EngineError
 from pipeline.processes import AHEAD
 

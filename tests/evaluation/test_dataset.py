@@ -10,8 +10,8 @@ import pytest
 from pipeline.errors import InputChangedError, InputError, SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import open_reader
 from pipeline.tables.arrow import ArrowReader
+from pipeline.tables.formats import open_reader
 from pipeline.tables.table import check_unchanged
 from tests.evaluation.labels import ROWS, csv_file, read, table
 

@@ -17,7 +17,7 @@ from math import inf
 from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.engine import Engine
 from pipeline.money import ZERO, plain, total
-from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.ledger.schema import INTERRUPTED
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry

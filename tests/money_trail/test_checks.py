@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.paid.ledger.schema import INTERRUPTED
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry

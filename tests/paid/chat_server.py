@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.money import total
-from pipeline.paid.client.protocols import SYSTEM
+from pipeline.paid.client.client import SYSTEM
 from tests.paid.serving import Buyer, buyer, serving
 
 KNOWN = {"model", "messages", "response_format", "temperature", "max_tokens"}

@@ -33,7 +33,7 @@ from pipeline.purchases import Estimate
 from pipeline.service.accounts import Accounts, NewKey
 from pipeline.service.app import create_app
 from pipeline.settings import Settings
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from tests.forking import Process
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
-from pipeline.paid.ledger.calls import Call, CallEnded
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.schema import Call, CallEnded
 from pipeline.paid.matcher import LedgerMatcher
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.paid.ledger.buying import BASE_URL, FREE, LOST, buy, note

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
-from pipeline.paid.ledger.calls import CallOpen, RateRefusal
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.schema import CallOpen, RateRefusal
 from pipeline.paid.purchase import EarlierRuns
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.settings import CsvOptions, Format
-from pipeline.tables import open_reader, open_writer
+from pipeline.tables.formats import open_reader, open_writer
 from pipeline.tables.table import ARROW_USD, NewColumn, Reader, Writer
 
 CODE = pa.field("cpv_code", pa.string())

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from pipeline.errors import InputError
-from pipeline.tables import open_reader
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
+from pipeline.tables.formats import open_reader
 from pipeline.tables.table import BATCH_ROWS, NewColumn
 from pipeline.tables.texts import join_texts
 from tests.tables.arrow_tables import arrow_tables, not_utf8

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.settings import Format
-from pipeline.tables import checked, open_reader, open_writer
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.cells import arrow_cells, cell
+from pipeline.tables.formats import checked, open_reader, open_writer
 from pipeline.tables.table import NewColumn
 from tests.tables.arrow_tables import not_utf8
 from tests.tables.rewriting import CODE, rewrite

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, PipelineError, SettingsError
 from pipeline.settings import CsvOptions
-from pipeline.tables import open_reader
 from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
 from pipeline.tables.csv_table import CsvReader
+from pipeline.tables.formats import open_reader
 from tests.tables.rewriting import folder, rewrite_all, texts_of
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.quoting import how_many
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_records import CHUNK_BYTES, HINT_DAMAGED, read_lines
 from pipeline.tables.csv_table import CsvReader
 from pipeline.tables.table import BATCH_ROWS
-from pipeline.wording import Words
+from pipeline.wording import Words, how_many
 from tests.tables.csv_files import error_of, opened
 from tests.tables.rewriting import csv_rows, rewrite, small_steps
 

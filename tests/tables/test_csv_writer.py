@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
-from pipeline.tables import open_reader, read_table
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.cells import cell
+from pipeline.tables.formats import open_reader, read_table
 from tests.tables.csv_files import (
     LATIN,
     WIDE,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.settings import Format
-from pipeline.tables import open_reader, open_writer, read_table
+from pipeline.tables.formats import open_reader, open_writer, read_table
 from pipeline.tables.table import NewColumn, Reader
 from tests.tables.csv_files import compressed
 from tests.tables.rewriting import KEYS, NEW, folder, rewrite, rewrite_all, texts_of

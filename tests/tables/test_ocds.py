@@ -15,8 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, OutputError
-from pipeline.tables import open_reader, open_writer, read_table
-from pipeline.tables.formats import format_of, output_format_of
+from pipeline.tables.formats import (
+    format_of,
+    open_reader,
+    open_writer,
+    output_format_of,
+    read_table,
+)
 from pipeline.tables.json_reader import JsonText
 from pipeline.tables.ocds import _outermost, elements
 from pipeline.tables.table import NewColumn

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from pipeline.tables.parquet import ParquetReader
 from pipeline.tables.table import ARROW_USD, BATCH_CHARS
 from tests.tables.arrow_tables import arrow_tables, not_utf8

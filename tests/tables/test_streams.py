@@ -20,8 +20,9 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.settings import Format
-from pipeline.tables import open_reader, open_writer, read_table, streams
+from pipeline.tables import streams
 from pipeline.tables.csv_dialect import Dialect, detect
+from pipeline.tables.formats import open_reader, open_writer, read_table
 from pipeline.tables.streams import is_archive, open_input, spooled, unpacked
 from tests.cli.conftest import Command, command
 from tests.tables.csv_files import compressed

@@ -14,8 +14,13 @@ from pyarrow.parquet import encryption
 
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
-from pipeline.tables import open_reader, read_table
-from pipeline.tables.formats import format_of, output_format_of, split_suffixes
+from pipeline.tables.formats import (
+    format_of,
+    open_reader,
+    output_format_of,
+    read_table,
+    split_suffixes,
+)
 from tests.cli.conftest import Command, command
 from tests.tables.rewriting import rewrite
 

@@ -19,7 +19,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from pipeline.errors import InputError
 from pipeline.settings import ExcelOptions
-from pipeline.tables import open_reader, open_writer, read_table
+from pipeline.tables.formats import open_reader, open_writer, read_table
 from pipeline.tables.table import NewColumn
 from tests.files.spreadsheet import OFFICE, PARTS, SHEET, SHEET_PART, of_xml, text
 from tests.tables.rewriting import folder, rewrite, texts_of

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import OutputError
 from pipeline.settings import Format
-from pipeline.tables import checked, open_reader
+from pipeline.tables.formats import checked, open_reader
 from tests.tables.rewriting import rewrite
 from tests.tables.workbooks import CODE, COST, NEW, calamine
 

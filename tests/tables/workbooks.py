@@ -15,7 +15,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from pipeline.settings import ExcelOptions
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from pipeline.tables.table import ARROW_USD
 from tests.tables.rewriting import rewrite_all
 

@@ -15,8 +15,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
-from pipeline.engine.model.acceptance import TRAITS, Acceptance, Voice
-from pipeline.engine.model.calibration import probability
+from pipeline.engine.model.acceptance import TRAITS, Acceptance, Voice, probability
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained

@@ -10,10 +10,9 @@ import pytest
 
 from pipeline.engine.model import Model, load_model, shipped_model
 from pipeline.engine.model.encoder import reading
-from pipeline.engine.model.features import BITS, count, hashed_features
+from pipeline.engine.model.features import BITS, count, hashed_features, word_hashes
 from pipeline.engine.model.matrices import Floats, find
 from pipeline.engine.model.serialization import own
-from pipeline.engine.text.ngrams import word_hashes
 from workshop import fine_tuning
 from workshop.examples import Example, Written, count_words
 from workshop.fine_tuning import fine_tuned

@@ -20,9 +20,9 @@ from pipeline.codes import shipped
 from pipeline.engine import Engine
 from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from pipeline.engine.model.candidates import Lister
+from pipeline.engine.model.encoder import COLUMNS
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
-from pipeline.engine.model.word_vectors import COLUMNS
 from pipeline.engine.text.cleaning import readable
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting

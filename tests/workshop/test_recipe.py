@@ -13,10 +13,9 @@ import pytest
 from scipy import sparse
 
 from pipeline.engine.model import Model, load_model, model_folder, shipped_model
-from pipeline.engine.model.encoder import Reading
+from pipeline.engine.model.encoder import Reading, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.network import TrainingSet
 from pipeline.engine.training.train import tree
 from tests.engine.model.training_data import answers, history, ignored

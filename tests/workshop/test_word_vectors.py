@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pipeline.answers import System
+from pipeline.engine.model.encoder import COLUMNS
 from pipeline.engine.model.features import BITS, Vocabulary, learn
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.word_vectors import COLUMNS
 from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history
 from tests.workshop.tasks import SWAPPED, judgements

@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from generated.markdown import block
 from pipeline.classification.manifest import manifest
-from pipeline.classification.plan import Plan
 from pipeline.classification.source import Source
-from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.summary import Plan, Summary, SystemSummary
 from pipeline.purchases import Paid
 from pipeline.settings import CsvOptions, Files, Settings
 from pipeline.tables.arrow import ArrowReader

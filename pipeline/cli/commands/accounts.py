@@ -29,7 +29,7 @@ from pipeline.cli.service_extra import (
 )
 from pipeline.errors import SettingsError
 from pipeline.money import plain, total
-from pipeline.quoting import quoted
+from pipeline.wording import quoted
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, Accounts, ApiKey, DailyUse, Entry

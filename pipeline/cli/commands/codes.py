@@ -23,8 +23,8 @@ from pipeline.codes import (
     titles,
 )
 from pipeline.errors import CodeTableError
-from pipeline.quoting import command, quoted
 from pipeline.settings import checked_language, parse_systems
+from pipeline.wording import command, quoted
 
 ALIKE = 0.3
 """The lowest confidence of a code that is shown, as a share of the best one's. Others share only

@@ -237,8 +237,7 @@ def _check_service(service: PaidService) -> Iterator[Finding]:
 def _connection(service: PaidService) -> Finding:
     import httpx
 
-    from pipeline.paid.client.client import cause
-    from pipeline.paid.client.protocols import Interface
+    from pipeline.paid.client.client import Interface, cause
 
     url = f"{service.base_url}/models"
     if service.chat is None:

@@ -44,8 +44,8 @@ from pipeline.paid.ledger.totals import STATES, Wanted, open_jobs, read_spending
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.progress import silent
-from pipeline.quoting import command, how_many
 from pipeline.rate import seconds
+from pipeline.wording import command, how_many
 
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
 

@@ -25,7 +25,7 @@ from pipeline.decisions.decision import DecisionFile, DecisionLog
 from pipeline.decisions.merged import merged
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated
-from pipeline.quoting import how_many, in_shell
+from pipeline.wording import how_many, in_shell
 
 if TYPE_CHECKING:  # needs the packages of an extra
     from pipeline.review.session import Review

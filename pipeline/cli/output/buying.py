@@ -10,7 +10,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.paid.purchase import PaidBuyer
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate
-from pipeline.quoting import how_many
+from pipeline.wording import how_many
 
 
 def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:

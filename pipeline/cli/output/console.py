@@ -20,8 +20,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS, JsonLines
 from pipeline.progress import Display, bar, log_lines, silent
 from pipeline.purchases import Parked
-from pipeline.quoting import quoted, visible
-from pipeline.wording import Words, option_name
+from pipeline.wording import Words, option_name, quoted, visible
 
 Form = Literal["text", "log", "json"]
 

@@ -13,7 +13,7 @@ from pipeline.cli.output.console import say
 from pipeline.money import plain
 from pipeline.paid.ledger.totals import Attempt, OpenJob, Spent, Tally, total_by
 from pipeline.purchases import IN_MEMORY
-from pipeline.quoting import aligned, command, how_many
+from pipeline.wording import aligned, command, how_many
 
 DIGEST = 12
 """Digits of the SHA-256 that stand for a text."""

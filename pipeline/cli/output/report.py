@@ -15,7 +15,7 @@ from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.report import Changes, Collected, page, page_file
 from pipeline.settings import Files, Settings
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from pipeline.tables.table import Batch
 
 log = logging.getLogger("pipeline")

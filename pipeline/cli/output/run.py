@@ -24,9 +24,9 @@ from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import columns, form, print_error, say, wrap
 from pipeline.errors import OutputError
 from pipeline.json_log import FIELDS
-from pipeline.quoting import command, visible
 from pipeline.settings import Settings
 from pipeline.tables.table import Batch
+from pipeline.wording import command, visible
 
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""

@@ -1,20 +1,36 @@
-"""Turns texts into short dense vectors, from features whose weights take a few bits each."""
+"""Turns texts into short dense vectors, and these into scores of the codes of one system."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from pipeline.engine.evidence import enough_known
-from pipeline.engine.model.features import Composition, Counts, Vocabulary, count, hashed_features
-from pipeline.engine.model.matrices import TOGETHER, Bools, Floats, Ints, SparseRows, weighted_sums
-from pipeline.engine.model.word_vectors import COLUMNS, WordVectors
+from pipeline.engine.model.evidence import enough_known
+from pipeline.engine.model.features import (
+    Composition,
+    Counts,
+    Hashes,
+    Vocabulary,
+    count,
+    hashed_features,
+)
+from pipeline.engine.model.matrices import (
+    TOGETHER,
+    Bools,
+    Floats,
+    IntegerRows,
+    Ints,
+    SparseRows,
+    Texts,
+    blocks,
+    softmax,
+    weighted_sums,
+)
 from pipeline.engine.text.cleaning import item_of
-from pipeline.engine.text.ngrams import Hashes
 
 CENTRES = 256
 """Centroids per subvector: as many as one byte can index."""
@@ -194,7 +210,7 @@ class Encoder:
         return self.word_vectors.of_texts(read(self).words)
 
     def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
-        """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""
+        """Return which words, or parts of words, are known; see `evidence`."""
         return self.vocabulary.knows(hashed_features(hashes, 2 if are_parts else 0))
 
 
@@ -265,3 +281,161 @@ def reading(texts: tuple[str, ...]) -> Reading:
     """Return the reading of a portion; all systems, and what explains a code, get the same one."""
     counts = count(texts)
     return Reading(lambda encoder: encoder.encode(counts), texts)
+
+
+STRANGE, FAMILIAR = 0.1, 0.5
+"""If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
+STRANGE: because features are hashed, about that share is known by chance in any script. No labelled
+row shows this, so the values are a rule and not measured."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """The trained network of one system.
+
+    Attributes:
+        encoder: encodes texts as vectors.
+        codes: the codes that the network can predict.
+        directions: the weight vector of each code.
+        prior: the bias of each code, independent of the text.
+        title_vectors: codes x columns, of unit length: what the titles mean, if that is known.
+    """
+
+    encoder: Encoder
+    codes: Texts
+    directions: IntegerRows
+    prior: Floats
+    title_vectors: Floats | None = None
+
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
+        """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
+        encoded = read(self.encoder)
+        shares = self.directions(encoded.hidden)
+        for block in blocks(shares):
+            shares[block] += self.prior
+            softmax(shares[block])
+        return shares, encoded.known
+
+    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
+        """Return the texts of which the encoder knows enough words, more than chance would."""
+        return enough_words_known(self.encoder, texts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """The weighted mean of the scores of two models, such as a history's and the shipped one's.
+
+    Attributes:
+        own: the scores of the model that was trained on fewer texts.
+        other: the scores of the model beside it, which knows more wordings.
+        weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
+        codes: the codes of both models, those of ``own`` first.
+        places: the indices of the codes of ``other`` in ``codes``.
+    """
+
+    own: Scorer
+    other: Scorer | Blend
+    weight: float
+    codes: Texts
+    places: Ints
+
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
+        """Return the codes' shares and the larger of the two models' known shares."""
+        own, other, known = self.parts(read)
+        shares = np.zeros((len(other), len(self.codes)), np.float32)
+        shares[:, self.places] = other
+        shares[:, : own.shape[1]] += own
+        return shares, known
+
+    def parts(self, read: Reading) -> tuple[Floats, Floats, Floats]:
+        """Return what each model adds to the shares of its codes.
+
+        Returns:
+            What ``own`` adds (texts x its codes), what ``other`` adds (texts x its codes), and the
+            larger of the two known shares of each text.
+        """
+        other, known_to_other = read.kept(self.other.shares)  # others read them, too
+        own, known_to_own = self.own.shares(read)
+        weight = (self.weight * familiarity(known_to_own))[:, None].astype(np.float32)
+        return weight * own, (1 - weight) * other, np.maximum(known_to_own, known_to_other)
+
+    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
+        """Return the texts of which one of the two models knows enough words."""
+        known = self.other.enough_words_known(texts)
+        return self.own.enough_words_known(texts) | known
+
+
+Scores: TypeAlias = Scorer | Blend
+"""Scores the codes of one system."""
+
+
+def familiarity(known: Floats) -> Floats:
+    """Return the trust in texts, from 0 to 1, given the known share of their features."""
+    trusted: Floats = np.clip((known - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
+    return trusted
+
+
+def blend(own: Scorer, other: Scores, weight: float) -> Blend:
+    """Return the blend of both models' scores; see `Blend`."""
+    codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
+    return Blend(own, other, weight, codes, places(codes, other.codes))
+
+
+def places(codes: Texts, wanted: Texts) -> Ints:
+    """Return the index in ``codes`` of each wanted code, -1 for a code that is missing."""
+    place = {code: number for number, code in enumerate(codes.tolist())}
+    return np.array([place.get(code, -1) for code in wanted.tolist()], np.intp)
+
+
+COLUMNS = 96
+"""Columns of a vector; with 128, a third more bytes, one code in 200 more is accepted."""
+
+BYTES = COLUMNS // 2
+"""Bytes of a word's vector, with two columns each."""
+
+TINY = 1e-6
+
+ZERO = 8
+"""The level that stands for 0, of 16."""
+
+DECODED = np.array([divmod(byte, 16) for byte in range(256)], np.float32) - ZERO
+"""The two levels of each byte."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordVectors:
+    """Vectors of words that are alike where the words mean alike, in many languages.
+
+    The networks know what stood in labelled texts. These vectors began as those of a multilingual
+    sentence encoder (see NOTICE), and learned from labels and from an expert's judgement that a
+    text is near the titles of its codes. So they also know words of which the labels say little.
+    A text costs a lookup for each word, not a run of the encoder.
+
+    Attributes:
+        levels: words x `BYTES`, uint8, in the order of the encoder's features.
+        scales: the value of one level of each word, float16.
+    """
+
+    levels: Ints
+    scales: Floats
+
+    def of_texts(self, words: SparseRows) -> Floats:
+        """Return texts x `COLUMNS`, scaled to unit length: the weighted sums of their words.
+
+        Args:
+            words: texts x features; those that are no words, such as pairs of words, are left out.
+        """
+        own = words.where(words.columns < len(self.levels))
+        own = own.scaled(self.scales[own.columns].astype(np.float32))
+        found = weighted_sums(own, self._levels, COLUMNS)
+        found /= np.linalg.norm(found, axis=1, keepdims=True) + TINY
+        return found
+
+    def rows(self) -> Floats:
+        """Return the vectors of all words."""
+        levels = self._levels(np.arange(len(self.levels)))
+        found: Floats = levels * self.scales.astype(np.float32)[:, None]
+        return found
+
+    def _levels(self, which: Ints) -> Floats:
+        return DECODED[self.levels[which]].reshape(len(which), COLUMNS)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pipeline.answers import System
 from pipeline.engine.model import serialization
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.encoder import Blend, Encoder, Scorer
 from pipeline.engine.model.folder import (
     ABOUT,
     FORM,
@@ -34,7 +34,6 @@ from pipeline.engine.model.folder import (
     shipped_model,
 )
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.model.serialization import Arrays, mapped
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import sync, translated

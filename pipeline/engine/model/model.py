@@ -10,11 +10,17 @@ from hashlib import blake2b
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.engine.model.acceptance import Acceptance
-from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import Encoded, Reading, portions, reading
+from pipeline.engine.model.acceptance import Acceptance, Calibration, evidence
+from pipeline.engine.model.encoder import (
+    Blend,
+    Encoded,
+    Reading,
+    Scores,
+    familiarity,
+    portions,
+    reading,
+)
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, highest
-from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 
 @dataclass(frozen=True, slots=True)

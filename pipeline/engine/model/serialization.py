@@ -15,23 +15,30 @@ from pipeline.answers import System
 from pipeline.codes import load
 from pipeline.engine.model.acceptance import (
     Acceptance,
+    Calibration,
     Evidence,
     Trees,
     Voice,
 )
-from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.candidates import (
     InvertedIndex,
     Lister,
     WordIndex,
 )
-from pipeline.engine.model.encoder import Codebook, Encoder
+from pipeline.engine.model.encoder import (
+    Blend,
+    Codebook,
+    Encoder,
+    Scorer,
+    Scores,
+    WordVectors,
+    blend,
+    places,
+)
 from pipeline.engine.model.features import Vocabulary
 from pipeline.engine.model.matrices import Floats, IntegerRows, Ints, rounded
 from pipeline.engine.model.model import Model, Repeats
-from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.title_words import RARITY_STEP, TitleWords, rarity_levels
-from pipeline.engine.model.word_vectors import WordVectors
 from pipeline.files.regular import open_regular
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from pipeline.codes import CodeTable, titles_of
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, Texts
-from pipeline.engine.text.cleaning import KEPT, cleaned, readable
-from pipeline.engine.text.ngrams import Words
+from pipeline.engine.text.cleaning import KEPT, Words, cleaned, readable
 
 STEMS = 2**16
 """Numbers of stems: those of different words are hardly ever equal by chance in one text."""

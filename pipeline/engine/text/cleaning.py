@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
 from pipeline.engine.text.boilerplate import (
@@ -15,7 +15,37 @@ from pipeline.engine.text.boilerplate import (
     REFERENCE,
     says_how_to_bid,
 )
-from pipeline.engine.text.ngrams import Words
+
+LETTER, LETTER_OR_DIGIT = r"[^\W\d_]", r"[^\W_]"
+
+
+class Words:
+    """A pattern that matches letters of any script.
+
+    Args:
+        pattern: a regular expression without groups, for texts in lower case.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
+
+    @cached_property
+    def _ascii(self) -> re.Pattern[str]:
+        ascii_only = self._pattern.replace(LETTER, "[a-z]").replace(LETTER_OR_DIGIT, "[a-z0-9]")
+        return re.compile(ascii_only, re.ASCII)
+
+    def findall(self, text: str) -> list[str]:
+        """Return the matches in a text."""
+        return (self._ascii if text.isascii() else self._any).findall(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text."""
+        return (self._ascii if text.isascii() else self._any).finditer(text)
+
 
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""

@@ -11,11 +11,10 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes.table import cut, stem
-from pipeline.engine.model.encoder import Encoder, quantised, rotation
+from pipeline.engine.model.encoder import Encoder, Scorer, quantised, rotation
 from pipeline.engine.model.features import Vocabulary, learn
 from pipeline.engine.model.matrices import Floats, Texts, rounded, softmax
 from pipeline.engine.model.model import fields
-from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.dataset import Examples
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
 from pipeline.engine.training.task import Recipe, Task

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.model.calibration import calibrate, calibration_error, evidence, fitted_spread
+from pipeline.engine.model.acceptance import calibrate, calibration_error, evidence, fitted_spread
+from pipeline.engine.model.encoder import Blend, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.model.matrices import Bools, Floats, Texts, highest
 from pipeline.engine.model.model import Model, Repeats, fields, gather
-from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.dataset import Examples, reading
 from pipeline.engine.training.task import Task
 

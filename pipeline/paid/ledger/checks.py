@@ -9,11 +9,10 @@ from pathlib import Path
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database, Snapshot
+from pipeline.paid.ledger.schema import EVERY_STATE, LASTING
 from pipeline.paid.ledger.totals import amount
-from pipeline.quoting import command, readable
-from pipeline.wording import LEDGER
+from pipeline.wording import LEDGER, command, readable
 
 END_OF_TIME = 253_402_300_799
 """The last second of the year 9999, the last year of Python's dates."""

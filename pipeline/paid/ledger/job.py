@@ -10,8 +10,8 @@ from operator import itemgetter
 
 from pipeline.answers import System
 from pipeline.money import ZERO, known_total, times, total
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Owned, storable, unpack
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.schema import INTERRUPTED, LASTING, Cost, Owned, storable, unpack
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
 COUNTS = f"""

@@ -15,7 +15,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import (
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.mark import HighWaterMark
+from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
+from pipeline.paid.ledger.schema import (
     KEEP,
     UNDER_WAY,
     AttemptEnd,
@@ -23,15 +26,11 @@ from pipeline.paid.ledger.calls import (
     CallEnded,
     RateRefusal,
     State,
+    address_of,
     pack,
     storable,
 )
-from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.mark import HighWaterMark
-from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
-from pipeline.paid.ledger.schema import address_of
-from pipeline.quoting import how_many
-from pipeline.wording import marked, option
+from pipeline.wording import how_many, marked, option
 
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
 

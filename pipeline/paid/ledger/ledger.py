@@ -9,11 +9,17 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import INTERRUPTED, PastAttempt, RateRefusal
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import FORGET_ROWS, Counting, Job
 from pipeline.paid.ledger.room import place_of_spare, take_in
-from pipeline.paid.ledger.schema import AT_ADDRESS, address_of, at_address
+from pipeline.paid.ledger.schema import (
+    AT_ADDRESS,
+    INTERRUPTED,
+    PastAttempt,
+    RateRefusal,
+    address_of,
+    at_address,
+)
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 from pipeline.wording import LEDGER
 

@@ -17,7 +17,7 @@ from pipeline.paid.ledger.job import close_job
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import address_of
-from pipeline.quoting import command
+from pipeline.wording import command
 
 Verdict: TypeAlias = Decimal | Literal["free"]
 """What an attempt was billed, US dollars, or ``free`` if it was not."""

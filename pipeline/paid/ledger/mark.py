@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.files.paths import AnyPath, machine_folder
 from pipeline.paid.ledger.database import Database, Snapshot
-from pipeline.quoting import how_many, readable
-from pipeline.wording import LEDGER, beside
+from pipeline.wording import LEDGER, beside, how_many, readable
 
 LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""

@@ -15,10 +15,9 @@ from msgspec.structs import asdict
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import KEEP, UNDER_WAY, State
 from pipeline.paid.ledger.database import ANOTHER, Database
 from pipeline.paid.ledger.locks import mode_beside, open_beside
-from pipeline.paid.ledger.schema import address_of
+from pipeline.paid.ledger.schema import KEEP, UNDER_WAY, State, address_of
 
 SPARE_PER_WORKER = 1 << 16
 """Bytes: room for the ends of all attempts under way."""

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, times, total
-from pipeline.paid.ledger.calls import EVERY_STATE, LASTING, State
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.locks import is_worked_on
-from pipeline.quoting import command
+from pipeline.paid.ledger.schema import EVERY_STATE, LASTING, State
+from pipeline.wording import command
 
 K = TypeVar("K", bound=Hashable)
 

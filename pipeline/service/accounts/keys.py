@@ -14,8 +14,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from pipeline.errors import SettingsError
-from pipeline.quoting import how_many
 from pipeline.service.accounts.database import Database
+from pipeline.wording import how_many
 
 SHORTEST, LONGEST = 10, 500
 """Characters; the upper limit keeps hashing quick."""

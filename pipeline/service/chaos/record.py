@@ -12,8 +12,8 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import plain, total
-from pipeline.quoting import aligned
 from pipeline.service.accounts.database import connect
+from pipeline.wording import aligned
 
 FILE = "record.db"
 

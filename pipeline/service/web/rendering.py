@@ -17,10 +17,10 @@ from starlette.responses import HTMLResponse
 from pipeline.json_log import iso
 from pipeline.money import plain
 from pipeline.pages import environment
-from pipeline.quoting import how_many
 from pipeline.rate import Rate, duration
 from pipeline.service.web.forms import PageError
 from pipeline.service.web.site import Visitor
+from pipeline.wording import how_many
 
 WORDS = {
     400: ("The form cannot be read", "Send it from the page itself."),

@@ -13,7 +13,7 @@ from pipeline.classification.inputs import find_files
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
-from pipeline.tables import open_reader
+from pipeline.tables.formats import open_reader
 from tests.cli.clouds.conftest import BUCKET, ENGINE, MANIFEST, OUTPUT, SECRET, TABLE, TEXT
 from tests.cli.conftest import Capture, Command
 from tests.cli.several_files import run, states

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.candidates import MEASURES, WordIndex
-from pipeline.engine.model.encoder import Encoded
+from pipeline.engine.model.encoder import Encoded, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history, taught

@@ -14,13 +14,13 @@ from pipeline.engine.model.features import (
     MAX_TOKENS,
     Counts,
     count,
+    gram_hashes,
     hashed_features,
     learn,
     tokens,
 )
 from pipeline.engine.model.matrices import find
 from pipeline.engine.model.title_words import MEASURES
-from pipeline.engine.text.ngrams import gram_hashes
 from tests.engine.model.training_data import history
 
 TEXTS = [

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from pipeline.codes import load
+from pipeline.engine.engine import Ranker
 from pipeline.engine.model import load_model, model_folder, opened, save, shipped_model
 from pipeline.engine.model.folder import checksum
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.ranker import Ranker
 from pipeline.errors import SettingsError
 from tests.engine.model.training_data import taught
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.calibration import Calibration, calibrate, evidence
+from pipeline.engine.model.acceptance import Calibration, calibrate, evidence
 from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.model.model import fields, is_general, made_specific
 from tests.engine.model.training_data import answers, learned

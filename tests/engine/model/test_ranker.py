@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, load
+from pipeline.engine.engine import Ranker, _pulls, explain
 from pipeline.engine.model import Model
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import softmax
-from pipeline.engine.model.ranker import Ranker, _pulls, explain
 from pipeline.engine.model.serialization import own
 from pipeline.engine.text.attribution import says_nothing, strongest
 from pipeline.engine.training.train import train

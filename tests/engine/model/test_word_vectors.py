@@ -8,11 +8,10 @@ import pytest
 
 from pipeline.engine.model import load_model, model_folder, save, shipped_model
 from pipeline.engine.model.acceptance import Voice
-from pipeline.engine.model.encoder import reading
+from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, reading
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import encoder, encoder_arrays, own
-from pipeline.engine.model.word_vectors import BYTES, COLUMNS, WordVectors
 from pipeline.errors import SettingsError
 
 WORDS = 40

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pipeline.engine.model.features import gram_hashes, word_hashes
 from pipeline.engine.text import boilerplate
 from pipeline.engine.text import cleaning as noise
 from pipeline.engine.text.boilerplate import EXCLUDING
@@ -19,6 +20,7 @@ from pipeline.engine.text.cleaning import (
     REACH,
     REACH_IN_BRACKETS,
     TITLE,
+    Words,
     clauses,
     item_of,
     meaning,
@@ -26,7 +28,6 @@ from pipeline.engine.text.cleaning import (
     words,
     written_sentences,
 )
-from pipeline.engine.text.ngrams import Words, gram_hashes, word_hashes
 
 WANTED = (
     "Twelve drum kits, four pairs of cymbals and two xylophones for the brass band of the naval "

@@ -6,11 +6,10 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.codes import load
-from pipeline.engine.model.calibration import calibration_error
-from pipeline.engine.model.encoder import Reading
+from pipeline.engine.model.acceptance import calibration_error
+from pipeline.engine.model.encoder import Blend, Reading, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats, Ints, softmax
-from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.training import history_recipe, work
 from pipeline.engine.training.dataset import learnable
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior

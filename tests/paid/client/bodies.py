@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from pipeline.answers import Match
-from pipeline.paid.client.chat_responses import Asked
 from pipeline.paid.client.prices import TokenPrices
+from pipeline.paid.client.responses import Asked
 
 DETAILED = (
     b'{"success":true,"message":"API call successful","data":['

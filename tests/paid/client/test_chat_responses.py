@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from pipeline.answers import Match
 from pipeline.money import ZERO
-from pipeline.paid.client.chat_responses import MAGIC, read_record
 from pipeline.paid.client.outcomes import (
     MAX_BODY,
     Answered,
@@ -29,7 +28,7 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
 )
-from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.responses import MAGIC, read_record, read_response
 from pipeline.paid.policy import judge
 from tests.paid.client.bodies import (
     ASKED,

@@ -16,20 +16,19 @@ from pipeline.answers import SYSTEMS, Matched
 from pipeline.engine import Engine
 from pipeline.errors import SettingsError
 from pipeline.money import is_storable, plain
-from pipeline.paid.client.chat_responses import LETTERS, read_record
-from pipeline.paid.client.client import Client
-from pipeline.paid.client.language_model import LanguageModel
-from pipeline.paid.client.outcomes import Answered, Passing, Received, Stray
-from pipeline.paid.client.prices import MOST_TOKENS, TokenPrices
-from pipeline.paid.client.protocols import (
+from pipeline.paid.client.client import (
     LONGEST,
     PROMPT,
     SYSTEM,
     Chat,
+    Client,
     Question,
     user_message,
 )
-from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.language_model import LanguageModel
+from pipeline.paid.client.outcomes import Answered, Passing, Received, Stray
+from pipeline.paid.client.prices import MOST_TOKENS, TokenPrices
+from pipeline.paid.client.responses import LETTERS, read_record, read_response
 from pipeline.paid.client.urls import canonical
 from tests.paid.client.bodies import CANDIDATES, PRICES, completion, error
 from tests.paid.client.scripted_server import KEY, Exchange, serving

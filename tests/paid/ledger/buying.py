@@ -12,7 +12,10 @@ from tempfile import TemporaryDirectory
 
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import maintenance
-from pipeline.paid.ledger.calls import (
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.schema import (
     AttemptEnd,
     Call,
     CallEnded,
@@ -20,9 +23,6 @@ from pipeline.paid.ledger.calls import (
     RateRefusal,
     text_digest,
 )
-from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
 
 BASE_URL = "https://service.example"
 FINGERPRINT = key_fingerprint("key")

@@ -18,11 +18,11 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import database, schema
-from pipeline.paid.ledger.calls import Call, Owned, PastAttempt
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.schema import Call, Owned, PastAttempt
 from tests.paid.ledger.buying import (
     BASE_URL,
     FINGERPRINT,

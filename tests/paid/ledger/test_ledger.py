@@ -12,14 +12,6 @@ import pytest
 from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.calls import (
-    AttemptEnd,
-    Call,
-    CallEnded,
-    LastingState,
-    RateRefusal,
-    text_digest,
-)
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
@@ -28,6 +20,14 @@ from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import place_of_spare
+from pipeline.paid.ledger.schema import (
+    AttemptEnd,
+    Call,
+    CallEnded,
+    LastingState,
+    RateRefusal,
+    text_digest,
+)
 from pipeline.paid.ledger.totals import (
     Spent,
     Tally,

@@ -14,7 +14,6 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.paid.ledger.calls import Call, CallOpen, PastAttempt
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
@@ -25,6 +24,7 @@ from pipeline.paid.ledger.maintenance import (
     count_prunable,
     prune_by_hand,
 )
+from pipeline.paid.ledger.schema import Call, CallOpen, PastAttempt
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import MAX_PRICE
 from tests.paid.ledger.buying import (

@@ -17,11 +17,11 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import CallEnded
 from pipeline.paid.ledger.checks import INVALID_ATTEMPTS, check_usable, wrong_values
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.schema import CallEnded
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.verify import problems
 from tests.paid.command_line import tender_pipeline

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.text.cleaning import cleaned
-from pipeline.engine.text.ngrams import Hashes, Words, gram_hashes, word_hashes
+from pipeline.engine.model.features import STOCK_NUMBER, Hashes, gram_hashes, word_hashes
+from pipeline.engine.text.cleaning import Words, cleaned
 
 Knows: TypeAlias = Callable[[Hashes, bool], npt.NDArray[np.bool_]]
 """Returns which hashes of words are known, or, if the argument is true, of parts of words."""
@@ -27,9 +27,6 @@ BEGINNING = 200
 UUID = re.compile(r"-(?<=\b[0-9a-f]{8}-)[0-9a-f]{4}(?:-[0-9a-f]{4}){2}-[0-9a-f]{12}\b")
 """A UUID after its first eight digits, as a hyphen is found sooner than digits. A group of it with
 letters only looks like a word, and may be known by chance."""
-
-STOCK_NUMBER = re.compile(r"\d(?<!\d\d)\d{3}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
-"""NATO stock numbers. They begin with the supply class, so they say what is bought."""
 
 WORD = Words(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
 """Words without adjacent digits, which references and UUIDs have."""
