@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pipeline.answers import SYSTEMS
+from pipeline.answers import SYSTEMS, System
 from pipeline.arguments import (
     SHORTENED,
     all_arguments,
@@ -24,15 +24,14 @@ from pipeline.arguments import (
 )
 from pipeline.classification import job
 from pipeline.classification.batch import FileOutcome, outcomes
-from pipeline.classification.classifier import learned
 from pipeline.classification.columns import never_ok
-from pipeline.classification.corrections import decisions_in
 from pipeline.classification.inputs import files_and_folder
 from pipeline.classification.job import Job, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
 from pipeline.classification.source import Data
 from pipeline.classification.summary import Plan
+from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
@@ -50,7 +49,8 @@ from pipeline.settings import (
 )
 from pipeline.wording import warn_in_python
 
-if TYPE_CHECKING:  # what buys is imported if there is a service
+if TYPE_CHECKING:  # what buys is imported if there is a service, the engine if there is none
+    from pipeline.engine.model import ModelFolder
     from pipeline.paid.service import PaidService
 
 __all__ = [
@@ -317,14 +317,32 @@ def _asked(
     check_flag("partial", partial)
     buyer = None if service is None else _buyer(service, interruption, display)
     systems, text_columns = parse_systems(systems), parse_text_columns(text_columns)
-    reviewed = decisions_in(decisions, warn_in_python, text_columns)
-    folders, checksums = learned(models, systems)
+    reviewed = _decisions(decisions, text_columns)
+    folders, checksums = _models(models, systems)
     settings = Settings(systems, text_columns, models=checksums, decisions=reviewed.files, **others)
     settings = settings if service is None else settings.for_service()
     for line in never_ok(settings):
         warn_in_python(line)
     files = file_options(data, csv, excel)
     return Request(settings, folders, reviewed, buyer, *files, None, None, overwrite, partial)
+
+
+def _decisions(paths: Any, text_columns: Sequence[str]) -> Decisions:
+    if paths == ():
+        return NO_DECISIONS
+    from pipeline.classification.corrections import decisions_in
+
+    return decisions_in(paths, warn_in_python, text_columns)
+
+
+def _models(
+    paths: Any, systems: Sequence[System]
+) -> tuple[dict[System, ModelFolder], dict[str, str]]:
+    if paths == ():
+        return {}, {}
+    from pipeline.engine.model import open_models  # a purchase needs no engine
+
+    return open_models(paths, systems)
 
 
 def _buyer(service: Any, interruption: Interruption, display: Display | None) -> Buyer:

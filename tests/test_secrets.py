@@ -31,7 +31,7 @@ RUN = ("-m", "pipeline")
 
 FAILING = ("-X", "dev", "-c", """
 import sys, traceback
-from pipeline.paid import pool
+from pipeline.paid import policy
 
 def report(kind, error, trace):
     shown = traceback.TracebackException(kind, error, trace, capture_locals=True)
@@ -40,7 +40,7 @@ def report(kind, error, trace):
 def fails(reply):
     raise RuntimeError(f"nobody expected {reply!r}")
 
-sys.excepthook, pool.judge = report, fails
+sys.excepthook, policy.judge = report, fails
 sys.argv[0] = "tender-pipeline"
 sys.argv.append("--debug")
 from pipeline.cli import main

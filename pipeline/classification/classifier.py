@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.answers import SYSTEMS
 from pipeline.arguments import public, public_class, shortened
 from pipeline.classification.columns import check_free, new_columns, new_fields
 from pipeline.classification.source import read_stream
 from pipeline.classification.write import classify_batches
 from pipeline.codes import added_digest
 from pipeline.engine import Engine
-from pipeline.engine.model import ModelFolder, opened, shipped_model
-from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
+from pipeline.engine.model import open_models, shipped_model
+from pipeline.errors import EngineError, InputError, PipelineError
 from pipeline.settings import TEXT_COLUMNS, Settings, parse_systems
 from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.json_records import TextColumn
@@ -80,7 +79,7 @@ class Classifier:
     ) -> None:
         given: dict[str, Any] = {each: value for each, value in locals().items() if each != "self"}
         given["systems"] = parse_systems(systems)
-        self.models, given["models"] = learned(models, given["systems"])
+        self.models, given["models"] = open_models(models, given["systems"])
         self.settings = Settings(**given)
         self._made_with = _made_with(self.settings)
 
@@ -137,7 +136,7 @@ class Classifier:
         try:
             self._check_machine()
             pieces = text_batches(batches, self.settings)
-            matcher = engine_for(self.settings, self.models)
+            matcher = Engine.of(self.settings, self.models)
             for piece, answers in classify_batches(pieces, matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
                 yield appended(piece, new_columns(self.settings, answers), schema)
@@ -161,32 +160,6 @@ class Classifier:
                     "Install the same package and code tables on every machine, then make the "
                     "classifier again.",
                 )
-
-
-def engine_for(settings: Settings, models: Mapping[System, ModelFolder]) -> Matcher:
-    """Return the embedded engine that some settings ask for; it does not roll up."""
-    return Engine(
-        settings.systems, settings.matches_wanted, settings.jobs, models, settings.explain
-    )
-
-
-def learned(
-    models: Any, systems: Sequence[System]
-) -> tuple[dict[System, ModelFolder], dict[str, str]]:
-    """Return the learned models in a folder or a list of folders, and the SHA-256 of each folder.
-
-    Raises:
-        SettingsError: these are not paths, or not models of these systems.
-    """
-    try:
-        paths = [models] if isinstance(models, str | PathLike) else list(models)
-        names = [str(Path(path)) for path in paths]
-    except TypeError as error:
-        raise SettingsError(
-            f"models is {models!r}.", "models must be the folder of a learned model, or a list."
-        ) from error
-    folders = opened(names, systems)
-    return folders, {str(model.path): model.sha256 for model in folders.values()}
 
 
 def text_columns_of(schema: pa.Schema, settings: Settings) -> list[TextColumn]:

@@ -112,6 +112,16 @@ class CloudSink(Sink):
         """The object ``<stem>.partial<suffix>`` beside this one."""
         return replace(self, path=partial_path(self.path))
 
+    def manifests(self) -> list[tuple[AnyPath, Manifest]]:
+        """See `Sink.manifests`."""
+        if not self.path.key:  # a bucket, which `check` refuses
+            return []
+        with _as_output_errors():
+            return [
+                (path, ExistingObject(path, self.storage).manifest)
+                for path in (self.partial.path, self.path)
+            ]
+
     def check(self) -> None:
         """Refuse to replace what this tool did not write, and try to write.
 
@@ -170,21 +180,6 @@ class CloudSink(Sink):
                 log.info("Removed %s: the complete table replaces it.", self.path)
         except (InputError, OutputError) as error:
             log.warning("%s is out of date and cannot be removed: %s", self.path, error.message)
-
-
-def manifests_at(sink: Sink) -> list[tuple[AnyPath, dict[str, Any]]]:
-    """Return what a job would replace, the incomplete output and the output, with their manifests.
-
-    If both name a ledger, the incomplete one is the table that is there.
-    """
-    storage = Storage()
-    if isinstance(sink, CloudSink):
-        if not sink.path.key:  # a bucket, which `CloudSink.check` refuses
-            return []
-        storage = sink.storage
-    paths = (sink.partial.path, sink.path)
-    with _as_output_errors():
-        return [(path, existing(path, storage).manifest) for path in paths if path is not None]
 
 
 def _commit(temporary: Path, old: ExistingObject, manifest: Manifest) -> None:

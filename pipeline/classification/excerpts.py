@@ -88,12 +88,12 @@ def models_there(
     """Return the learned models of a run that are still as its settings have them."""
     if not models:
         return NO_MODELS
-    from pipeline.engine.model import opened
+    from pipeline.engine.model import open_models
 
     found: dict[System, ModelFolder] = {}
     for folder, sha256 in models.items():
         with suppress(SettingsError):
-            there = opened([folder], systems)
+            there, _ = open_models(folder, systems)
             found |= {system: each for system, each in there.items() if each.sha256 == sha256}
     return found
 

@@ -115,6 +115,11 @@ class FileSink(Sink):
         """The file ``<stem>.partial<suffix>`` beside this one."""
         return replace(self, path=partial_path(self.path))
 
+    def manifests(self) -> list[tuple[AnyPath, Manifest]]:
+        """See `Sink.manifests`."""
+        paths = self.partial.path, self.path
+        return [(path, read_manifest(path.resolve())) for path in paths]
+
     def check(self) -> None:
         """See `Sink.check`."""
         with translated(self.path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answers import System
-from pipeline.classification.cloud_sink import CloudSink, manifests_at
+from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.manifest import CellMarks, manifest
@@ -30,7 +30,7 @@ from pipeline.money import plain
 from pipeline.progress import Progress, silent
 from pipeline.purchases import IN_MEMORY, Buyer, Estimate, NoPurchase, Parked, Purchase
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Format, Settings
-from pipeline.tables.formats import checked, format_of, output_format_of
+from pipeline.tables.formats import format_of, output_format_of
 from pipeline.tables.streams import local_table
 from pipeline.tables.table import Batch, Reader, check_unchanged
 
@@ -172,15 +172,15 @@ class Job:
     def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase]:
         request = self.request
         if request.buyer is None:
-            from pipeline.classification.classifier import engine_for
+            from pipeline.engine import Engine
 
-            matcher = engine_for(request.settings, request.models)
-            return nullcontext(NoPurchase(matcher, request.decisions))
+            engine = Engine.of(request.settings, request.models)
+            return nullcontext(NoPurchase(engine, request.decisions))
         return request.buyer.open(
             request.settings,
             self.source.identity(request.settings, self.sink.path),
             request.decisions,
-            manifests_at(self.sink),
+            self.sink.manifests(),
             plan_only=plan_only,
         )
 
@@ -339,7 +339,7 @@ def run(
     """
     stages = Stages(source, sink, settings, purchase, reporter)
     stages.check_writable()
-    batches = checked(source.reader.batches(settings.limit_rows), sink.output_format)
+    batches = sink.checked(source.reader.batches(settings.limit_rows))
     planned = _plan(batches, source, settings, purchase, reporter.warn)
     stages.describe(planned.rows)
     with stages.accounting():

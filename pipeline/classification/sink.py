@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,8 @@ from pipeline.classification.provenance import PathType, manifest_path
 from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
 from pipeline.tables.arrow import ArrowWriter
-from pipeline.tables.formats import TABLE_FORMATS, split_suffixes
-from pipeline.tables.table import Reader, Writer
+from pipeline.tables.formats import TABLE_FORMATS, checked, split_suffixes
+from pipeline.tables.table import Batch, Reader, Writer
 
 Manifest = Mapping[str, Any]
 
@@ -69,7 +69,7 @@ class Sink:
 
     Attributes:
         path: the file or the object; None for an output in memory.
-        output_format: the format of the table, which cannot hold every row.
+        output_format: the format of the file or the object.
         keeps_partial: whether to write the incomplete table when the job parks.
     """
 
@@ -82,12 +82,28 @@ class Sink:
         """The sink for the incomplete table when the job parks; this one if it replaces nothing."""
         return self
 
+    def manifests(self) -> list[tuple[AnyPath, Manifest]]:
+        """Return what a job would replace, the incomplete output and the output: their manifests.
+
+        If both name a ledger, the incomplete one is the table that is there.
+        """
+        return []
+
     def check(self) -> None:
         """Refuse, before work begins, an output that would fail or do harm at the end.
 
         Raises:
             OutputError: the path is unusable, or a file is there that this tool did not write.
         """
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield batches, and refuse what the output cannot hold, before any money is spent.
+
+        Raises:
+            InputError: it cannot hold a value.
+            OutputError: there are too many rows for its format, or a text is too long.
+        """
+        return checked(batches, self.output_format)
 
     def draft(
         self, reader: Reader, new_fields: Sequence[pa.Field]
@@ -113,13 +129,17 @@ class MemorySink(Sink):
     Attributes:
         table: the enriched table, once committed.
         keeps_partial: see `Sink`.
-        output_format: Parquet, because a table in memory can hold what a Parquet file can.
     """
 
     table: pa.Table = field(default_factory=lambda: pa.table({}))
     keeps_partial: bool = False
     path: None = field(default=None, init=False)
-    output_format: Format = field(default="parquet", init=False)
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """See `Sink.checked`."""
+        for batch in batches:
+            batch.to_arrow()  # which a value in JSON may prevent
+            yield batch
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:

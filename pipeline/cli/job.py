@@ -136,9 +136,9 @@ def request_of(options: RunOptions) -> Request:
     checksums: dict[str, str] = {}
     buyer: Buyer | None = None
     if options.models:
-        from pipeline.classification.classifier import learned
+        from pipeline.engine.model import open_models
 
-        models, checksums = learned(options.models, parse_systems(options.systems))
+        models, checksums = open_models(options.models, parse_systems(options.systems))
     settings = options.settings(decisions, checksums)
     if (service := options.service()) is None:
         check_no_terms()

@@ -20,6 +20,7 @@ from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, soft
 from pipeline.engine.model.model import Model, hashes, normal
 from pipeline.engine.text.attribution import Reasons, in_title, named, strongest
 from pipeline.processes import Jobs, in_processes, shared_out
+from pipeline.settings import Settings
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -246,6 +247,12 @@ class Engine:
         self._systems = tuple((system, by_system.get(system)) for system in systems)
         self._answer = partial(_answer, self._systems, top, explain)
         self._jobs = jobs
+
+    @classmethod
+    def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:
+        """Return the engine that some settings ask for; it does not roll up."""
+        top, jobs, explain = settings.matches_wanted, settings.jobs, settings.explain
+        return cls(settings.systems, top, jobs, models, explain)
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`.

@@ -12,7 +12,7 @@ from pipeline.arguments import check_column, whole_number
 from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN
 from pipeline.decisions.merged import NO_DECISIONS, Decisions
 from pipeline.engine import Engine
-from pipeline.engine.model import ModelFolder, load_model, opened
+from pipeline.engine.model import ModelFolder, load_model, open_models
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, check_labels, parse_system
@@ -144,7 +144,7 @@ def model(folder: Path, system: System) -> Embedded:
     Raises:
         SettingsError: the folder holds no model, a damaged one, or one of another system.
     """
-    return Embedded(model=opened([str(folder)], [system])[system])
+    return Embedded(model=open_models(folder, [system])[0][system])
 
 
 def check_subjects(subjects: Sequence[Subject]) -> None:

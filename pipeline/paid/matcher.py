@@ -12,7 +12,7 @@ from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, Sys
 from pipeline.cache import Cache
 from pipeline.paid.client.outcomes import Answered, Refused, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import INTERRUPTED, Cost, Owned, text_digests
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})

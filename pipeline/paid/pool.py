@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.money import ZERO
-from pipeline.paid import parking
+from pipeline.paid import policy
 from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.outcomes import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.schema import Call, RateRefusal
 from pipeline.paid.limits import MAX_PRICE, Budget
-from pipeline.paid.policy import Judgement, judge
+from pipeline.paid.policy import Judgement
 from pipeline.purchases import Parked
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
@@ -161,7 +161,7 @@ class Pool:
 
     def stop_for_time(self, seconds: float) -> None:
         """Stop because the run's time is up."""
-        self.park(parking.time_is_up(seconds, self.progress.detail))
+        self.park(policy.time_is_up(seconds, self.progress.detail))
 
     @property
     def to_send(self) -> int:
@@ -187,7 +187,7 @@ class Pool:
             raise self._error
         if self._unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
-            self.park(parking.service_down(self.progress.failures, self.progress.detail))
+            self.park(policy.service_down(self.progress.failures, self.progress.detail))
         if not self.parked:
             self._tell_of_down()
 
@@ -257,7 +257,7 @@ class Pool:
         self, stopping: asyncio.Event, refused: int, since: datetime
     ) -> None:
         if refused == MOST_REFUSALS:
-            self.park(parking.refused_without_end(refused, since))
+            self.park(policy.refused_without_end(refused, since))
         elif refused > 1:  # the service may not have said how long to wait
             await self._back_off(stopping, refused - 1)
 
@@ -277,11 +277,11 @@ class Pool:
     async def _attempt(self, order: CallToBuy) -> Judgement | None:
         """Send a call once and judge it; None if the run stops."""
         if self.budget.exhausted:
-            self.park(parking.cost_limit_reached(self.budget, self._remaining))
+            self.park(policy.cost_limit_reached(self.budget, self._remaining))
         elif not self._wait and (self.throttle.pause_left or not self.throttle.free):
-            self.park(parking.demo_limit_used_up(self.throttle))
+            self.park(policy.demo_limit_used_up(self.throttle))
         elif (pause := self.throttle.pause_left) > self._longest_pause:
-            self.park(parking.asked_to_wait(pause))
+            self.park(policy.asked_to_wait(pause))
         slot = await self._acquire_slot()
         if slot is None:
             return None
@@ -292,7 +292,7 @@ class Pool:
                 if reserved is not None:
                     return await self._send(order, slot, reserved)
                 slot.unsent()
-                self.park(parking.cost_limit_reached(self.budget, self._remaining))
+                self.park(policy.cost_limit_reached(self.budget, self._remaining))
         finally:
             self._under_way -= 1
         return None
@@ -308,7 +308,7 @@ class Pool:
             return None
         try:
             reply = await self._client.send(call.system, call.text, order.candidates)
-            judgement = judge(reply)
+            judgement = policy.judge(reply)
             refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
             await self._journal.record_end(attempt, judgement.end, refusal)
             cost = judgement.cost_usd
@@ -368,18 +368,18 @@ class Pool:
     def _why_to_park(self, judgement: Judgement) -> Parked | None:
         bought, price = self.progress, judgement.cost_usd
         if price is not None and price > self._max_price:
-            return parking.price_too_high(price, self._max_price)
+            return policy.price_too_high(price, self._max_price)
         if judgement.next != "credentials" and (lack := self._lack(judgement)):
             return lack
         if judgement.next == "limited" and not self._wait:
-            return parking.demo_limit_used_up(self.throttle)
+            return policy.demo_limit_used_up(self.throttle)
         if (pause := self.throttle.pause_left) > self._longest_pause:
-            return parking.asked_to_wait(pause)
+            return policy.asked_to_wait(pause)
         if not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
-            return parking.not_understood(judgement) if self._all_fail else None
+            return policy.not_understood(judgement) if self._all_fail else None
         is_down = self._all_fail and bought.failures >= FAILURES_IN_A_ROW
         if is_down or self._unreached >= FAILURES_IN_A_ROW:
-            return parking.service_down(bought.failures, bought.detail)
+            return policy.service_down(bought.failures, bought.detail)
         return None
 
     def _why_to_leave_out(self, system: System, judgement: Judgement) -> Parked | None:
@@ -387,15 +387,13 @@ class Pool:
         if judgement.next == "credentials":
             return self._lack(judgement)
         if judgement.next in ("again", "lost") and wait > self._longest_pause:
-            return parking.asked_to_wait(wait, down=True)
+            return policy.asked_to_wait(wait, down=True)
         if (failures := bought.failures_of[system]) >= FAILURES_IN_A_ROW:
-            return parking.service_down(failures, bought.detail)
+            return policy.service_down(failures, bought.detail)
         return None
 
     def _lack(self, judgement: Judgement) -> Parked | None:
-        return parking.what_the_account_lacks(
-            self._has_key, self.budget, self._remaining, judgement
-        )
+        return policy.what_the_account_lacks(self._has_key, self.budget, self._remaining, judgement)
 
     @property
     def _all_fail(self) -> bool:
@@ -409,7 +407,7 @@ class Pool:
         self._stopping[system].set()
         if len(self.down) == len(self._stopping):
             self.park(why)
-        self._untold.append(parking.left_out(system, why))
+        self._untold.append(policy.left_out(system, why))
 
     def _tell_of_down(self) -> None:
         """Warn of the systems that are left out, once it is known that others are not."""

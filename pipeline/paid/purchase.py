@@ -30,9 +30,8 @@ from pipeline.paid.calls_to_buy import CallsToBuy, CallToBuy
 from pipeline.paid.client.responses import LETTERS
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger.checks import check_usable
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
@@ -40,7 +39,7 @@ from pipeline.paid.ledger.schema import PastAttempt
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import Allowance, Budget, excess
 from pipeline.paid.matcher import LedgerMatcher
-from pipeline.paid.parking import DECLINED, price_too_high
+from pipeline.paid.policy import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.runner import StopRequest, buy_in_thread, show_progress
 from pipeline.paid.service import PaidService

@@ -20,7 +20,7 @@ from pipeline.paid.client.language_model import LanguageModel
 from pipeline.paid.client.prices import TokenPrices
 from pipeline.paid.client.urls import BaseUrl, canonical, in_the_clear, key_fingerprint
 from pipeline.paid.ledger.checks import open_usable
-from pipeline.paid.ledger.job import Counting
+from pipeline.paid.ledger.ledger import Counting
 from pipeline.paid.ledger.totals import read_spending
 from pipeline.paid.limits import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.purchases import Period

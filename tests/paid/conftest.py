@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from pipeline.paid import pool
-from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
 from tests.paid.ledger.buying import BASE_URL

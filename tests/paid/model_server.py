@@ -18,8 +18,8 @@ from pipeline.paid.calls_to_buy import CallToBuy
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.pool import Pool

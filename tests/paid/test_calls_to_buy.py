@@ -14,8 +14,8 @@ import pytest
 from pipeline.cli.output.buying import describe, describe_files
 from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallsToBuy
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate, Limited

@@ -14,9 +14,8 @@ from pipeline.answers import Answer, Failed, Match, Matched, Pending
 from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.schema import Call, CallEnded
 from pipeline.paid.matcher import LedgerMatcher
 from tests.decisions.samples import chose, nothing_fits, write

@@ -11,8 +11,7 @@ import pytest
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.limits import Budget
-from pipeline.paid.parking import what_the_account_lacks
-from pipeline.paid.policy import judge
+from pipeline.paid.policy import judge, what_the_account_lacks
 
 
 def got(status: int, body: Any = b"<html>") -> Received:

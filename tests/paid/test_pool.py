@@ -17,8 +17,7 @@ from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import pool as pool_module
 from pipeline.paid.client.outcomes import Reply
-from pipeline.paid.ledger.job import Counting, Job
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Counting, Job, Ledger
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES

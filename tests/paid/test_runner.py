@@ -16,7 +16,7 @@ from pipeline.answers import System
 from pipeline.interruption import Interruption, Work
 from pipeline.paid import pool as pool_module
 from pipeline.paid.client.outcomes import Reply
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.purchases import Parked
 from pipeline.rate import AUTHENTICATED, Rate

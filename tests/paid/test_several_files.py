@@ -19,7 +19,7 @@ from pipeline.classification import batch, job
 from pipeline.cli import main
 from pipeline.errors import OutputError
 from pipeline.money import plain
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Job
 from tests.cli.several_files import states
 from tests.forking import Process
 from tests.paid.command_line import CommandLine, folder_of

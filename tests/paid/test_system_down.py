@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
 from tests.paid.command_line import CommandLine
 from tests.paid.model_server import ModelServer, buy, in_all_systems

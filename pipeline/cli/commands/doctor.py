@@ -129,10 +129,10 @@ def _folder(
 
 
 def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
-    from pipeline.engine.model import check_arrays, opened, shipped_model
+    from pipeline.engine.model import check_arrays, open_models, shipped_model
 
     check_arrays(shipped_model())
-    own = opened(models, systems)
+    own, _ = open_models(models, systems)
     found = ["the model of the package is undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
     return Finding("models", "ok", "; ".join(found))
 

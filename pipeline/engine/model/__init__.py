@@ -5,7 +5,7 @@ from pipeline.engine.model.folder import (
     model_folder,
     shipped_model,
 )
-from pipeline.engine.model.loading import check_arrays, check_free, load_model, opened, save
+from pipeline.engine.model.loading import check_arrays, check_free, load_model, open_models, save
 from pipeline.engine.model.model import Model
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "check_free",
     "load_model",
     "model_folder",
-    "opened",
+    "open_models",
     "save",
     "shipped_model",
 ]

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -144,19 +145,28 @@ def _values(model: Model) -> dict[str, Any]:
 log = logging.getLogger(__name__)
 
 
-def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, ModelFolder]:
-    """Return the models in the given folders, after loading each once to check it.
+def open_models(
+    models: Any, systems: Sequence[System]
+) -> tuple[dict[System, ModelFolder], dict[str, str]]:
+    """Return learned models, after loading each once to check it, and the SHA-256 of each folder.
 
     Args:
-        folders: at most one per system.
+        models: a folder, or several; at most one per system.
         systems: the requested systems.
 
     Raises:
-        SettingsError: a folder holds no model, a damaged one, two hold models of the same system,
-            or a model is of no requested system.
+        SettingsError: these are not paths, a folder holds no model, a damaged one, two hold models
+            of the same system, or a model is of no requested system.
     """
-    models: dict[System, ModelFolder] = {}
-    for name in folders:
+    try:
+        paths = [models] if isinstance(models, str | PathLike) else list(models)
+        names = [str(Path(path)) for path in paths]
+    except TypeError as error:
+        raise SettingsError(
+            f"models is {models!r}.", "models must be the folder of a learned model, or a list."
+        ) from error
+    folders: dict[System, ModelFolder] = {}
+    for name in names:
         folder = model_folder(Path(name))
         asked = [system for system in folder.systems if system in systems]
         if not asked:
@@ -166,14 +176,14 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, Mo
                 "model out.",
             )
         for system in asked:
-            if system in models:
+            if system in folders:
                 raise SettingsError(
-                    f"{models[system].path} and {name} are both models of {system}.",
+                    f"{folders[system].path} and {name} are both models of {system}.",
                     f"Give at most one model for each system: {option('models', 'DIR')}.",
                 )
             load_model(folder, system)
-            models[system] = folder
-    return models
+            folders[system] = folder
+    return folders, {str(folder.path): folder.sha256 for folder in folders.values()}
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.paid.ledger.schema import (

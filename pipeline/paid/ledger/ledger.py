@@ -1,27 +1,327 @@
-"""The ledger for one base URL: its jobs, its prices, and what earlier runs sent."""
+"""The ledger for one base URL: its jobs and their calls, its prices, what earlier runs sent."""
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 
+from pipeline.answers import System
 from pipeline.errors import LedgerError
+from pipeline.money import ZERO, known_total, times, total
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.job import FORGET_ROWS, Counting, Job
 from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import (
     AT_ADDRESS,
     INTERRUPTED,
+    LASTING,
+    Cost,
+    Owned,
     PastAttempt,
     RateRefusal,
     address_of,
     at_address,
+    storable,
+    unpack,
 )
-from pipeline.paid.ledger.totals import Tally, amount, tally_of
+from pipeline.paid.ledger.totals import Tally, amount, job_tally, tally_of
 from pipeline.wording import LEDGER
+
+COUNTS = f"""
+    endpoint = ? AND state IN {LASTING} AND (
+        attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
+    )
+"""
+"""Whether an attempt, joined with its job, answers a call; see `Job`."""
+
+LOST = """
+    endpoint = ? AND (state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)
+    AND (attempts.job_id = ? OR sent_at > ?)
+"""
+"""Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
+nobody has settled it by hand. See `Job`."""
+
+COUNT_CALLS = f"""
+    SELECT count(*), total(kind = 'to buy'), total(kind = 'held') FROM (SELECT CASE
+        WHEN EXISTS (
+            SELECT 1 FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND {COUNTS}
+        ) THEN 'owned'
+        WHEN (
+            SELECT count(*) FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND {LOST}
+        ) >= ? THEN 'held'
+        ELSE 'to buy'
+    END AS kind FROM first_rows WHERE job_id = ? LIMIT -1)
+"""  # noqa: S608 - a constant
+"""Without a limit SQLite would compute each kind twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Which attempts count for a job's calls. Its own always do, so that it never pays twice.
+
+    Ages are measured from when the job opened, so that they are the same for all its runs.
+
+    Attributes:
+        max_age: the maximum age of a response then, seconds; None for any age.
+        retry_failed: whether to ignore failures and lost answers from before that.
+        most_lost: how many lost answers hold a call, which is then not bought again.
+    """
+
+    max_age: float | None = None
+    retry_failed: bool = False
+    most_lost: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How many distinct calls a job's table has in all its systems.
+
+    Attributes:
+        distinct: all of them.
+        to_buy: those that the ledger cannot answer yet.
+        held: those that it cannot answer, and that are not bought again because their answers were
+            lost too often.
+    """
+
+    distinct: int
+    to_buy: int
+    held: int = 0
+
+
+NOTE_ROW = "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
+
+STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
+
+FORGET_ROWS = "DELETE FROM first_rows WHERE job_id = ?"
+
+FIRST_ROWS = """
+    SELECT digest, row_number FROM first_rows
+    WHERE job_id = ? AND system = ? AND digest IN (:digests)
+"""
+
+RESPONSES = f"""
+    SELECT attempts.attempt_id, attempts.digest, attempts.status, body,
+        attempts.job_id = ? AND state != 'free' AS paid, cost_usd,
+        CASE WHEN attempts.job_id = ? THEN (
+            SELECT row_number FROM first_rows WHERE first_rows.job_id = ?
+            AND first_rows.system = attempts.system AND first_rows.digest = attempts.digest
+        ) END
+    FROM attempts INDEXED BY attempts_of_call JOIN jobs ON jobs.job_id = attempts.job_id
+    LEFT JOIN bodies ON bodies.attempt_id = attempts.attempt_id AND {COUNTS}
+    WHERE attempts.system = ? AND attempts.digest IN (:digests)
+"""  # noqa: S608 - a constant
+
+ANSWERED = f"""
+    SELECT digest FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    JOIN bodies USING (attempt_id)
+    WHERE {COUNTS} AND system = ? AND digest IN (:digests)
+"""  # noqa: S608 - a constant
+
+WAS_ANSWERED = """
+    SELECT 1 FROM jobs JOIN attempts USING (job_id)
+    WHERE {} = ? AND state IN ('answered', 'pruned') LIMIT 1
+"""
+
+UNATTRIBUTED = """
+    SELECT cost_usd, count(*) FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1 FROM first_rows
+        WHERE first_rows.job_id = attempts.job_id AND first_rows.system = attempts.system
+        AND first_rows.digest = attempts.digest
+    )
+    GROUP BY cost_usd
+"""
+
+ERRORS = """
+    SELECT digest, state, error FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+"""
+
+UNCONFIRMED = f"""
+    SELECT digest, count(*) FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
+"""  # noqa: S608 - a constant
+
+SENT = """
+    SELECT DISTINCT digest FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    WHERE endpoint = ? AND system = ? AND digest IN (:digests)
+"""
+
+ATTEMPT_ID = itemgetter(0)
+
+JOB_PRICES = """
+    SELECT DISTINCT cost_usd FROM attempts
+    WHERE job_id = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An open job, returned by `Ledger.open_job`. Every method may raise a `LedgerError`.
+
+    Attributes:
+        database: the ledger's file.
+        base_url: the canonical base URL.
+        number: its number in the ledger.
+        opened_at: when it was opened, seconds since 1970.
+        now: returns the time, seconds since 1970.
+        counting: which attempts count for its calls.
+    """
+
+    database: Database
+    base_url: str
+    number: int
+    opened_at: float
+    now: Callable[[], float]
+    counting: Counting
+
+    def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> None:
+        """Note the first row of calls (system, digest, row), unless they have one."""
+        noted = [(self.number, *row) for row in sorted(rows)]  # neighbours share pages
+        with self.database.transaction() as connection:
+            connection.executemany(NOTE_ROW, noted)
+
+    def describe(self, source: str, output: str, rows: int) -> None:
+        """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
+        with self.database.transaction() as connection:
+            values = (self.number, storable(source), storable(output), rows)
+            connection.execute(DESCRIBE, values)
+
+    def note_stop(self, reason: str) -> None:
+        """Note why the run stopped before its end."""
+        with self.database.transaction() as connection:
+            connection.execute(STOP, (storable(reason), self.now(), self.number))
+
+    def close(self) -> None:
+        """Note that the output is in place, and delete the first rows."""
+        with self.database.transaction() as connection:
+            close_job(connection, self.number, self.now())
+
+    def delete(self) -> None:
+        """Delete a job that sent nothing; attempts refer to any other one, which is an error."""
+        with self.database.transaction() as connection:
+            for table in ("first_rows", "job_notes", "jobs"):
+                connection.execute(f"DELETE FROM {table} WHERE job_id = ?", (self.number,))  # noqa: S608
+
+    def responses(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
+        """Return the responses that answer calls for good; the last one of each call."""
+        return self.responses_and_costs(system, digests)[0]
+
+    def responses_and_costs(
+        self, system: System, digests: Sequence[bytes]
+    ) -> tuple[dict[bytes, Owned], dict[bytes, Cost]]:
+        """Return the responses that answer calls for good, and what this job paid for calls.
+
+        Calls for which it sent nothing that may cost have no cost.
+        """
+        numbers = [self.number] * 3
+        attempts = self.database.rows_of(digests, RESPONSES, *numbers, *self._counting(), system)
+        last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
+        paid: dict[bytes, list[Decimal | None]] = {}
+        rows: dict[bytes, int | None] = {}
+        for attempt, digest, status, body, ours, stated, row in sorted(attempts, key=ATTEMPT_ID):
+            cost = None if stated is None else amount(stated)
+            if body is not None:
+                last[digest] = attempt, status, body, cost
+            if ours:
+                paid.setdefault(digest, []).append(cost)
+                rows[digest] = row
+        owned = {
+            digest: Owned(status, unpack(attempt, body, self.database.path), cost)
+            for digest, (attempt, status, body, cost) in last.items()
+        }
+        costs = {digest: Cost(rows[digest], known_total(prices)) for digest, prices in paid.items()}
+        return owned, costs
+
+    def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
+        """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
+        rows = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
+        return {digest for (digest,) in rows}
+
+    def was_answered(self) -> bool:
+        """Return whether the service has answered a call before, so that the base URL is right.
+
+        A resumed run continues one that knew it. If failed calls are bought again, those of all
+        jobs count, because most of them may fail as they did before; else the service may have
+        moved since another job, and every new text would be refused for good.
+        """
+        all_jobs = self.counting.retry_failed
+        column, value = ("endpoint", self.base_url) if all_jobs else ("job_id", self.number)
+        return bool(self.database.rows(WAS_ANSWERED.format(column), value))
+
+    def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the first rows of calls: where they are bought, and where their cost is shown."""
+        return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
+
+    def calls(self) -> CallCount:
+        """Count the distinct calls noted so far."""
+        values = (*self._counting(), *self._lost(), self.counting.most_lost, self.number)
+        [count] = self.database.rows(COUNT_CALLS, *values)
+        return CallCount(*map(int, count))
+
+    def unattributed(self) -> Decimal:
+        """Return what this job paid for calls that no longer have a row, US dollars."""
+        rows = self.database.rows(UNATTRIBUTED, self.number)
+        return total(times(amount(cost), often) for cost, often in rows)
+
+    def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the last attempt's error of calls that have no lasting answer from this job."""
+        rows = self.database.rows_of(digests, ERRORS, self.number, system)
+        last = {digest: (state, error) for digest, state, error in rows}
+        return {
+            digest: error or INTERRUPTED
+            for digest, (state, error) in last.items()
+            if state not in LASTING
+        }
+
+    def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Count the lost answers of calls, in any job; calls without any are left out."""
+        return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
+
+    def sent(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
+        """Return which calls were sent before, in any job."""
+        return {digest for (digest,) in self.database.rows_of(digests, SENT, self.base_url, system)}
+
+    def highest_price(self) -> Decimal:
+        """Return the highest price that a response to this job stated, US dollars."""
+        rows = self.database.rows(JOB_PRICES, self.number)
+        return max((amount(cost) for (cost,) in rows), default=ZERO)
+
+    def money(self) -> Tally:
+        """Add up the attempts so far."""
+        return job_tally(self.database, self.number)
+
+    def _counting(self) -> tuple[str, int, float, float]:
+        """Return the parameters of `COUNTS`."""
+        max_age = self.counting.max_age
+        since = 0.0 if max_age is None else self.opened_at - max_age
+        return self.base_url, self.number, since, self._failures_since()
+
+    def _lost(self) -> tuple[str, int, float]:
+        """Return the parameters of `LOST`."""
+        return self.base_url, self.number, self._failures_since()
+
+    def _failures_since(self) -> float:
+        return self.opened_at if self.counting.retry_failed else 0.0
+
+
+def close_job(connection: sqlite3.Connection, number: int, now: float) -> None:
+    """Close a job, which needs no first rows any more; the caller commits."""
+    connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", (now, number))
+    connection.execute(FORGET_ROWS, (number,))
+
 
 EVERYTHING = Counting()
 

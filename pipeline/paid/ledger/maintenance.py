@@ -13,8 +13,7 @@ from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Database, Snapshot
-from pipeline.paid.ledger.job import close_job
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Ledger, close_job
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import address_of
 from pipeline.wording import command

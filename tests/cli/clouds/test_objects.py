@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline.classification.cloud_sink import CloudSink, manifests_at
+from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.inputs import find_files
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
@@ -179,7 +179,7 @@ def test_what_a_parked_run_bought_is_noted_beside_an_object(
 ) -> None:
     sink = CloudSink(OUTPUT, "csv", storage)
     sink.note({"parked": {"ledger": "l.db"}})
-    _, (path, manifest) = manifests_at(sink)
+    _, (path, manifest) = sink.manifests()
     assert path == OUTPUT
     assert manifest["parked"] == {"ledger": "l.db"}
     sink.check()

@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.engine.engine import Ranker
-from pipeline.engine.model import load_model, model_folder, opened, save, shipped_model
+from pipeline.engine.model import load_model, model_folder, open_models, save, shipped_model
 from pipeline.engine.model.folder import checksum
 from pipeline.engine.model.model import Model
 from pipeline.errors import SettingsError
@@ -217,7 +217,7 @@ def test_a_model_that_is_not_as_training_writes_it_is_refused_in_a_sentence(
 ) -> None:
     spoil(folder)
     with pytest.raises(SettingsError) as caught:
-        opened([str(folder)], ["cpv"])
+        open_models(folder, ["cpv"])
     assert caught.value.exit_code == 2
     assert str(folder) in caught.value.message
     assert "\n" not in caught.value.message
@@ -237,7 +237,7 @@ def test_too_few_files_that_may_be_open_are_no_damage(folder: Path) -> None:
         for _ in range(3):
             os.close(others.pop())
         with pytest.raises(SettingsError, match="cannot be read: Too many open files") as caught:
-            opened([str(folder)], ["cpv"])
+            open_models(folder, ["cpv"])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         for other in others:

@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import maintenance
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.schema import (
     AttemptEnd,
     Call,

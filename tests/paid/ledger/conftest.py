@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
 
 

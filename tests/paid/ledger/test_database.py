@@ -19,9 +19,8 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import database, schema
 from pipeline.paid.ledger.database import Snapshot
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.schema import Call, Owned, PastAttempt
 from tests.paid.ledger.buying import (
     BASE_URL,

@@ -15,9 +15,8 @@ import msgspec
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file, take_in
 from pipeline.paid.ledger.schema import Call, CallEnded, CallOpen
 from tests.paid.ledger.buying import (

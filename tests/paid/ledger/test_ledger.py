@@ -11,11 +11,10 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import job as job_module
+from pipeline.paid.ledger import ledger as ledger_module
 from pipeline.paid.ledger.database import Snapshot
-from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
@@ -116,15 +115,17 @@ def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
     with pytest.raises(LedgerError):
         job.delete()  # it has sent something
     assert job.calls() == CallCount(1, 1)
-    monkeypatch.setattr(job_module, "FORGET_ROWS", "NO SQL")
-    with pytest.raises(LedgerError):
+    with monkeypatch.context() as patch, pytest.raises(LedgerError):
+        patch.setattr(ledger_module, "FORGET_ROWS", "NO SQL")
         job.close()
     assert ledger.open_job("tenders").number == job.number
 
 
-@pytest.mark.parametrize("name", ["FOUND", "COUNT_CALLS", "FIRST_ROWS", "ERRORS", "UNCONFIRMED"])
+@pytest.mark.parametrize(
+    "name", ["RESPONSES", "COUNT_CALLS", "FIRST_ROWS", "ERRORS", "UNCONFIRMED"]
+)
 def test_what_is_asked_for_a_batch_does_not_read_the_whole_ledger(job: Job, name: str) -> None:
-    query = getattr(job_module, name).replace(":digests", "?")
+    query = getattr(ledger_module, name).replace(":digests", "?")
     values = [0] * query.count("?")
     plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
     assert any("digest=?" in step for step in plan)

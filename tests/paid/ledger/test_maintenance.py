@@ -15,9 +15,8 @@ import pytest
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger.database import Database, Snapshot
-from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import (
     Verdict,

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pipeline.answers import System
-from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
 from pipeline.paid.ledger.maintenance import Verdict
 from pipeline.paid.ledger.schema import AttemptEnd, Call, CallEnded, CallOpen, text_digest
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, finish, settle
