@@ -211,6 +211,7 @@ class PaidPurchase(Purchase):
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""
+        self._ledger.database.check_place()
         self._job.close()
 
     async def _buy_calls(

@@ -133,6 +133,14 @@ def test_what_a_reader_keeps_out_of_the_file_is_in_a_copy(
             assert copy.one("SELECT identity FROM jobs") == ("tenders",)
 
 
+def test_it_is_noticed_once_the_table_is_written(tmp_path: Path) -> None:
+    the = buyer(tmp_path, "https://service.example", "key")
+    with the.open() as purchase:
+        rename(the.service.ledger)
+        with pytest.raises(LedgerError, match="was moved or deleted while it was in use"):
+            purchase.close_job()
+
+
 def empty(ledger: Path) -> None:
     ledger.write_bytes(b"")
 

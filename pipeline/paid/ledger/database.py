@@ -254,14 +254,8 @@ class Database:
         raise self._saved
 
     @contextmanager
-    def transaction(self, wherever: bool = False) -> Iterator[sqlite3.Connection]:
-        """Commit everything that a block writes, or nothing.
-
-        Args:
-            wherever: whether to write even if the file is no longer where it was opened.
-        """
-        if not wherever:
-            self.check_place()
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit everything that a block writes, or nothing, wherever the file is now."""
         with self._writing, self._translate_errors(), transaction(self._writer):
             yield self._writer
 

@@ -176,7 +176,7 @@ class Journal:
         if not ends and not sent:
             return [refusal] * len(group)
         now = self._job.now()
-        with database.transaction(wherever=True) as connection:
+        with database.transaction() as connection:
             first = connection.execute(LAST).fetchone()[0] + 1
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
