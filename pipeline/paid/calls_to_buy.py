@@ -77,8 +77,8 @@ class CallsToBuy:
         self, system: System, first_rows: Mapping[bytes, int]
     ) -> Iterable[tuple[bytes, int]]:
         """Return the calls to note: what people decided only if an answer was bought already."""
-        known = self._decisions.by_key
-        decided = {digest for digest in first_rows if (system, digest) in known}
+        decisions = self._decisions.by_key
+        decided = {digest for digest in first_rows if (system, digest) in decisions}
         decided -= self._job.answered(system, [*decided])
         return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
@@ -100,14 +100,14 @@ class CallsToBuy:
     def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
         """Yield the calls to buy of some rows, except for those to buy later."""
         digests = {text: text_digest(text) for text in texts.values()}
-        wanted = {system: self._find(system, digests.values()) for system in self._systems}
+        rows_of = {system: self._find(system, digests.values()) for system in self._systems}
         sent = {
-            system: self._job.sent(system, [digest for digest, _ in wanted[system]])
-            for system in wanted
+            system: self._job.sent(system, [digest for digest, _ in rows_of[system]])
+            for system in rows_of
         }
         for row, text in texts.items():
             digest = digests[text]
-            for system, losses in wanted.items():
+            for system, losses in rows_of.items():
                 if (digest, row) not in losses:
                     continue
                 order = CallToBuy(Call(system, text), losses[digest, row])

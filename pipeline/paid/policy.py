@@ -184,8 +184,8 @@ def what_the_account_lacks(
     """
     match judgement.next:
         case "credentials":
-            wanted = "wants an API key, and none is set"
-            happened = f"The service {'does not accept the API key' if has_key else wanted}"
+            no_key = "wants an API key, and none is set"
+            happened = f"The service {'does not accept the API key' if has_key else no_key}"
             return Parked(
                 KEY,
                 _quoting(happened, judgement),
@@ -212,8 +212,8 @@ def what_the_account_lacks(
 
 def _quoting(message: str, judgement: Judgement) -> str:
     """Add what the service said to a message, if it said anything."""
-    said = judgement.detail.rstrip(".")
-    return f"{message}: {said}." if said else f"{message}."
+    detail = judgement.detail.rstrip(".")
+    return f"{message}: {detail}." if detail else f"{message}."
 
 
 def not_understood(judgement: Judgement) -> Parked:
@@ -224,8 +224,8 @@ def not_understood(judgement: Judgement) -> Parked:
             "Check whether its server follows response_format, or name a larger model: "
             f"{option('language_model')}. {RUN_AGAIN}: it continues with the next call."
         )
-    said = judgement.detail.rstrip(".")
-    return Parked(SERVICE, f"The service's first answer cannot be understood: {said}.", hint)
+    detail = judgement.detail.rstrip(".")
+    return Parked(SERVICE, f"The service's first answer cannot be understood: {detail}.", hint)
 
 
 def service_down(failures: int, detail: str) -> Parked:

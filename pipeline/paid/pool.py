@@ -197,17 +197,17 @@ class Pool:
         So a system that is down does not hold up the beginning.
         """
         tried: set[System] = set()
-        others: list[CallToBuy] = []
+        passed_over: list[CallToBuy] = []
         for order in orders:
             if order.call.system in tried:
-                others.append(order)
+                passed_over.append(order)
             else:
                 tried.add(order.call.system)
                 yield order
-            all_tried = len(tried) == len(self._stopping) or len(others) == MOST_PASSED_OVER
+            all_tried = len(tried) == len(self._stopping) or len(passed_over) == MOST_PASSED_OVER
             if all_tried or self.progress.understood:
                 break
-        yield from others
+        yield from passed_over
         yield from orders
 
     async def _work(self, orders: Iterator[CallToBuy]) -> None:
@@ -398,8 +398,8 @@ class Pool:
     @property
     def _all_fail(self) -> bool:
         """Whether the last attempt of each system failed, apart from those that are left out."""
-        left = self._stopping.keys() - self.down.keys()
-        return all(self.progress.failures_of[system] for system in left)
+        running = self._stopping.keys() - self.down.keys()
+        return all(self.progress.failures_of[system] for system in running)
 
     def _leave_out(self, system: System, judgement: Judgement, why: Parked) -> None:
         """Let all calls of a system fail in this run; park if no other system is left."""

@@ -122,10 +122,10 @@ class PaidPurchase(Purchase):
             check_marks(self._ledger.database, self._marks)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
-        left = self._earlier_runs.cost_left(self._job)
+        money_left = self._earlier_runs.cost_left(self._job)
         low, high = times(low, to_buy), times(high, to_buy)
         allowed = self._service.allowed if to_buy else ""
-        return Estimate(distinct, to_buy, low, high, seconds, held, pause, left, allowed)
+        return Estimate(distinct, to_buy, low, high, seconds, held, pause, money_left, allowed)
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note the job's table in the ledger; see `Job.describe`."""
@@ -270,8 +270,8 @@ def _with_candidates(
 
     log.info("The texts go to %s.", model)
     engine = Engine(systems, top=len(LETTERS))
-    while some := [*islice(calls, TEXTS_AT_ONCE * len(systems))]:
-        texts = [*dict.fromkeys(order.call.text for order in some)]
+    while portion := [*islice(calls, TEXTS_AT_ONCE * len(systems))]:
+        texts = [*dict.fromkeys(order.call.text for order in portion)]
         (answers,) = engine.answers([texts])
         matches = {
             (system, text): answer.matches
@@ -279,7 +279,7 @@ def _with_candidates(
             for text, answer in zip(texts, answers[system], strict=True)
             if isinstance(answer, Matched)
         }
-        for order in some:
+        for order in portion:
             key = order.call.system, order.call.text
             yield msgspec.structs.replace(order, candidates=matches.get(key, ()))
 
@@ -358,14 +358,14 @@ class EarlierRuns:
 
     def cost_left(self, job: Job) -> dict[Limited, Decimal]:
         """Return what the cost limits leave, US dollars: of the day, the month and the job."""
-        left: dict[Limited, Decimal] = {
+        limits: dict[Limited, Decimal] = {
             allowance.period: allowance.left for allowance in self._allowances()
         }
         if self.service.max_cost is not None:
             spent = job.money()
-            rest = difference(self.service.max_cost, spent.confirmed, spent.at_risk)
-            left["job"] = max(ZERO, rest)
-        return left
+            job_left = difference(self.service.max_cost, spent.confirmed, spent.at_risk)
+            limits["job"] = max(ZERO, job_left)
+        return limits
 
     def budget(self, job: Job) -> Budget:
         """Create the budget of a run; only the ledger's one buyer may call this.

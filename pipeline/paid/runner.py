@@ -231,8 +231,8 @@ def _note(pool: Pool, per_minute: float) -> str:
         parts.insert(0, f"{per_minute:,.0f} calls/min")
     if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
         parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")
-    if left := throttle.eta(pool.to_send):
-        parts.append(f"{_time(left)} left")
+    if seconds := throttle.eta(pool.to_send):
+        parts.append(f"{_time(seconds)} left")
     return ", ".join(parts)
 
 

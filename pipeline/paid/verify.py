@@ -92,9 +92,9 @@ def _misread(state: str, status: int, cost: str | None, packed: object) -> str |
     end = judge(Received(status, {}, body)).end
     if not isinstance(end, CallEnded) or (state == "answered" and end.state != state):
         return f"is {state}, but its body reads as {end.state}"
-    known = None if cost is None else amount(cost)
-    if known != end.cost_usd:
-        return f"cost {_amount(known)}, but its body says {_amount(end.cost_usd)}"
+    price = None if cost is None else amount(cost)
+    if price != end.cost_usd:
+        return f"cost {_amount(price)}, but its body says {_amount(end.cost_usd)}"
     return None
 
 

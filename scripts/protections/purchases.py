@@ -228,7 +228,7 @@ PROTECTIONS = (
     ),
     Protection(
         "what was kept beside the ledger is taken in before its attempts count as lost",
-        "if connection.execute(TAKE_IN, asdict(one)).rowcount and one.body is not None:",
+        "if connection.execute(TAKE_IN, asdict(end)).rowcount and end.body is not None:",
         "if one.body is None:",
         "tests/paid/test_ledger_trouble.py"
         "::test_a_disk_that_fills_up_parks_the_run_with_every_answer_written",

@@ -210,8 +210,8 @@ class Chat(Interface):
         for name, other in ADAPTED.items():
             is_wish = other is None and name in self._model.fields
             if name in refused & self._fields.keys() and not is_wish and other not in self._changed:
-                rest = {key: value for key, value in self._fields.items() if key != name}
-                self._fields = rest if other is None else rest | {other: self._fields[name]}
+                fields = {key: value for key, value in self._fields.items() if key != name}
+                self._fields = fields if other is None else fields | {other: self._fields[name]}
                 self._changed.add(name)
                 log.info("The server does not accept %s: requests go without it.", name)
         return bool(refused & ADAPTED.keys() - self._fields.keys())

@@ -80,8 +80,8 @@ class LanguageModel:
     def request_fields(self) -> dict[str, Any]:
         """The fields of every request, but for the question."""
         limited = any(name in self.fields for name in OUTPUT_LIMITS)
-        ours = {"temperature": 0} | ({} if limited else {"max_tokens": MOST_OUTPUT})
-        return ours | dict(self.fields)
+        defaults = {"temperature": 0} | ({} if limited else {"max_tokens": MOST_OUTPUT})
+        return defaults | dict(self.fields)
 
     @property
     def most_output(self) -> int:
@@ -144,10 +144,10 @@ _PRICES_HINT = (
 )
 
 
-def _fields(given: Any) -> Mapping[str, Any]:
+def _fields(stated: Any) -> Mapping[str, Any]:
     """Return request fields from a mapping, or from texts such as ``reasoning_effort=low``."""
-    texts = given if isinstance(given, list | tuple) else [given] if given else []
-    fields = dict(given.items() if isinstance(given, Mapping) else map(_field, texts))
+    texts = stated if isinstance(stated, list | tuple) else [stated] if stated else []
+    fields = dict(stated.items() if isinstance(stated, Mapping) else map(_field, texts))
     for name, value in fields.items():
         if name in OURS:
             raise SettingsError(

@@ -390,8 +390,8 @@ def _answer(
     if ended_by == "length":
         reason = "the answer was cut off; allow more tokens, with the request field max_tokens"
         return Unreadable(reason, None)
-    said = printable(text)[:80]
-    return Unreadable(f"{NO_CHOICE}: {said!r}" if said else NO_CHOICE, None)
+    quoted = printable(text)[:80]
+    return Unreadable(f"{NO_CHOICE}: {quoted!r}" if quoted else NO_CHOICE, None)
 
 
 def _chat_text(content: object) -> str:
@@ -459,5 +459,5 @@ def _rank(chosen: Match, candidates: Sequence[Match]) -> tuple[Match, ...]:
     others = [candidate for candidate in candidates if candidate is not chosen]
     whole = sum(other.confidence for other in others)
     share = (1 - confidence) / whole if whole > 0 else 0.0
-    rest = [replace(other, confidence=round(other.confidence * share, 4)) for other in others]
-    return replace(chosen, confidence=confidence), *rest
+    ranked = [replace(other, confidence=round(other.confidence * share, 4)) for other in others]
+    return replace(chosen, confidence=confidence), *ranked

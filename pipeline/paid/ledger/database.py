@@ -276,9 +276,9 @@ class Database:
         with self._translate_errors():
             most = self._reader.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) - OTHER_PARAMETERS
             for start in range(0, len(digests), most):  # SQLite before 3.32 accepts 999
-                some = digests[start : start + most]
-                marked = query.replace(":digests", ", ".join("?" * len(some)))
-                rows_found += self._reader.execute(marked, (*values, *some)).fetchall()
+                portion = digests[start : start + most]
+                marked = query.replace(":digests", ", ".join("?" * len(portion)))
+                rows_found += self._reader.execute(marked, (*values, *portion)).fetchall()
         return rows_found
 
 

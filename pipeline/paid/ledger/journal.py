@@ -134,10 +134,10 @@ class Journal:
         """
         await self._write(_Ended(attempt, end, refusal))
 
-    async def _write(self, one: _Sent | _Ended) -> Any:
+    async def _write(self, write: _Sent | _Ended) -> Any:
         """Write something with the next group, and return its result."""
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((one, done))
+        self._waiting.append((write, done))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
         return await done
@@ -150,7 +150,7 @@ class Journal:
                 results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
                 results = [error] * len(group)
-                await self._keep([one for one in group if isinstance(one, _Ended)], error)
+                await self._keep([write for write in group if isinstance(write, _Ended)], error)
             for done, result in zip(waiters, results, strict=True):
                 if done.done():  # the worker that waited was cancelled
                     continue
@@ -171,8 +171,8 @@ class Journal:
         """Write a group; only its ends if the file is lost."""
         database = self._job.database
         refusal = database.lost
-        ends = [one for one in group if isinstance(one, _Ended)]
-        sent = [] if refusal else [one for one in group if isinstance(one, _Sent)]
+        ends = [write for write in group if isinstance(write, _Ended)]
+        sent = [] if refusal else [write for write in group if isinstance(write, _Sent)]
         if not ends and not sent:
             return [refusal] * len(group)
         now = self._job.now()
@@ -185,28 +185,28 @@ class Journal:
         if sent:
             self._high_water.note(numbers[-1], now)
         left = iter(numbers)
-        return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
+        return [None if isinstance(write, _Ended) else refusal or next(left) for write in group]
 
     def _insert(
-        self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float
+        self, connection: sqlite3.Connection, attempts: Sequence[_Sent], numbers: range, now: float
     ) -> None:
         job, key = self._job.number, self._key_fingerprint
         rows = [
-            (number, job, one.call.system, one.call.digest, key, now, str(one.reserved_usd))
-            for number, one in zip(numbers, sent, strict=True)
+            (number, job, sent.call.system, sent.call.digest, key, now, str(sent.reserved_usd))
+            for number, sent in zip(numbers, attempts, strict=True)
         ]
         connection.executemany(INSERT, rows)
 
     def _learn(self, connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
         """Keep the last refusal for the rate limit, if there is one."""
-        for refusal in [one.refusal for one in ends if one.refusal is not None][-1:]:
+        for refusal in [ended.refusal for ended in ends if ended.refusal is not None][-1:]:
             key = address_of(self._job.base_url), self._key_fingerprint
             connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
 
     async def _keep(self, ends: Sequence[_Ended], error: Exception) -> None:
         """Keep ends beside the ledger, which cannot record them because of an error."""
         kept = await self._in_thread(partial(self._keep_in_spare, ends))
-        (self._kept if kept else self._lost).extend(one.end for one in ends)
+        (self._kept if kept else self._lost).extend(ended.end for ended in ends)
         if ends and isinstance(error, LedgerError):
             self._error = self._error or error
 
@@ -216,9 +216,9 @@ class Journal:
             return False
         now = self._job.now()
         try:
-            for one in ends:
-                (attempt,) = self._job.database.rows(ATTEMPT, one.attempt)
-                line = UnwrittenEnd(*attempt, now, *_result(one.end), _body(one.end))  # type: ignore[call-arg]
+            for ended in ends:
+                (attempt,) = self._job.database.rows(ATTEMPT, ended.attempt)
+                line = UnwrittenEnd(*attempt, now, *_result(ended.end), _body(ended.end))  # type: ignore[call-arg]
                 append_durably(self._spare, msgspec.json.encode(line) + b"\n")
         except (LedgerError, OSError, ValueError):  # also if the ledger has lost the attempt
             return False
@@ -240,10 +240,10 @@ class Journal:
 
 
 def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
-    rows = [(*_result(one.end), now, one.attempt) for one in ends]
+    rows = [(*_result(ended.end), now, ended.attempt) for ended in ends]
     if rows and connection.executemany(END, rows).rowcount != len(rows):
         raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
-    bodies = [(one.attempt, body) for one in ends if (body := _body(one.end)) is not None]
+    bodies = [(ended.attempt, body) for ended in ends if (body := _body(ended.end)) is not None]
     connection.executemany(KEEP, bodies)
 
 

@@ -231,11 +231,11 @@ class Job:
         last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
         rows: dict[bytes, int | None] = {}
-        for attempt, digest, status, body, ours, stated, row in sorted(attempts, key=ATTEMPT_ID):
+        for attempt, digest, status, body, is_own, stated, row in sorted(attempts, key=ATTEMPT_ID):
             cost = None if stated is None else amount(stated)
             if body is not None:
                 last[digest] = attempt, status, body, cost
-            if ours:
+            if is_own:
                 paid.setdefault(digest, []).append(cost)
                 rows[digest] = row
         owned = {

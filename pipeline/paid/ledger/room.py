@@ -116,9 +116,9 @@ def take_in(database: Database, path: Path) -> None:
     with database.transaction() as connection:
         for line in lines:
             with suppress(msgspec.MsgspecError):
-                one = msgspec.json.decode(line, type=UnwrittenEnd)
-                if connection.execute(TAKE_IN, asdict(one)).rowcount and one.body is not None:
-                    connection.execute(KEEP, (one.attempt, one.body))
+                end = msgspec.json.decode(line, type=UnwrittenEnd)
+                if connection.execute(TAKE_IN, asdict(end)).rowcount and end.body is not None:
+                    connection.execute(KEEP, (end.attempt, end.body))
 
 
 @contextmanager
