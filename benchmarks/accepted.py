@@ -33,8 +33,7 @@ from pipeline.classification.columns import status
 from pipeline.codes import load
 from pipeline.decisions.decision import Decision
 from pipeline.engine import Engine
-from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.metrics import Scores
+from pipeline.evaluation.metrics import Scores, figures
 
 FEWEST = 20
 """Rows that a language or a source must have to be printed."""

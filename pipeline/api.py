@@ -31,7 +31,7 @@ from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
 from pipeline.classification.source import Data
 from pipeline.classification.summary import Plan
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption

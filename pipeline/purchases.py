@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.answers import Matcher
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import ZERO, plain, times, total

@@ -20,7 +20,7 @@ from pipeline.classification.provenance import MANIFEST, manifest_path, parse_ma
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings
 from pipeline.decisions.decision import Decision, DecisionFile, read_decisions
-from pipeline.decisions.merged import Decisions, merged
+from pipeline.decisions.decisions import Decisions, merged
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text
 from pipeline.settings import TEXT_COLUMNS

@@ -22,7 +22,7 @@ from pipeline.classification.source import in_memory as table_in_memory
 from pipeline.classification.summary import Plan, Summary
 from pipeline.classification.text_columns import few_words, open_suggesting
 from pipeline.classification.write import Observe, Tally, write
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, resolved

@@ -29,8 +29,7 @@ from pipeline.classification.manifest import CellMarks
 from pipeline.classification.summary import SETTLED, SystemSummary
 from pipeline.codes import CodeTable, find_code, load, titles_in
 from pipeline.codes.table import parent, stem
-from pipeline.decisions.applied import decided
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions, decided
 from pipeline.money import total
 from pipeline.settings import Settings
 from pipeline.tables.table import Batch, NewColumn, Writer

@@ -36,7 +36,7 @@ from pipeline.settings import (
 )
 
 if TYPE_CHECKING:  # imported if there is a service
-    from pipeline.decisions.merged import Decisions
+    from pipeline.decisions.decisions import Decisions
     from pipeline.paid.service import PaidService
 
 

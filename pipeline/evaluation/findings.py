@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from pipeline.answers import System
-from pipeline.decisions.merged import Decisions
+from pipeline.decisions.decisions import Decisions
 from pipeline.evaluation.metrics import (
     FEW,
     STATED,

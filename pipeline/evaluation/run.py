@@ -16,12 +16,11 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.codes import CodeTable, load
-from pipeline.decisions.applied import label_table
+from pipeline.decisions.decisions import label_table
 from pipeline.evaluation.dataset import UNNAMED, Labelled, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated, Review
-from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.metrics import Scores
+from pipeline.evaluation.metrics import Scores, figures
 from pipeline.evaluation.settings import (
     Embedded,
     EvaluationSettings,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.arguments import check_column, whole_number
-from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import CODE_COLUMN, NO_DECISIONS, TEXT_COLUMN, Decisions
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, load_model, open_models
 from pipeline.errors import SettingsError

@@ -8,7 +8,7 @@ import msgspec
 
 from pipeline.answers import Match, System
 from pipeline.cache import Cache
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import Call, text_digest, text_digests
 from pipeline.tables.table import Batch

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from pipeline.answers import Matched, System
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption

@@ -12,7 +12,7 @@ from pipeline.answers import System
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.codes import titles
 from pipeline.decisions.decision import Choice, Decision, DecisionFile, DecisionLog, Key
-from pipeline.decisions.merged import Conflict, Decisions, merged
+from pipeline.decisions.decisions import Conflict, Decisions, merged
 from pipeline.files.paths import stamp
 from pipeline.review.queue import Filters, Item, Queue
 

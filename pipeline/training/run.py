@@ -15,8 +15,7 @@ from scipy.stats import binomtest
 from pipeline.answers import System
 from pipeline.arguments import check_column, check_flag, whole_number
 from pipeline.codes import Retired, load, retirements, table
-from pipeline.decisions.applied import DecidedLabels
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
 from pipeline.engine.model.matrices import Bools, Texts
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task

@@ -13,7 +13,7 @@ import pytest
 import pipeline
 from pipeline.classification.corrections import decision_file, decisions_in
 from pipeline.classification.manifest import CellMarks
-from pipeline.decisions.merged import Decisions
+from pipeline.decisions.decisions import Decisions
 from pipeline.errors import InputError
 from tests.decisions.samples import chose, write
 

@@ -12,9 +12,15 @@ import pytest
 
 from pipeline.answers import Decided, Match
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions.applied import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, decided, label_table
 from pipeline.decisions.decision import Decision, DecisionLog, read_decisions, text_key
-from pipeline.decisions.merged import Decisions
+from pipeline.decisions.decisions import (
+    CODE_COLUMN,
+    TEXT_COLUMN,
+    DecidedLabels,
+    Decisions,
+    decided,
+    label_table,
+)
 from pipeline.errors import InputError, OutputError, SettingsError
 from pipeline.paid.ledger.schema import text_digest
 from tests.decisions.samples import chose, nothing_fits, write

@@ -12,8 +12,7 @@ from pipeline.codes import load
 from pipeline.evaluation.dataset import Labelled, LeftOut, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Evaluated
-from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.metrics import Scores
+from pipeline.evaluation.metrics import Scores, figures
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import compare
 from pipeline.tables.arrow import ArrowReader

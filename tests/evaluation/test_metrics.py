@@ -13,7 +13,6 @@ import pipeline
 from pipeline.answers import System
 from pipeline.codes import load
 from pipeline.decisions.decision import Decision
-from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.metrics import (
     EXACT,
     STATED,
@@ -21,6 +20,7 @@ from pipeline.evaluation.metrics import (
     Share,
     broad,
     depths,
+    figures,
     measured_depth,
     shown_depths,
 )

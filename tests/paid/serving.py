@@ -26,7 +26,7 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.decisions.merged import NO_DECISIONS, Decisions
+from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.purchase import PaidBuyer, PaidPurchase
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate

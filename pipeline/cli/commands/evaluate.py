@@ -21,7 +21,7 @@ from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.cli.settings_file import check_apart
-from pipeline.decisions.applied import label_table
+from pipeline.decisions.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.evaluation import page, page_file

@@ -22,7 +22,7 @@ from pipeline.cli.service_extra import service_extra
 from pipeline.cli.settings_file import check_apart
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions.decision import DecisionFile, DecisionLog
-from pipeline.decisions.merged import merged
+from pipeline.decisions.decisions import merged
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated
 from pipeline.wording import how_many, in_shell
