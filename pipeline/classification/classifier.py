@@ -22,8 +22,8 @@ from pipeline.engine.model import open_models, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError
 from pipeline.settings import TEXT_COLUMNS, Settings, parse_systems
 from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
-from pipeline.tables.json_records import TextColumn
 from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables.texts import TextColumn
 from pipeline.versions import VERSIONS
 from pipeline.wording import listed
 

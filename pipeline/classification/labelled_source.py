@@ -14,9 +14,8 @@ from pipeline.classification.pandas_frames import frame_reader, frame_sample
 from pipeline.classification.source import Data, from_polars
 from pipeline.classification.text_columns import warn_of_few_words, warn_of_own_codes
 from pipeline.settings import Settings, file_options
-from pipeline.tables.json_records import holders
 from pipeline.tables.table import Reader
-from pipeline.tables.texts import find_all, naming_all
+from pipeline.tables.texts import find_all, holders, naming_all
 from pipeline.wording import warn_in_python
 
 

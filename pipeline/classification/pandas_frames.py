@@ -16,9 +16,8 @@ from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.settings import Settings
 from pipeline.tables.arrow import ArrowReader
-from pipeline.tables.json_records import holders
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
-from pipeline.tables.texts import encodable, find_columns
+from pipeline.tables.texts import encodable, find_columns, holders
 from pipeline.wording import cut
 
 NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3

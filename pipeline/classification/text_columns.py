@@ -15,9 +15,8 @@ from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Format
 from pipeline.tables.arrow import is_text
 from pipeline.tables.formats import open_reader
-from pipeline.tables.json_records import holders
 from pipeline.tables.table import Reader
-from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, one_line
+from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, holders, one_line
 from pipeline.wording import Words, marked, option, quoted
 
 log = logging.getLogger(__name__)

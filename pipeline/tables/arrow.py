@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.tables.cells import without_encoding
-from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn, Reader
-from pipeline.tables.texts import join_parts, join_texts
+from pipeline.tables.texts import TextColumn, find_cell_texts, join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, cut, option, quoted
 
 STRINGS = (pa.string(), pa.large_string(), pa.string_view())

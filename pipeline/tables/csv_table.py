@@ -19,10 +19,9 @@ from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import FIX_THE_RECORD, Record, read_records
 from pipeline.tables.formats import compression_of, split_suffixes
-from pipeline.tables.json_records import find_cell_texts
 from pipeline.tables.streams import FileReader, FileWriter, open_output
 from pipeline.tables.table import Batch, NewColumn, Reader, in_batches
-from pipeline.tables.texts import has_all, join_texts
+from pipeline.tables.texts import find_cell_texts, has_all, join_texts
 from pipeline.wording import LONGEST, csv_option, how_many, marked, quoted
 
 log = logging.getLogger(__name__)

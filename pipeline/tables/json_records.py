@@ -1,19 +1,15 @@
-"""Parses JSON records without changing a number, finds texts in them and types their keys."""
+"""Parses JSON without changing a number, and finds the values at a path and their kinds."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
 from pipeline.tables.cells import Kind
-from pipeline.tables.texts import encodable, find_columns, join_parts, own_name
-from pipeline.wording import option, quoted
+from pipeline.wording import quoted
 
 NESTED_NAMES = 1_000
 """How many nested names an error about a missing column may choose its suggestion from."""
@@ -173,86 +169,3 @@ DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=Number
 )
 """Parses JSON; numbers are of type `Number`, and a key that occurs twice is a ValueError."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextColumn:
-    """A column with text, or a field of a nested one.
-
-    Attributes:
-        place: the position of the column.
-        column: its name; that of a field has dots, such as ``tender.title``.
-        path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
-        within: the positions of the field and of those around it in a type, from the outside.
-    """
-
-    place: int
-    column: str
-    path: str = ""
-    within: tuple[int, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the text column, such as ``tender.title``."""
-        return f"{self.column}.{self.path}" if self.path else self.column
-
-    def of(self, cell: str | None) -> str | None:
-        """Return the text in a cell of the column; the items of a list are joined.
-
-        Raises:
-            InputError: the cell holds no JSON with such fields.
-        """
-        if not self.path or not cell or cell.isspace():
-            return cell
-        try:
-            value = DECODER.decode(cell)
-            if isinstance(value, str | bool):
-                raise ValueError(f"{quoted(cell)} is a single value")
-            return encodable([join_parts(texts_at({self.column: value}, self.name) or ())])[0]
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{quoted(self.name)} cannot be read from the JSON in column "
-                f"{quoted(self.column)}: {json_error(error)}.",
-                "If the column itself is the text, name it: "
-                f"{option('text_columns', repr(self.column))}.",
-            ) from error
-
-
-def find_cell_texts(
-    names: Sequence[str],
-    wanted: Sequence[str],
-    table: Path | str,
-    may_hold: Collection[str] | None = None,
-) -> list[TextColumn]:
-    """Return where the texts are; ``tender.title`` may be in the JSON of the column ``tender``.
-
-    Only the columns that ``may_hold`` JSON are looked into; None for all.
-
-    Raises:
-        InputError: a column is missing, or several have its name.
-    """
-    may_hold = names if may_hold is None else may_hold
-    split = [_split(names, name, may_hold) for name in wanted]
-    places = find_columns(names, [column for column, _ in split], table)
-    return [
-        TextColumn(place, column, path) for place, (column, path) in zip(places, split, strict=True)
-    ]
-
-
-def holders(names: Sequence[str], wanted: Iterable[str]) -> list[str]:
-    """Return the column that each text is in, as the table names it; the wanted name without one.
-
-    ``tender.title`` may be in the column ``tender``.
-    """
-    return [_split(names, name, names)[0] for name in wanted]
-
-
-def _split(names: Sequence[str], wanted: str, may_hold: Collection[str]) -> tuple[str, str]:
-    """Split a wanted name into that of a column and of a field in it; the field is often ""."""
-    if own := own_name(names, wanted):
-        return own, ""
-    column, dot, path = wanted.rpartition(".")
-    while dot and own_name(may_hold, column) is None:
-        column, dot, _ = column.rpartition(".")
-        path = wanted[len(column) + 1 :]
-    return (own_name(may_hold, column) or column, path) if dot else (wanted, "")

@@ -1,4 +1,4 @@
-"""Finds the text columns and joins their values into the text to classify."""
+"""Finds the text columns, also in JSON in cells, and joins their values to the text to classify."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.tables.json_records import DECODER, json_error, texts_at
 from pipeline.wording import LONGEST, listed, marked, option, quoted
 
 log = logging.getLogger(__name__)
@@ -223,3 +225,86 @@ def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
     return (
         guess(argument, folded[close[0]]) if close else f"{NO_GUESS}: {option(argument, 'NAME')}."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column with text, or a field of a nested one.
+
+    Attributes:
+        place: the position of the column.
+        column: its name; that of a field has dots, such as ``tender.title``.
+        path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
+        within: the positions of the field and of those around it in a type, from the outside.
+    """
+
+    place: int
+    column: str
+    path: str = ""
+    within: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the text column, such as ``tender.title``."""
+        return f"{self.column}.{self.path}" if self.path else self.column
+
+    def of(self, cell: str | None) -> str | None:
+        """Return the text in a cell of the column; the items of a list are joined.
+
+        Raises:
+            InputError: the cell holds no JSON with such fields.
+        """
+        if not self.path or not cell or cell.isspace():
+            return cell
+        try:
+            value = DECODER.decode(cell)
+            if isinstance(value, str | bool):
+                raise ValueError(f"{quoted(cell)} is a single value")
+            return encodable([join_parts(texts_at({self.column: value}, self.name) or ())])[0]
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{quoted(self.name)} cannot be read from the JSON in column "
+                f"{quoted(self.column)}: {json_error(error)}.",
+                "If the column itself is the text, name it: "
+                f"{option('text_columns', repr(self.column))}.",
+            ) from error
+
+
+def find_cell_texts(
+    names: Sequence[str],
+    wanted: Sequence[str],
+    table: Path | str,
+    may_hold: Collection[str] | None = None,
+) -> list[TextColumn]:
+    """Return where the texts are; ``tender.title`` may be in the JSON of the column ``tender``.
+
+    Only the columns that ``may_hold`` JSON are looked into; None for all.
+
+    Raises:
+        InputError: a column is missing, or several have its name.
+    """
+    may_hold = names if may_hold is None else may_hold
+    split = [_split(names, name, may_hold) for name in wanted]
+    places = find_columns(names, [column for column, _ in split], table)
+    return [
+        TextColumn(place, column, path) for place, (column, path) in zip(places, split, strict=True)
+    ]
+
+
+def holders(names: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """Return the column that each text is in, as the table names it; the wanted name without one.
+
+    ``tender.title`` may be in the column ``tender``.
+    """
+    return [_split(names, name, names)[0] for name in wanted]
+
+
+def _split(names: Sequence[str], wanted: str, may_hold: Collection[str]) -> tuple[str, str]:
+    """Split a wanted name into that of a column and of a field in it; the field is often ""."""
+    if own := own_name(names, wanted):
+        return own, ""
+    column, dot, path = wanted.rpartition(".")
+    while dot and own_name(may_hold, column) is None:
+        column, dot, _ = column.rpartition(".")
+        path = wanted[len(column) + 1 :]
+    return (own_name(may_hold, column) or column, path) if dot else (wanted, "")

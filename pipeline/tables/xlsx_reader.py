@@ -26,10 +26,9 @@ from pipeline.files.workbook import (
 from pipeline.settings import ExcelOptions
 from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
-from pipeline.tables.json_records import TextColumn, find_cell_texts
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import in_batches
-from pipeline.tables.texts import encodable, has_all, join_texts
+from pipeline.tables.texts import TextColumn, encodable, find_cell_texts, has_all, join_texts
 from pipeline.wording import excel_option, listed, marked, quoted
 
 HEADER_WITHIN = 100
