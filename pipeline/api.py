@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS
 from pipeline.arguments import (
     SHORTENED,
     all_arguments,
@@ -22,35 +22,23 @@ from pipeline.arguments import (
     shortened,
     with_options_of,
 )
-from pipeline.classification import job
 from pipeline.classification.batch import FileOutcome, outcomes
-from pipeline.classification.columns import never_ok
 from pipeline.classification.inputs import files_and_folder
-from pipeline.classification.job import Job, Request
+from pipeline.classification.job import Job, Reporter, Request
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.sink import files_of
-from pipeline.classification.source import Data
+from pipeline.classification.source import Data, given_path
 from pipeline.classification.summary import Plan
-from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, as_path, check_kept
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.processes import Jobs
-from pipeline.progress import Display, Progress, display_for, line_below_cell, silent, stoppable
+from pipeline.progress import Display, Progress, display_for, line_below_cell, silent
 from pipeline.purchases import Buyer, Estimate
-from pipeline.settings import (
-    TEXT_COLUMNS,
-    CsvOptions,
-    ExcelOptions,
-    Settings,
-    file_options,
-    parse_systems,
-    parse_text_columns,
-)
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings, file_options
 from pipeline.wording import warn_in_python
 
-if TYPE_CHECKING:  # what buys is imported if there is a service, the engine if there is none
-    from pipeline.engine.model import ModelFolder
+if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.service import PaidService
 
 __all__ = [
@@ -143,7 +131,7 @@ def classify(
             kept, and the same call continues.
         NoMatchError: too many rows have no match; its ``result`` has the table all the same.
     """
-    return _classify(Interruption(), **locals())
+    return _classify(**locals())
 
 
 @like(classify)
@@ -156,7 +144,9 @@ async def classify_async(*data: Any, **options: Any) -> Result:
     """
     interruption = Interruption()
     arguments = all_arguments(classify, *data, **options)
-    work = asyncio.ensure_future(asyncio.to_thread(_classify, interruption, **arguments))
+    work = asyncio.ensure_future(
+        asyncio.to_thread(_classify, interruption=interruption, **arguments)
+    )
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
@@ -206,12 +196,12 @@ def classify_files(
     arguments = all_arguments(classify, named, output=output, **options)
     for name in ("data", "output", "progress"):
         del arguments[name]
-    asked = _asked(Interruption(), silent, "", **arguments)
+    asked = _asked("", silent, **arguments)
     folder = None if output is None else as_path(output)
     _, files = files_and_folder([as_path(path) for path in named], folder, None, asked.storage)
     for file in files if asked.overwrite else ():  # no other is written that is not of this tool
         _check_kept(file.path, file.output, asked)
-    run = methodcaller("run", job.Reporter(warn=warn_in_python))
+    run = methodcaller("run", Reporter(warn=warn_in_python))
     return [_in_python(each) for each in outcomes(files, asked, run)]
 
 
@@ -234,53 +224,55 @@ def plan(*data: Any, **options: Any) -> Plan:
     """
     arguments = all_arguments(classify, *data, **options)
     display_for(arguments.pop("progress"))
-    with _opened(Interruption(), None, **arguments) as this:
-        return this.plan(warn_in_python)
+    with _open(silent, **arguments) as job:
+        return job.plan(warn_in_python)
 
 
-def _classify(interruption: Interruption, *, progress: Any, **options: Any) -> Result:
+def _classify(*, progress: Any, interruption: Interruption | None = None, **options: Any) -> Result:
     display = display_for(progress)
-    reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
-    with _opened(interruption, display, **options) as this:
-        summary = this.run(reporter)
-    settings = this.request.settings
+    reporter = Reporter(display, warn_in_python)
+    if interruption is not None:  # which stops the job at the next batch
+        reporter = replace(reporter, observe=lambda *_: interruption.check())
+    with _open(display, interruption, **options) as job:
+        summary = job.run(reporter)
+    settings = job.request.settings
     if parked := summary.parked:
         if parked.exit_code > 128 or not options["partial"]:
             advice = "To get the table so far: partial=True."
             raise parked.in_python().as_exception(summary.cost_usd, advice)
         summary = replace(summary, parked=parked.in_python())
-    result = result_of(this.source, this.sink, settings, summary)
+    result = result_of(job.source, job.sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result
         raise too_few
     return result
 
 
-@contextmanager
-def _opened(
-    interruption: Interruption,
-    display: Display | None,
+def _open(
+    display: Display,
+    interruption: Interruption | None = None,
     *,
     data: Data,
     output: Any,
     **options: Any,
-) -> Iterator[Job]:
-    """Check the arguments of a call, and open what they name; without a display, it only plans."""
-    asked = _asked(interruption, display, data, **options)
-    if output is not None and not isinstance(output, str | PathLike):
+) -> AbstractContextManager[Job]:
+    """Check the arguments of a call, and open what they name."""
+    asked = _asked(data, display, interruption, **options)
+    if output is None:
+        return asked.open(data)
+    if not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
-    if output is not None and not isinstance(data, str | PathLike):
+    if not isinstance(data, str | PathLike):
         raise SettingsError(
             "output is for files, and this table is in memory.",
             "Write the result yourself: result.table or result.to_pandas().",
         )
-    with asked.open(data, None if output is None else as_path(output)) as this:
-        if this.sink.path is not None:
-            _check_kept(this.source.path, this.sink.path, asked)
-        yield this
+    path = as_path(output)
+    _check_kept(given_path(data), path, asked)
+    return asked.open(data, path)
 
 
-def _check_kept(path: AnyPath | None, output: AnyPath, asked: Request) -> None:
+def _check_kept(path: AnyPath, output: AnyPath, asked: Request) -> None:
     kept: list[tuple[str, AnyPath | None]] = [("data", path)]
     kept += [("the file of decisions", Path(each)) for each in asked.settings.decisions]
     kept += [("the model", Path(each)) for each in asked.settings.models]
@@ -297,12 +289,10 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
 
 
 def _asked(
-    interruption: Interruption,
-    display: Display | None,
     data: object,
+    display: Display,
+    interruption: Interruption | None = None,
     *,
-    systems: Any,
-    text_columns: Any,
     service: Any,
     models: Any,
     decisions: Any,
@@ -315,42 +305,26 @@ def _asked(
     """Return what arguments of any type ask for; `Settings` refuses the wrong ones."""
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
-    buyer = None if service is None else _buyer(service, interruption, display)
-    systems, text_columns = parse_systems(systems), parse_text_columns(text_columns)
-    reviewed = _decisions(decisions, text_columns)
-    folders, checksums = _models(models, systems)
-    settings = Settings(systems, text_columns, models=checksums, decisions=reviewed.files, **others)
-    settings = settings if service is None else settings.for_service()
-    for line in never_ok(settings):
-        warn_in_python(line)
-    files = file_options(data, csv, excel)
-    return Request(settings, folders, reviewed, buyer, *files, None, None, overwrite, partial)
+    csv, excel = file_options(data, csv, excel)
+    buyer = None if service is None else _buyer(service, display, interruption)
+    return Request.of(
+        Settings(**others),
+        models,
+        decisions,
+        buyer,
+        warn_in_python,
+        csv=csv,
+        excel=excel,
+        overwrite=overwrite,
+        partial=partial,
+    )
 
 
-def _decisions(paths: Any, text_columns: Sequence[str]) -> Decisions:
-    if paths == ():
-        return NO_DECISIONS
-    from pipeline.classification.corrections import decisions_in
-
-    return decisions_in(paths, warn_in_python, text_columns)
-
-
-def _models(
-    paths: Any, systems: Sequence[System]
-) -> tuple[dict[System, ModelFolder], dict[str, str]]:
-    if paths == ():
-        return {}, {}
-    from pipeline.engine.model import open_models  # a purchase needs no engine
-
-    return open_models(paths, systems)
-
-
-def _buyer(service: Any, interruption: Interruption, display: Display | None) -> Buyer:
+def _buyer(service: Any, display: Display, interruption: Interruption | None) -> Buyer:
     from pipeline.paid.purchase import PaidBuyer
     from pipeline.paid.service import PaidService
 
     if not isinstance(service, PaidService):
         hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
         raise SettingsError(f"service is {service!r}.", hint)
-    shown = display or silent
-    return PaidBuyer(service, shown, partial(_stated, service, shown), interruption)
+    return PaidBuyer(service, display, partial(_stated, service, display), interruption)

@@ -8,14 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from pipeline.errors import SettingsError
 from pipeline.json_log import FIELDS
 from pipeline.rate import duration
-
-if TYPE_CHECKING:  # it imports asyncio, which a display does not need
-    from pipeline.interruption import Interruption
 
 Unit: TypeAlias = Literal["rows", "calls", "responses", "reads"]
 """What a display counts; ``reads`` are rows that a training reads, each of them several times."""
@@ -150,19 +147,3 @@ def display_for(progress: object) -> Display:
             yield lambda done, note="": advance(done)  # noqa: ARG005
 
     return without_notes
-
-
-def stoppable(progress: Progress, interruption: Interruption) -> Progress:
-    """Return a display that stops the job at the next batch after an interruption."""
-
-    @contextmanager
-    def checking(rows: int) -> Iterator[Advance]:
-        with progress(rows) as advance:
-
-            def checked(done: int) -> None:
-                interruption.check()
-                advance(done)
-
-            yield checked
-
-    return checking

@@ -330,6 +330,10 @@ class ExcelOptions:
             object.__setattr__(self, "header_row", row)
 
 
+DETECTED = CsvOptions(), ExcelOptions()
+"""The options of a file in which everything is to be detected."""
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """The files of a job: their formats, and where they go beside the output.
@@ -354,7 +358,7 @@ class Files:
     def to_read_output(self) -> tuple[CsvOptions, ExcelOptions]:
         """The options with which to read the output; they are those of an input like it."""
         if self.input_format != self.output_format:
-            return CsvOptions(), ExcelOptions()
+            return DETECTED
         return self.csv, self.excel
 
 
@@ -364,7 +368,9 @@ def file_options(data: object, csv: Any, excel: Any) -> tuple[CsvOptions, ExcelO
     Raises:
         SettingsError: one is something else, or the data is in memory, and no path.
     """
-    if not isinstance(data, str | PathLike) and (csv is not None or excel is not None):
+    if csv is None and excel is None:
+        return DETECTED
+    if not isinstance(data, str | PathLike):
         raise SettingsError(
             "csv and excel describe a file, and this table is in memory.",
             "Leave them out, or give the path of the file.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from os import PathLike
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from pipeline.codes import added_digest
 from pipeline.engine import Engine
 from pipeline.engine.model import open_models, shipped_model
 from pipeline.errors import EngineError, InputError, PipelineError
-from pipeline.settings import TEXT_COLUMNS, Settings, parse_systems
+from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.tables.arrow import ArrowBatch, appended, find_text_columns, with_columns, with_texts
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import TextColumn
@@ -77,10 +77,11 @@ class Classifier:
         column_prefix: str = "",
         language: str = "en",
     ) -> None:
-        given: dict[str, Any] = {each: value for each, value in locals().items() if each != "self"}
-        given["systems"] = parse_systems(systems)
-        self.models, given["models"] = open_models(models, given["systems"])
-        self.settings = Settings(**given)
+        given: dict[str, Any] = {**locals()}
+        del given["self"], given["models"]
+        settings = Settings(**given)
+        self.models, checksums = open_models(models, settings.systems)
+        self.settings = replace(settings, models=checksums)
         self._made_with = _made_with(self.settings)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from pipeline.classification.provenance import (
 )
 from pipeline.engine.model import ModelFolder
 from pipeline.errors import InputError, SettingsError
-from pipeline.settings import LANGUAGES, CsvOptions, ExcelOptions, Settings
+from pipeline.settings import DETECTED, LANGUAGES, CsvOptions, ExcelOptions, Settings
 from pipeline.tables.formats import TABLE_FORMATS, format_of, open_reader
 from pipeline.tables.table import Reader
 from pipeline.wording import TEXT_COLUMN, option
@@ -156,7 +156,7 @@ def _systems(
 def _dialect(files: Mapping[str, Any]) -> tuple[CsvOptions, ExcelOptions]:
     """Return the dialect that the run read its input with, if it wrote the same format."""
     if files.get("output_format") != files.get("input_format"):
-        return CsvOptions(), ExcelOptions()
+        return DETECTED
     header_row = part_of(files, "excel").get("header_row")
     stated = part_of(files, "csv")  # a newer version may have more options
     known = {each.name: stated[each.name] for each in fields(CsvOptions) if each.name in stated}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.answers import System
 from pipeline.classification.cloud_sink import CloudSink
-from pipeline.classification.columns import check_free, new_fields
+from pipeline.classification.columns import check_free, never_ok, new_fields
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.manifest import CellMarks, manifest
 from pipeline.classification.sink import MemorySink, Sink
@@ -97,6 +97,48 @@ class Request:
     overwrite: bool = False
     partial: bool = False
     storage: Storage = field(default_factory=Storage)
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        models: Any,
+        decisions: Any,
+        buyer: Buyer | None,
+        warn: Callable[[str], None],
+        **others: Any,
+    ) -> Request:
+        """Return what is asked with learned models and files of decisions, which are checked.
+
+        Args:
+            settings: the settings, without the two.
+            models: the folders of the models.
+            decisions: the paths of the files.
+            buyer: see `Request`, like the others.
+            warn: receives a warning about any of these.
+            others: the other attributes.
+
+        Raises:
+            SettingsError: something is wrong, or not for a paid service.
+            InputError: a file of decisions cannot be read.
+        """
+        reviewed = NO_DECISIONS
+        folders: Mapping[System, ModelFolder] = {}
+        if decisions != ():
+            from pipeline.classification.corrections import decisions_in
+
+            reviewed = decisions_in(decisions, warn, settings.text_columns)
+            settings = replace(settings, decisions=reviewed.files)
+        if models != ():
+            from pipeline.engine.model import open_models
+
+            folders, checksums = open_models(models, settings.systems)
+            settings = replace(settings, models=checksums)
+        if buyer is not None:
+            settings = settings.for_service()
+        for line in never_ok(settings):
+            warn(line)
+        return cls(settings, folders, reviewed, buyer, **others)
 
     def files(self, input_format: Format, output_format: Format) -> Files:
         """Return the formats of a job's files."""
@@ -201,7 +243,7 @@ class Stages:
 
     def check_writable(self) -> None:
         """Refuse what would fail at the end, before any work is done."""
-        check_free(self.source.reader.schema.names, self.settings)
+        check_free(self.source.names, self.settings)
         self.sink.check()
         if self.sink.keeps_partial and self.purchase.base_url:
             self.sink.partial.check()
@@ -366,7 +408,7 @@ def plan(
         SettingsError: the table already has columns with the names of the new ones.
         LedgerError: the ledger cannot be used.
     """
-    check_free(source.reader.schema.names, settings)
+    check_free(source.names, settings)
     return _plan(source.reader.batches(settings.limit_rows), source, settings, purchase, warn)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.types import is_scalar
 
-from pipeline.classification.columns import check_free, new_fields
+from pipeline.classification.columns import new_fields
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.settings import Settings
@@ -28,10 +28,8 @@ def frame_texts(frame: pd.DataFrame, settings: Settings) -> pa.Table:
     """Return the text columns of a frame.
 
     Raises:
-        SettingsError: the frame already has columns with the names of the new ones.
         InputError: it lacks a text column, or one holds values that are not text.
     """
-    check_free([*map(str, frame.columns), *_other_names(frame)], settings)
     names = [*map(str, frame.columns)]
     return _columns(frame, holders(names, settings.text_columns))
 
@@ -115,14 +113,14 @@ def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
     return columns.append(pd.Index(names, name=columns.name))
 
 
-def _other_names(frame: pd.DataFrame) -> list[str]:
-    """Return the other names in the frame that the new columns must not repeat."""
+def frame_names(frame: pd.DataFrame) -> list[str]:
+    """Return the names in a frame that the new columns must not repeat."""
     padded = [
         label[0]
         for label in frame.columns
         if isinstance(label, tuple) and not any(part != "" for part in label[1:])
     ]
-    return [str(name) for name in (*padded, *frame.index.names)]
+    return [str(name) for name in (*frame.columns, *padded, *frame.index.names)]
 
 
 def _text_array(column: pd.Series[Any]) -> pa.Array:

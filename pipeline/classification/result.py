@@ -30,7 +30,7 @@ from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
+from pipeline.settings import DETECTED, CsvOptions, ExcelOptions, Format, Settings
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.formats import read_table
 from pipeline.tables.streams import local_table
@@ -243,7 +243,7 @@ def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) 
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else copied_rows(source.frame, summary.rows)
         return Result(summary, settings, InMemory(sink.table), frame, source.polars)
-    options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
+    options = source.files.to_read_output if source.files else DETECTED
     path = cast("AnyPath", summary.output or sink.path)
     if isinstance(path, Path):
         path = path.absolute()  # a notebook may change its folder

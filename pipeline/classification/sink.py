@@ -131,7 +131,7 @@ class MemorySink(Sink):
         keeps_partial: see `Sink`.
     """
 
-    table: pa.Table = field(default_factory=lambda: pa.table({}))
+    table: pa.Table = field(init=False)
     keeps_partial: bool = False
     path: None = field(default=None, init=False)
 

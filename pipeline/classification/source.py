@@ -164,6 +164,16 @@ class Source:
             return ""
         return self.reader.beside_values
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The names in the table that new columns must not repeat."""
+        if self.frame is None:
+            names: list[str] = self.reader.schema.names
+            return names
+        from pipeline.classification.pandas_frames import frame_names
+
+        return frame_names(self.frame)
+
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""
         if self.frame is None:
@@ -218,16 +228,15 @@ def in_memory(data: Any, settings: Settings) -> Source:
 
     if isinstance(data, pd.Series):
         data = data.to_frame(_only_column(settings))
-    frame, table = None, data
     if isinstance(data, pd.DataFrame):
-        frame = data
         with suggesting(lambda: frame_sample(data)):
-            table = frame_texts(data, settings)
-    table = _table(table, settings)
-    kind: Literal["eager", "lazy"] = "lazy" if type(data).__name__ == "LazyFrame" else "eager"
+            reader = ArrowReader(frame_texts(data, settings), settings.text_columns)
+        return Source(reader, frame=data)
+    table = _table(data, settings)
     with suggesting(lambda: first_rows(ArrowReader(table, ()))):
         reader = ArrowReader(table, settings.text_columns)
-    return Source(reader, frame=frame, polars=kind if of_polars(data) else None)
+    kind: Literal["eager", "lazy"] = "lazy" if type(data).__name__ == "LazyFrame" else "eager"
+    return Source(reader, polars=kind if of_polars(data) else None)
 
 
 def _table(data: Any, settings: Settings) -> pa.Table:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from pipeline.answers import BatchAnswers, System
+from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import existing
-from pipeline.classification.columns import never_ok
-from pipeline.classification.corrections import decisions_in
 from pipeline.classification.file_sink import temporary_writer
 from pipeline.classification.job import Job, Reporter, Request
 from pipeline.classification.provenance import other_input
@@ -34,14 +32,13 @@ from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
-from pipeline.settings import Format, parse_systems
+from pipeline.settings import Format
 from pipeline.tables.formats import TABLE_FORMATS, format_of, output_format_of
 from pipeline.tables.streams import local_table, spooled
 from pipeline.tables.table import Batch, Reader
 
-if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
+if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.cli.output.report import RunReport
-    from pipeline.engine.model import ModelFolder
     from pipeline.paid.service import PaidService
     from pipeline.purchases import Buyer
 
@@ -131,25 +128,14 @@ def request_of(options: RunOptions) -> Request:
     Raises:
         PipelineError: an option is wrong.
     """
-    decisions = decisions_in(options.decisions, warn, options.text_columns)
-    models: dict[System, ModelFolder] = {}
-    checksums: dict[str, str] = {}
     buyer: Buyer | None = None
-    if options.models:
-        from pipeline.engine.model import open_models
-
-        models, checksums = open_models(options.models, parse_systems(options.systems))
-    settings = options.settings(decisions, checksums)
     if (service := options.service()) is None:
         check_no_terms()
     else:
         from pipeline.cli.output.buying import buyer_of
 
-        settings, buyer = settings.for_service(), buyer_of(service, options.yes)
-    for line in never_ok(settings):
-        warn(line)
-    checked = {"settings": settings, "decisions": decisions, "models": models, "buyer": buyer}
-    return Request(**of_fields(Request, options) | checked)
+        buyer = buyer_of(service, options.yes)
+    return Request.of(**of_fields(Request, options), buyer=buyer, warn=warn)
 
 
 def service_of(request: Request) -> PaidService | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -36,7 +35,6 @@ from pipeline.settings import (
 )
 
 if TYPE_CHECKING:  # imported if there is a service
-    from pipeline.decisions.decisions import Decisions
     from pipeline.paid.service import PaidService
 
 
@@ -273,15 +271,14 @@ class RunOptions(PaidOptions, DialectOptions):
         "Write the log, and errors, as text or as one JSON object per line.", OUTPUT, default="text"
     )
 
-    def settings(self, decisions: Decisions, models: Mapping[str, str]) -> Settings:
-        """Return the settings of the job; ``models`` has the SHA-256 of each model's folder.
+    @property
+    def settings(self) -> Settings:
+        """The settings of the job, without the models and the decisions, which are to be read.
 
         Raises:
             SettingsError: an option has a wrong value.
         """
-        return Settings(
-            **of_fields(Settings, self) | {"models": models, "decisions": decisions.files}
-        )
+        return Settings(**of_fields(Settings, self) | {"models": {}, "decisions": {}})
 
     def check_apart(self, output: AnyPath | None) -> None:
         """Check that the files to write, such as an output, are none that the run keeps.
