@@ -21,12 +21,10 @@ from pipeline.evaluation.findings import Evaluated, Review, comparison_dict, enc
 from pipeline.evaluation.metrics import FEW, STATED
 from pipeline.evaluation.phrases import (
     left_out_lines,
-    percent,
     right_word,
     rows,
     threshold_sentence,
     verdict,
-    within,
 )
 from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.evaluation.settings import EvaluationSettings
@@ -71,7 +69,6 @@ def page_file(path: Path) -> MarkedFile:
 def _templates() -> Environment:
     templates = environment("pipeline.evaluation")
     templates.filters |= {"glued": _glued, "usd": plain}
-    templates.filters |= {"rows": rows, "percent": percent, "within": within}
     return templates
 
 
@@ -119,11 +116,10 @@ def _lines(found: Evaluation) -> Iterator[str]:
     for key, subject in zip(LETTERS, found.subjects, strict=False):
         yield subject.name if found.comparison is None else f"{key}: {subject.name}"
     for section in sections(found.subjects, found.comparison, found.review):
-        if not section.for_page:
-            yield ""
-            yield section.title
-            yield from _table(section)
-            yield from section.notes
+        yield ""
+        yield section.title
+        yield from _table(section)
+        yield from section.notes
     yield ""
     for subject in found.subjects:
         yield from subject.counted()

@@ -62,14 +62,13 @@ class Section:
     """A table with its title.
 
     Attributes:
-        name: by this name the page has a chart or an explanation of it.
+        name: by this name the page explains it.
         title: its title.
         columns: the heading of each column and its kind: "" for words, ``n`` for numbers,
             ``share`` for a share that the page also draws, ``among`` for one that it draws behind
             that, ``code`` for a code and its title, ``key`` for a letter of `LETTERS`.
         rows: the cells of each line.
         notes: what else is to say, a sentence each.
-        for_page: whether only the page shows it, because its chart says more.
     """
 
     name: str
@@ -77,7 +76,6 @@ class Section:
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
-    for_page: bool = False
 
     def drawn(self, row: Sequence[str]) -> list[str]:
         """Return the shares of a line that the page draws, the longest first; no counts."""
@@ -111,11 +109,11 @@ def sections(
     columns += [(f"among {top}", "among") for top in TOPS[1:]]
     cells = _rows(named, depths, lambda one, depth: _level(one.depths[depth]))
     yield Section("levels", title, columns, cells)
-    columns = [("confidence", ""), *keys, ("rows", "n"), ("mean", "n"), (f"{word} first", "n")]
+    columns = [("confidence", ""), *keys, ("rows", "n"), ("mean", "n"), (f"{word} first", "share")]
     cells = [
         [each.name, *key, *_bin(each)] for key, one in named for each in one.bins if each.right.rows
     ]
-    yield Section("confidence", "Is the confidence right?", columns, cells, for_page=True)
+    yield Section("confidence", "Is the confidence right?", columns, cells)
     of_band = word if figures.verdicts else "right as far as stated"
     columns = [("codes", ""), *keys, (of_band, "n"), *COUNTED[1:]]
     cells = _rows(
@@ -169,7 +167,7 @@ def _level(top: Mapping[int, Share]) -> list[str]:
 
 
 def _bin(each: Bin) -> list[str]:
-    return [f"{each.right.rows:,}", percent(each.confidence or 0), percent(each.right.value)]
+    return [f"{each.right.rows:,}", percent(each.confidence or 0), part(each.right)]
 
 
 def _through(figures: Figures, wanted: float) -> list[str]:
