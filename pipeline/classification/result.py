@@ -1,8 +1,8 @@
-"""What `classify` returns, whether the enriched table is in memory, in a frame or in a file."""
+"""What `classify` returns, wherever the enriched table is, and what a notebook shows of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pipeline.answers import Band, System, band
 from pipeline.arguments import public
 from pipeline.classification.columns import new_fields
-from pipeline.classification.excerpts import other_columns
+from pipeline.classification.excerpts import excerpt, models_there, other_columns, spoken_words
 from pipeline.classification.pandas_frames import (
     copied_rows,
     frame_sample,
@@ -30,13 +31,23 @@ from pipeline.classification.summary import NOT_FAILED, SETTLED, Summary
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
+from pipeline.money import plain
 from pipeline.settings import DETECTED, CsvOptions, ExcelOptions, Format, Settings
 from pipeline.tables.arrow import ArrowReader
 from pipeline.tables.formats import read_table
 from pipeline.tables.streams import local_table
+from pipeline.wording import in_python, readable
 
-if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
+if TYPE_CHECKING:
     import polars as pl
+
+SHOWN = 10
+"""Rows of a table that a notebook shows."""
+
+LONGEST = 120
+"""Characters of a text, or of its excerpt, that are shown at once."""
+
+PARTS = ("code", "title", "confidence", "status")
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,43 @@ class InFile:
 
 def _unpickle(stream: pa.Buffer) -> InMemory:
     return InMemory(pa.ipc.open_stream(stream).read_all())
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What a notebook shows of a row in one system."""
+
+    system: System
+    code: str | None
+    title: str | None
+    confidence: float | None
+    status: str
+
+    @property
+    def band(self) -> Band | None:
+        """The band of the code; None without a code or if a person chose it."""
+        known = self.confidence is not None and self.status != "decided"
+        return band(self.confidence or 0.0) if known else None
+
+    @property
+    def share(self) -> float:
+        """The confidence within 0 and 1; a service's may be on another scale."""
+        return min(1.0, max(0.0, self.confidence or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a notebook shows of a row."""
+
+    label: object
+    text: str
+    excerpt: str
+    cells: Sequence[_Cell]
+    columns: Mapping[str, str]
+
+
+def _remedy(kind: str, summary: Summary) -> str:
+    return in_python(summary.remedy(kind))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -202,19 +250,41 @@ class Result:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        from pipeline.classification.views import SHOWN, result_html
+        """Return the summary and the first rows for a notebook: HTML without scripts."""
+        from pipeline.pages import environment  # a script does not need the templates' engine
 
+        templates = environment("pipeline.classification")
+        templates.filters |= {"readable": readable, "usd": plain, "remedy": _remedy}
+        return templates.get_template("result.html.j2").render(
+            summary=self.summary,
+            systems=self._settings.systems,
+            rows=[] if isinstance(self._stored, InFile) else [*self._first_rows()],  # may be large
+            longest=LONGEST,
+        )
+
+    def _first_rows(self) -> Iterator[_Row]:
         settings = self._settings
-        if isinstance(self._stored, InFile):  # reading it may take long
-            return result_html(self.summary, settings, None)
+        labels: Iterable[object]
         if self._frame is None:
-            labels, columns = None, self._stored.read().slice(0, SHOWN)
+            labels, columns = range(SHOWN), self._stored.read().slice(0, SHOWN)
+            texts = columns
         else:
             first = self._frame.head(SHOWN)
-            labels, columns = list(first.index), frame_sample(first)
-        texts = self._texts(slice(0, SHOWN))
-        others = other_columns(columns, settings)
-        return result_html(self.summary, settings, self._new(), texts, labels, others)
+            labels, columns = first.index, frame_sample(first)
+            texts = frame_texts(first, settings)
+        new = self._new().slice(0, SHOWN).to_pylist()
+        (*batches,) = ArrowReader(texts, settings.text_columns).batches()
+        as_classified = [text for batch in batches for text in batch.texts]
+        models = models_there(settings.models, settings.systems)
+        parts = zip(labels, new, as_classified, other_columns(columns, settings), strict=False)
+        for label, row, text, others in parts:
+            cells = [
+                _Cell(system, *(row[f"{settings.column_prefix}{system}_{part}"] for part in PARTS))
+                for system in settings.systems
+            ]
+            matches = [(each.system, each.code, each.title or "") for each in cells if each.code]
+            words = spoken_words(text, matches, not self.summary.paid, models)
+            yield _Row(label, text, excerpt(text, words, LONGEST), cells, others)
 
     def _where(self, wanted: Callable[[str], bool]) -> pd.DataFrame:
         """Return the rows of `to_pandas` of which a system has such a status."""
@@ -222,15 +292,6 @@ class Result:
         names = [f"{settings.column_prefix}{system}_status" for system in settings.systems]
         rows = zip(*(new[name].to_pylist() for name in names), strict=True)
         return self.to_pandas()[np.array([any(map(wanted, each)) for each in rows], bool)]
-
-    def _texts(self, rows: slice) -> list[str]:
-        """Return the texts of some rows, as they were classified."""
-        if self._frame is not None:
-            table = frame_texts(self._frame.iloc[rows], self._settings)
-        else:
-            table = self._stored.read().slice(rows.start, rows.stop - rows.start)
-        (*batches,) = ArrowReader(table, self._settings.text_columns).batches()
-        return [text for batch in batches for text in batch.texts]
 
     def _new(self) -> pa.Table:
         if isinstance(self._stored, InFile):
