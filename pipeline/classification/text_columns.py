@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from pipeline.tables.arrow import is_text
 from pipeline.tables.formats import open_reader
 from pipeline.tables.table import Reader
 from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, holders, one_line
-from pipeline.wording import Words, marked, option, quoted
+from pipeline.wording import Words, marked, option
 
 log = logging.getLogger(__name__)
 
@@ -86,40 +86,6 @@ def few_words(
     elif names and own.issuperset(names):
         hint = "The table has no other column."
     return Words(f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}")
-
-
-def warn_of_few_words(
-    reader: Reader,
-    wanted: Sequence[str],
-    warn: Callable[[str], None],
-    sample: Callable[[], pa.RecordBatch] | None = None,
-) -> None:
-    """Warn if the text columns of a labelled table hold hardly any words in its first rows.
-
-    ``sample`` returns these rows, if the reader has not all columns.
-
-    Raises:
-        InputError: they cannot be read.
-    """
-    for batch in islice(reader.batches(), 1):
-        worded, first = sum(have_words(batch.texts)), sample or (lambda: first_rows(reader))
-        if said := few_words(wanted, len(batch.texts), worded, first):
-            warn(said)
-
-
-def warn_of_own_codes(
-    names: Collection[str], needed: Iterable[tuple[str, str]], warn: Callable[[str], None]
-) -> None:
-    """Warn if the labels of a table are what this tool answered: the engine would agree with them.
-
-    ``needed`` has the argument and the name of each column beside the text.
-    """
-    for _, name in needed:
-        if name.endswith("_code") and f"{name.removesuffix('code')}status" in names:
-            warn(
-                f"The column {quoted(name)} has what a run answered, right or wrong. To use what "
-                f"people corrected in it: {option('decisions', 'FILE')}."
-            )
 
 
 def first_rows(reader: Reader) -> pa.RecordBatch:

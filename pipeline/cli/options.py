@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath, CloudPath, as_path
 from pipeline.processes import Jobs
-from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape
+from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape, Settings
 from pipeline.wording import SETTINGS, flag_name, variable_name
 
 if TYPE_CHECKING:  # --help needs no table
@@ -286,16 +286,9 @@ class LabelledOptions(DialectOptions):
         Raises:
             InputError: it cannot be read, or lacks columns, all of which the error names.
         """
-        from pipeline.classification.text_columns import (
-            open_suggesting,
-            warn_of_few_words,
-            warn_of_own_codes,
-        )
-        from pipeline.tables.texts import naming_all
+        from pipeline.classification.job import Request
+        from pipeline.classification.labelled import open_labelled_file
 
-        texts, needed = self.text_columns, [*needed]
-        with naming_all(needed):
-            reader = open_suggesting(path, texts, self.csv, self.input_format, self.excel)
-        warn_of_few_words(reader, texts, warn)
-        warn_of_own_codes(reader.schema.names, needed, warn)
-        return reader
+        asked = Settings(text_columns=self.text_columns)
+        request = Request(asked, csv=self.csv, excel=self.excel, input_format=self.input_format)
+        return open_labelled_file(path, request, [*needed], warn)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from pipeline.answers import Matcher, System, answered
 from pipeline.arguments import public
 from pipeline.classification.corrections import decisions_in
-from pipeline.classification.labelled_source import open_labelled
+from pipeline.classification.labelled import open_labelled
 from pipeline.classification.source import Data
 from pipeline.codes import CodeTable, load
 from pipeline.decisions.decisions import label_table

@@ -10,7 +10,7 @@ from typing import Literal, cast
 from pipeline.answers import System
 from pipeline.arguments import check_flag, public
 from pipeline.classification.corrections import decisions_in
-from pipeline.classification.labelled_source import open_labelled
+from pipeline.classification.labelled import open_labelled
 from pipeline.classification.source import Data
 from pipeline.errors import SettingsError
 from pipeline.files.paths import check_kept
