@@ -16,8 +16,7 @@ from pipeline.answers import System
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.inputs import InputFile
 from pipeline.classification.job import Job, Request
-from pipeline.classification.manifest import was_done
-from pipeline.classification.provenance import part_of
+from pipeline.classification.manifest import part_of, was_done
 from pipeline.classification.sink import Manifest
 from pipeline.classification.summary import (
     COMPLETE,

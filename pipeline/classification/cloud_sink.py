@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.classification.file_sink import temporary_writer
-from pipeline.classification.provenance import (
+from pipeline.classification.manifest import (
     STARTED,
     ExistingFile,
     check_replaceable,

@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.answers import System
-from pipeline.classification.manifest import CellMarks
-from pipeline.classification.provenance import MANIFEST, manifest_path, parse_manifest, part_of
+from pipeline.classification.manifest import (
+    MANIFEST,
+    CellMarks,
+    manifest_path,
+    parse_manifest,
+    part_of,
+)
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings
 from pipeline.decisions.decision import Decision, DecisionFile, read_decisions

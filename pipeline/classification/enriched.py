@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.columns import new_fields
 from pipeline.classification.excerpts import models_there, other_columns
-from pipeline.classification.provenance import (
+from pipeline.classification.manifest import (
     TOOL,
     part_of,
     read_manifest,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.classification.provenance import (
+from pipeline.classification.manifest import (
     check_replaceable,
     foreign_manifest,
     is_full_table,

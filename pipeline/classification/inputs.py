@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pipeline.classification.provenance import BESIDE_OUTPUTS, manifest_path, read_manifest
+from pipeline.classification.manifest import BESIDE_OUTPUTS, manifest_path, read_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from pipeline.classification.provenance import PathType, manifest_path
+from pipeline.classification.manifest import PathType, manifest_path
 from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
 from pipeline.tables.arrow import ArrowWriter

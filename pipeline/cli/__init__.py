@@ -8,8 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pipeline.cli.signals import ENDED, leaving_at_once, listen
-from pipeline.cli.streams import open_streams
+from pipeline.cli.process import ENDED, leaving_at_once, listen, open_streams
 
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 

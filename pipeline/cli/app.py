@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from pipeline.cli.signals import leaving_at_once
+from pipeline.cli.process import leaving_at_once
 
 COMMANDS = {
     "accounts": "Open, top up and check accounts of the service.",

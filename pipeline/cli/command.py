@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pipeline.cli.options import DeclaredOption, origins
-from pipeline.cli.signals import ENDED
+from pipeline.cli.process import ENDED
 from pipeline.errors import InputError, OutputError, SettingsError
 
 

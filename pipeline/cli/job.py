@@ -18,17 +18,16 @@ from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.file_sink import temporary_writer
 from pipeline.classification.job import Job, Reporter, Request
-from pipeline.classification.provenance import other_input
+from pipeline.classification.manifest import other_input
 from pipeline.classification.sink import Draft, Sink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import COMPLETE, Summary
 from pipeline.cli.options import of_fields
 from pipeline.cli.output.console import columns, print_error, progress_display, say, warn, wrap
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import Examples, print_summary, words_of
+from pipeline.cli.output.run import Examples, buyer_of, describe, print_summary, words_of
+from pipeline.cli.process import after, print_no_more
 from pipeline.cli.run_options import RunOptions, check_no_terms
-from pipeline.cli.signals import after
-from pipeline.cli.streams import print_no_more
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
@@ -40,7 +39,6 @@ from pipeline.tables.table import Batch, Reader
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.cli.output.report import RunReport
     from pipeline.paid.service import PaidService
-    from pipeline.purchases import Buyer
 
 
 FREE = "embedded engine, offline and free"
@@ -128,13 +126,10 @@ def request_of(options: RunOptions) -> Request:
     Raises:
         PipelineError: an option is wrong.
     """
-    buyer: Buyer | None = None
-    if (service := options.service()) is None:
+    service = options.service()
+    if service is None:
         check_no_terms()
-    else:
-        from pipeline.cli.output.buying import buyer_of
-
-        buyer = buyer_of(service, options.yes)
+    buyer = None if service is None else buyer_of(service, options.yes)
     return Request.of(**of_fields(Request, options), buyer=buyer, warn=warn)
 
 
@@ -177,11 +172,8 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
 def plan_job(options: RunOptions, request: Request) -> int:
     """Print what the job would do and cost."""
     with open_job(options, request) as job:
-        found, service, offer = job.plan(warn), service_of(request), FREE
-        if service is not None:
-            from pipeline.cli.output.buying import describe
-
-            offer = describe(service, found.purchase)
+        found, service = job.plan(warn), service_of(request)
+        offer = FREE if service is None else describe(service, found.purchase)
         words = wrap(f"{found.rows_line}\n{offer}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE

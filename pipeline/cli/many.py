@@ -29,9 +29,9 @@ from pipeline.cli.output.console import (
     wrap,
 )
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import print_summary, words_of
+from pipeline.cli.output.run import describe_files, print_summary, words_of
+from pipeline.cli.process import after
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.signals import after
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
@@ -111,8 +111,6 @@ def _print_plans(
     counted = f"{how_many(len(found), 'file')}, {whole.rows_line}{without}"
     offers = [FREE]
     if service is not None:
-        from pipeline.cli.output.buying import describe_files
-
         purchases = {path: plan.purchase for path, plan in found.items()}
         offers = [*describe_files(service, purchases, whole.purchase)]
     say(wrap("\n".join([counted, *offers]), sys.stdout))

@@ -29,7 +29,7 @@ from pipeline.answers import (
 )
 from pipeline.classification.columns import review_under, status
 from pipeline.classification.excerpts import NO_MODELS, READ, excerpt, other_columns, spoken_words
-from pipeline.classification.provenance import part_of
+from pipeline.classification.manifest import part_of
 from pipeline.classification.summary import SETTLED, Summary
 from pipeline.codes import titles
 from pipeline.codes.table import cut, full_code, levels_above

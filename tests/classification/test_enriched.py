@@ -16,7 +16,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.classification.corrections import decisions_in
 from pipeline.classification.enriched import open_enriched
 from pipeline.classification.excerpts import LENGTH, excerpt, other_columns, spoken_words
-from pipeline.classification.provenance import read_manifest
+from pipeline.classification.manifest import read_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.review.queue import Filters, Queue
 from pipeline.settings import Settings

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.classification.provenance import manifest_path
+from pipeline.classification.manifest import manifest_path
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import Settings
 from pipeline.tables.formats import open_reader

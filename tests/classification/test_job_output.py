@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.manifest import manifest, was_done
-from pipeline.classification.provenance import manifest_path
+from pipeline.classification.manifest import manifest, manifest_path, was_done
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Plan, Summary
 from pipeline.errors import InputChangedError, OutputError

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.classification import job
 from pipeline.cli.output.metrics import METRICS, Finished, MetricsFile
-from pipeline.cli.signals import Ended, end_message
+from pipeline.cli.process import Ended, end_message
 from pipeline.errors import OutputError, SettingsError
 from tests.cli.conftest import Capture, Command
 

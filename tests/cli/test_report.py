@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification.provenance import STARTED
+from pipeline.classification.manifest import STARTED
 from pipeline.errors import OutputError
 from tests.cli.conftest import Capture, Command
 

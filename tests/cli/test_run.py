@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.answers import BANDS
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.provenance import manifest_path
+from pipeline.classification.manifest import manifest_path
 from pipeline.classification.sink import default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings

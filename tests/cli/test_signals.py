@@ -51,7 +51,7 @@ def test_an_interrupt_while_something_is_imported_ends_the_process_at_once(
 
 IN_IMPORTLIB = """
 import importlib, os, signal, time
-from pipeline.cli.signals import listen
+from pipeline.cli.process import listen
 listen()
 locking = "os.kill(os.getpid(), signal.SIGTERM); print('lock released')"
 exec(compile(locking, importlib._bootstrap._find_and_load.__code__.co_filename, "exec"))

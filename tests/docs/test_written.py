@@ -15,7 +15,7 @@ from pipeline.classification.summary import COMPLETE, NOT_FAILED, WITH_FAILED_RO
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import run
 from pipeline.cli.options import BUYING, TABLE, DeclaredOption
-from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
+from pipeline.cli.process import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
 from pipeline.paid.client.outcomes import Failure

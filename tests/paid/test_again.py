@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline.cli.output.buying import describe
+from pipeline.cli.output.run import describe
 from pipeline.settings import Settings
 from tests.paid.command_line import NO_SUCH_TEXT, POOR
 from tests.paid.ledger.buying import settle

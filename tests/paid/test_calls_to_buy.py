@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.output.buying import describe, describe_files
+from pipeline.cli.output.run import describe, describe_files
 from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallsToBuy
 from pipeline.paid.ledger.journal import Journal

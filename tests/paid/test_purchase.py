@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.classification.provenance import manifest_path
+from pipeline.classification.manifest import manifest_path
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
 from pipeline.money import plain
 from pipeline.paid import pool

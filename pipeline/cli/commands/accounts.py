@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import click
 
 from pipeline.cli.command import CommandGroup
-from pipeline.cli.options import in_json
-from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import count_problems, iso, print_problems, table, utc
-from pipeline.cli.service_extra import (
+from pipeline.cli.commands.serve import (
     DATA,
     DATA_HELP,
     accounts_command,
     service_extra,
     service_folder,
 )
+from pipeline.cli.options import in_json
+from pipeline.cli.output.console import say
+from pipeline.cli.output.ledger import count_problems, iso, print_problems, table, utc
 from pipeline.errors import SettingsError
 from pipeline.money import plain, total
 from pipeline.wording import quoted

@@ -17,8 +17,8 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.classification.summary import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import LabelledOptions, LocalPath, argument, of_fields, option, parameters
-from pipeline.cli.output.buying import buyer_of
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
+from pipeline.cli.output.run import buyer_of
 from pipeline.cli.run_options import PaidOptions, check_no_terms
 from pipeline.cli.settings_file import check_apart
 from pipeline.decisions.decisions import label_table

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.classification.corrections import decision_file
-from pipeline.classification.provenance import DECISIONS
+from pipeline.classification.manifest import DECISIONS
+from pipeline.cli.commands.serve import service_extra
 from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
-from pipeline.cli.service_extra import service_extra
+from pipeline.cli.process import INTERRUPTED
 from pipeline.cli.settings_file import check_apart
-from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions.decision import DecisionFile, DecisionLog
 from pipeline.decisions.decisions import merged
 from pipeline.errors import SettingsError

@@ -10,9 +10,9 @@ import click
 
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.options import parameters
+from pipeline.cli.process import leaving_at_once
 from pipeline.cli.run_options import CONFIG, RunOptions
 from pipeline.cli.settings_file import confirm_found_file, note_found_file, unknown_variables
-from pipeline.cli.signals import leaving_at_once
 
 
 class _Run(OptionGroups):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,21 +16,51 @@ import click
 from pipeline.answers import Matcher
 from pipeline.cli.options import LocalPath, option, parameters
 from pipeline.cli.output.console import say
-from pipeline.cli.service_extra import (
-    DATA,
-    DATA_HELP,
-    accounts_command,
-    service_extra,
-    service_folder,
-)
-from pipeline.cli.signals import INTERRUPTED
+from pipeline.cli.process import INTERRUPTED
 from pipeline.errors import SettingsError
+from pipeline.files.paths import data_folder
 from pipeline.rate import parse_rate
+from pipeline.wording import command
 
 if TYPE_CHECKING:  # its packages are an extra
     from starlette.types import ASGIApp
 
     from pipeline.service.accounts import Accounts
+
+
+DATA_HELP = "The folder of the accounts.  [default: in the user's data folder]"
+DATA: dict[str, Any] = {
+    "type": LocalPath(path_type=Path, file_okay=False),
+    "envvar": "TENDER_PIPELINE_SERVE_DATA",
+}
+"""The option --data of `serve` and `accounts`; its variable is the same for both."""
+
+
+def service_folder(given: Path | None) -> Path:
+    """Return the folder of the accounts that `serve` would use here."""
+    return given or data_folder() / "service"
+
+
+@contextmanager
+def service_extra() -> Iterator[None]:
+    """Import modules of the service, whose packages are an extra.
+
+    Raises:
+        SettingsError: one of the packages is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise SettingsError(
+            f"The service needs the package {error.name}, which is not installed.",
+            f"In a copy of the source: {quote(sys.executable)} -m pip install '.[service]'.",
+        ) from error
+
+
+def accounts_command(words: str, folder: Path) -> str:
+    """Return a command of ``accounts`` for a person, which finds the same accounts."""
+    where = () if folder == service_folder(None) else ("--data", folder)
+    return command("accounts", words, *where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +178,8 @@ def _about(accounts: Accounts) -> list[str]:
     where = f"Accounts: {accounts.folder}"
     if accounts.all():
         return [where]
-    command = accounts_command("open", accounts.folder)
-    return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
+    opening = accounts_command("open", accounts.folder)
+    return [where, f"No accounts yet. Sign up on the page, or open one: {opening}"]
 
 
 def _warm_up(matchers: Iterable[Matcher]) -> None:

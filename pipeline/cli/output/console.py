@@ -14,7 +14,7 @@ from typing import Literal, TextIO
 import click
 
 from pipeline.cli.options import origins
-from pipeline.cli.signals import INTERRUPTED, end_message
+from pipeline.cli.process import INTERRUPTED, end_message
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS, JsonLines
@@ -167,7 +167,7 @@ def say(text: str) -> None:
     """Print to standard output.
 
     Raises:
-        OutputError: standard output cannot be written; see `pipeline.cli.streams`.
+        OutputError: standard output cannot be written; see `pipeline.cli.process`.
     """
     click.echo(visible(text))
 

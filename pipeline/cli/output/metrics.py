@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.classification.summary import COMPLETE, WITH_FAILED_ROWS, Summary
 from pipeline.cli.output.console import explain_end
-from pipeline.cli.signals import after
+from pipeline.cli.process import after
 from pipeline.errors import OutputError
 from pipeline.files.atomic import MarkedFile
 from pipeline.files.regular import read_text

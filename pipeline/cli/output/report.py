@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import ExistingObject
-from pipeline.classification.provenance import ExistingFile, texts_of_output, written_by_us
+from pipeline.classification.manifest import ExistingFile, texts_of_output, written_by_us
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.report import Changes, Collected, page, page_file

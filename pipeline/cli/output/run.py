@@ -1,12 +1,13 @@
-"""What a run prints besides its table: a few coded rows, its summary, and what to do next."""
+"""What a run prints besides its table: an offer to buy, coded rows, a summary, what to do next."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import cycle
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,12 +22,28 @@ from pipeline.answers import (
     band,
 )
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import columns, form, print_error, say, wrap
+from pipeline.cli.output.console import (
+    ask,
+    columns,
+    form,
+    notice,
+    on_terminal,
+    print_error,
+    progress_display,
+    say,
+    wrap,
+)
 from pipeline.errors import OutputError
+from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS
+from pipeline.purchases import Estimate
 from pipeline.settings import Settings
 from pipeline.tables.table import Batch
-from pipeline.wording import command, visible
+from pipeline.wording import command, how_many, visible
+
+if TYPE_CHECKING:  # imported if there is a service
+    from pipeline.paid.purchase import PaidBuyer
+    from pipeline.paid.service import PaidService
 
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
@@ -35,6 +52,43 @@ OWNED = "(answers that you own are not bought again: their rows then cost 0)"
 """What a second run of a job that is done changes: the costs in the output are those of a job."""
 
 log = logging.getLogger("pipeline")
+
+
+def buyer_of(service: PaidService, sure: bool) -> PaidBuyer:
+    """Return a buyer that prints the estimate before it buys.
+
+    On a terminal it asks, unless the user is sure (``--yes``) or the cost has a limit.
+    """
+    from pipeline.paid.purchase import PaidBuyer
+
+    def confirm(estimate: Estimate) -> bool:
+        if sure or service.has_cost_limit or not on_terminal():
+            notice(describe(service, estimate))
+            return True
+        return ask(f"{describe(service, estimate)}\nBuy?")
+
+    return PaidBuyer(service, progress_display(), confirm)
+
+
+def describe(service: PaidService, estimate: Estimate) -> str:
+    """Return a purchase's cost and duration, its limits and its ledger."""
+    return f"{estimate}; ledger {service.ledger}"
+
+
+def describe_files(
+    service: PaidService, files: Mapping[AnyPath, Estimate], whole: Estimate
+) -> Iterator[str]:
+    """Yield what the purchase of each file would take, and that of all of them."""
+    up_to = list(accumulate(files.values(), Estimate.then))
+    may_stop = next((number for number, so_far in enumerate(up_to) if not so_far.fits), None)
+    for number, (path, estimate) in enumerate(files.items()):
+        if estimate.to_buy:
+            stop = "; the run may stop here" if number == may_stop else ""
+            yield f"{path}: {estimate.calls}{stop}"
+    takes = f"at most {how_many(whole.to_buy, 'call')} to buy: {whole.takes}"
+    once = "a text in several files is bought once"
+    offer = f"{takes} ({service.allowed})"
+    yield "; ".join(filter(None, (offer, once, whole.limits, f"ledger {service.ledger}")))
 
 
 def print_summary(
