@@ -288,7 +288,7 @@ def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Int
     for portion in portions(texts):
         read = reading(portion)
         shares, _ = model.listed(read)
-        places, some = evidence.traits(shares, read, model.own_vectors(read))
+        places, some = evidence.traits(shares, read, model.own_words(read))
         found.append(places)
         traits.append(some)
     return np.concatenate(found), np.concatenate(traits)

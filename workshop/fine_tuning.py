@@ -146,7 +146,7 @@ def _expected(
     encoder: Encoder, spelt: Mapping[str, Counter[str]], new: Sequence[str], embed: Embed
 ) -> Floats:
     """Return the weights that known words lead to expect of new ones."""
-    known, rows = find(encoder.vocabulary.features, hashed_features(word_hashes([*spelt]), 0))
+    known, rows = encoder.vocabulary.find_words([*spelt])
     weights = encoder.weights.rows(rows[known])
     usual = {word: each.most_common(1)[0][0] for word, each in spelt.items()}
     vectors = np.asarray(embed([*compress(usual.values(), known)]), np.float64)

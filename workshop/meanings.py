@@ -81,7 +81,7 @@ def candidates(model: Model, listed: Lister, judged: Sequence[Judgement]) -> Can
     places, traits = [], []
     for portion in portions([each.text for each in judged]):
         read = reading(portion)
-        found = listed.candidates(model.listed(read)[0], model.own_vectors(read))
+        found = listed.candidates(model.listed(read)[0], model.own_words(read))
         places.append(found.places)
         traits.append(found.traits)
     codes = listed.codes[np.concatenate(places)]

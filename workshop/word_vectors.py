@@ -25,8 +25,8 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.engine.model.encoder import COLUMNS, ZERO, WordVectors
-from pipeline.engine.model.features import BITS, Vocabulary, hashed_features, word_hashes
-from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, rounded
+from pipeline.engine.model.features import BITS, Vocabulary
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, rounded
 from pipeline.engine.text.cleaning import readable
 from pipeline.engine.training import Examples
 from workshop.acceptance import Judgement, source_folds
@@ -344,7 +344,7 @@ def _usual_spellings(vocabulary: Vocabulary, written: Counter[str]) -> dict[int,
     """Return, by feature, the usual spellings of the words that the vocabulary has."""
     spelt = spellings(written)
     words = sorted(spelt, key=lambda word: (spelt[word].total(), word))
-    known, places = find(vocabulary.features, hashed_features(word_hashes(words), 0))
+    known, places = vocabulary.find_words(words)
     pairs = zip(places[known].tolist(), compress(words, known), strict=True)
     found = dict(pairs)  # of words with one feature, the last: the most usual
     most = sorted(found.items(), key=lambda item: -spelt[item[1]].total())

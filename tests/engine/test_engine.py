@@ -10,14 +10,13 @@ from uuid import UUID
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
-from pipeline.engine.model.evidence import Knows, enough_known, shares_known
-from pipeline.engine.model.features import Hashes
+from pipeline.engine.model.evidence import enough_known, shares_known
+from pipeline.engine.model.features import Vocabulary, hashed_features, word_hashes
 from pipeline.errors import EngineError
 from pipeline.processes import AHEAD
 
@@ -205,17 +204,15 @@ REAL = [
 ]
 
 
-def knowing(words: Sequence[str] = (), parts: Sequence[str] = ()) -> Knows:
-    """Know the hashes of some words and parts of words."""
-    known = {False: [f"={word}" for word in words], True: parts}
-
-    def knows(hashes: Hashes, are_parts: bool) -> npt.NDArray[np.bool_]:
-        return np.isin(hashes, [crc32(name.encode()) for name in known[are_parts]])
-
-    return knows
+def knowing(words: Sequence[str] = ("other",), parts: Sequence[str] = ()) -> Vocabulary:
+    """Know some words and parts of words."""
+    hashes = np.array([crc32(part.encode()) for part in parts], np.uint32)
+    both = hashed_features(word_hashes(words), 0), hashed_features(hashes, 2)
+    features = np.sort(np.concatenate(both))
+    return Vocabulary(features, np.ones(len(features), np.float32))
 
 
-def share_known(words: Sequence[str] = (), parts: Sequence[str] = ()) -> float:
+def share_known(words: Sequence[str] = ("other",), parts: Sequence[str] = ()) -> float:
     return float(shares_known(["road works"], knowing(words, parts))[0])
 
 

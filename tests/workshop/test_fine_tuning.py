@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.engine.model import Model, load_model, shipped_model
 from pipeline.engine.model.encoder import reading
-from pipeline.engine.model.features import BITS, count, hashed_features, word_hashes
+from pipeline.engine.model.features import BITS, count
 from pipeline.engine.model.matrices import Floats, find
 from pipeline.engine.model.serialization import own
 from workshop import fine_tuning
@@ -70,8 +70,7 @@ def shares(model: Model, text: str) -> Floats:
 
 
 def knows(model: Model, word: str) -> bool:
-    features = hashed_features(word_hashes([word]), 0)
-    return bool(find(own(model).encoder.vocabulary.features, features)[0][0])
+    return bool(own(model).encoder.vocabulary.find_words([word])[0][0])
 
 
 def test_words_of_names_of_descriptions_and_of_titles_in_use_become_known(model: Model) -> None:

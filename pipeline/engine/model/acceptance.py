@@ -18,8 +18,9 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.engine.acts import Act, acts_of_codes, acts_of_text
 from pipeline.engine.model.candidates import TRAITS as LISTED
 from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.encoder import Encoded, Reading, Scorer, places
-from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, highest
+from pipeline.engine.model.encoder import Reading, Scorer, places
+from pipeline.engine.model.features import Composition
+from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.model.title_words import MEASURES, TitleWords, stems_of_text
 from pipeline.engine.text.cleaning import cleaned
 
@@ -200,9 +201,6 @@ class Trees:
         return odds
 
 
-HEARD = 8
-"""How many of the best codes of another system are compared with a candidate."""
-
 GAINS: Mapping[Act, float] = {Act.LEASE: 2.0, Act.REPAIR: 1.5, Act.WORKS: 0.5}
 """What a code of an act gains in log odds if the text names this act before any other, times how
 strongly; CPV and UNSPSC have few codes for hire, so there they gain nothing. Of judged notices as
@@ -262,11 +260,6 @@ class Voice:
         near = np.einsum("nd,nkd->nk", texts, titles)
         return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
 
-    def heard(self, read: Reading) -> tuple[Ints, Floats]:
-        """Return (texts x `HEARD`: its best codes; their shares, which add up to one)."""
-        places, shares = highest(read.kept(self.scorer.shares)[0], HEARD)
-        return places, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
-
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -323,7 +316,7 @@ class Evidence:
             raise ValueError("the general model beside it lacks one of its codes")
         return cls(system, lister, titles, voices, rates, place)
 
-    def traits(self, shares: Floats, read: Reading, words: Encoded) -> tuple[Ints, Floats]:
+    def traits(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
         """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
 
         Args:
@@ -377,7 +370,7 @@ class Evidence:
         found: list[Floats] = []
         for system in SYSTEMS:
             voice = self.voices[system]
-            heard, shares = read.kept(voice.heard)
+            heard, shares = read.kept(voice.scorer.heard)
             # Each text is multiplied by itself, so that the sums do not depend on the batch.
             near = np.maximum(np.matmul(meanings, voice.meanings[heard].transpose(0, 2, 1)), 0)
             found.append(np.einsum("nkj,nj->nk", near * near, shares))
@@ -412,7 +405,7 @@ class Acceptance:
     slope: float
     start: float
 
-    def judged(self, shares: Floats, read: Reading, words: Encoded) -> Judged:
+    def judged(self, shares: Floats, read: Reading, words: Composition) -> Judged:
         """Judge the best codes of texts; see `Evidence.traits`."""
         places, traits = self.evidence.traits(shares, read, words)
         odds = log_odds(self.evidence.system, self.trees, traits)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.engine.model.encoder import Encoded
+from pipeline.engine.model.features import Composition
 from pipeline.engine.model.matrices import Floats, Ints, SparseRows, Texts, highest
 
 LEVELS = 255
@@ -52,7 +52,7 @@ class InvertedIndex:
         ends = np.cumsum(self.lengths, dtype=np.int64)
         object.__setattr__(self, "starts", ends - self.lengths)
 
-    def entries(self, words: SparseRows, slots: Ints) -> tuple[Ints, Ints, Floats]:
+    def entries(self, words: SparseRows, slots: Ints) -> tuple[Ints, Floats, Ints, Floats]:
         """Find the entries of texts' words that are about a candidate.
 
         Args:
@@ -60,19 +60,22 @@ class InvertedIndex:
             slots: texts x codes, the number of the candidate from 1, or 0.
 
         Returns:
-            For each entry found: its place in the values of ``words``, the number of its candidate
-            from 0, and its measures.
+            For each entry found: its text, the weight of its word in it, the number of its
+            candidate from 0, and its measures.
         """
         listed = np.flatnonzero(words.columns < len(self.lengths))
         column = words.columns[listed]
         lengths = self.lengths[column].astype(np.int64)
         ends = np.cumsum(lengths)
         entry = np.repeat(self.starts[column] - ends + lengths, lengths) + np.arange(lengths.sum())
-        text = np.repeat(words.rows[listed] * slots.shape[1], lengths)
-        slot = slots.reshape(-1)[text + self.codes[entry]]
+        text = words.rows[listed]
+        row = np.repeat(text * slots.shape[1], lengths)
+        slot = slots.reshape(-1)[row + self.codes[entry]]
         found = np.flatnonzero(slot)
-        owner = listed[np.searchsorted(ends, found, side="right")]
-        return owner, slot[found].astype(np.intp) - 1, self.values[entry[found]] * self.scales
+        owner = np.searchsorted(ends, found, side="right")
+        candidate = slot[found].astype(np.intp) - 1
+        measures = self.values[entry[found]] * self.scales
+        return text[owner], words.values[listed[owner]], candidate, measures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,16 +105,14 @@ class WordIndex:
             Bayes), the cosine with the code's mean example, how much of a title is in the text,
             and how much of the text is in titles.
         """
-        slots = self._slots(places)
-        shape = places.shape
-        rows, weights = words.rows, words.values
-        owner, slot, values = self.examples.entries(words, slots)
-        at, weight = rows[owner] * shape[1] + slot, weights[owner]
+        slots, shape = self._slots(places), places.shape
+        text, weight, candidate, values = self.examples.entries(words, slots)
+        at = text * shape[1] + candidate
         ratio, cosine = (_sums(values[:, k] * weight, at, shape) for k in range(OF_EXAMPLES))
-        owner, slot, values = self.titles.entries(words, slots)
-        at = rows[owner] * shape[1] + slot
-        of_title, of_text = _sums(values[:, 0], at, shape), _sums(weights[owner], at, shape)
-        whole = np.bincount(rows, weights, len(words))[:, None]
+        text, weight, candidate, values = self.titles.entries(words, slots)
+        at = text * shape[1] + candidate
+        of_title, of_text = _sums(values[:, 0], at, shape), _sums(weight, at, shape)
+        whole = words.sums(words.values)[:, None]
         common = whole * np.log(SMOOTHING / (self.counts(places) + SMOOTHING))
         return np.stack(
             [ratio + common, cosine, of_title, of_text / np.maximum(whole, LEAST)], axis=2
@@ -195,16 +196,17 @@ class Lister:
         """Return the lister of codes; those without a prior come last, and are the rarest."""
         return cls(words, codes, np.append(prior, np.full(len(codes) - len(prior), prior.min())))
 
-    def candidates(self, shares: Floats, encoded: Encoded) -> Candidates:
+    def candidates(self, shares: Floats, composition: Composition) -> Candidates:
         """Return the best codes of texts and their traits.
 
         Args:
             shares: texts x codes.
-            encoded: the texts, by the encoder whose words are in the index.
+            composition: the texts, by the encoder whose words are in the index.
         """
         places, best = highest(shares, CANDIDATES)
         log = np.log(best + TINY)
-        measured = self.words.measured(encoded.words, places)
+        words = composition.words
+        measured = self.words.measured(words, places)
         # How far each is behind the best one: by the words, the examples, and the titles.
         behind = measured[:, :, :3] - measured[:, :, :3].max(axis=1, keepdims=True)
         each = (
@@ -214,8 +216,8 @@ class Lister:
             self.prior[places],
             self.depths[places],
             np.log1p(self.words.counts(places)),
-            encoded.known[:, None],
-            np.log1p(encoded.words.lengths)[:, None],
+            composition.known[:, None],
+            np.log1p(words.lengths)[:, None],
             log[:, :1],
         )
         alone = np.empty((*places.shape, len(each)), np.float32)

@@ -13,10 +13,8 @@ from pipeline.engine.model.evidence import enough_known
 from pipeline.engine.model.features import (
     Composition,
     Counts,
-    Hashes,
     Vocabulary,
     count,
-    hashed_features,
 )
 from pipeline.engine.model.matrices import (
     TOGETHER,
@@ -26,7 +24,7 @@ from pipeline.engine.model.matrices import (
     Ints,
     SparseRows,
     Texts,
-    blocks,
+    highest,
     softmax,
     weighted_sums,
 )
@@ -170,16 +168,6 @@ class Encoded:
     hidden: Floats
     composition: Composition
 
-    @property
-    def known(self) -> Floats:
-        """The known share of each text's features."""
-        return self.composition.known
-
-    @cached_property
-    def words(self) -> SparseRows:
-        """Texts x features: the words and pairs of neighbours that are known."""
-        return self.composition.words
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoder:
@@ -198,20 +186,19 @@ class Encoder:
     def encode(self, counts: Counts) -> Encoded:
         """Return texts as vectors."""
         composition = self.vocabulary.composed(counts)
-        tokens, pairs, spelt, _ = composition
-        halves = self.weights.sums(spelt)
-        hidden = weighted_sums(tokens, halves.__getitem__, halves.shape[1])
-        return Encoded(hidden + self.weights.sums(pairs), composition)
+        halves = self.weights.sums(composition.spelt)
+        hidden = weighted_sums(composition.tokens, halves.__getitem__, halves.shape[1])
+        return Encoded(hidden + self.weights.sums(composition.pairs), composition)
 
     def meanings(self, read: Reading) -> Floats:
         """Return what texts mean; see `WordVectors.of_texts`."""
         if self.word_vectors is None:
             return np.zeros((len(read.texts), COLUMNS), np.float32)
-        return self.word_vectors.of_texts(read(self).words)
+        return self.word_vectors.of_texts(read(self).composition.words)
 
-    def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
-        """Return which words, or parts of words, are known; see `evidence`."""
-        return self.vocabulary.knows(hashed_features(hashes, 2 if are_parts else 0))
+    def enough_words_known(self, read: Reading) -> Bools:
+        """Return the texts with enough known words to get a match."""
+        return enough_known(read.texts, self.vocabulary, LEAST_KNOWN)
 
 
 LEAST_KNOWN = 0.25
@@ -221,15 +208,6 @@ Of 8,000 labelled texts, 2,000 per system, 5 fall below this, all of them refere
 made-up noise, all numbers, UUIDs and emoji fall below it, 98 % of rows of random letters and 97 %
 of rows of keys. Words of two or three letters are often known by chance, and most of the Latin in
 placeholder texts (lorem ipsum) consists of words of some language."""
-
-ENCODERS = 4
-"""For how many encoders this is kept: the package's, and those of a few histories."""
-
-
-@lru_cache(maxsize=ENCODERS)
-def enough_words_known(encoder: Encoder, texts: tuple[str, ...]) -> Bools:
-    """Return the texts with enough known words to get a match, computed once for all systems."""
-    return enough_known(texts, encoder.knows, LEAST_KNOWN)
 
 
 def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
@@ -289,6 +267,10 @@ STRANGE: because features are hashed, about that share is known by chance in any
 row shows this, so the values are a rule and not measured."""
 
 
+HEARD = 8
+"""How many of the best codes of another system are compared with a candidate."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
     """The trained network of one system.
@@ -310,15 +292,17 @@ class Scorer:
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         encoded = read(self.encoder)
-        shares = self.directions(encoded.hidden)
-        for block in blocks(shares):
-            shares[block] += self.prior
-            softmax(shares[block])
-        return shares, encoded.known
+        shares = softmax(self.directions(encoded.hidden), self.prior)
+        return shares, encoded.composition.known
 
-    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
+    def heard(self, read: Reading) -> tuple[Ints, Floats]:
+        """Return (texts x `HEARD`: the best codes; their shares, which add up to one)."""
+        places, shares = highest(read.kept(self.shares)[0], HEARD)
+        return places, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    def enough_words_known(self, read: Reading) -> Bools:
         """Return the texts of which the encoder knows enough words, more than chance would."""
-        return enough_words_known(self.encoder, texts)
+        return read.kept(self.encoder.enough_words_known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,10 +343,9 @@ class Blend:
         weight = (self.weight * familiarity(known_to_own))[:, None].astype(np.float32)
         return weight * own, (1 - weight) * other, np.maximum(known_to_own, known_to_other)
 
-    def enough_words_known(self, texts: tuple[str, ...]) -> Bools:
+    def enough_words_known(self, read: Reading) -> Bools:
         """Return the texts of which one of the two models knows enough words."""
-        known = self.other.enough_words_known(texts)
-        return self.own.enough_words_known(texts) | known
+        return self.own.enough_words_known(read) | self.other.enough_words_known(read)
 
 
 Scores: TypeAlias = Scorer | Blend

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.model.features import STOCK_NUMBER, Hashes, gram_hashes, word_hashes
+from pipeline.engine.model.features import STOCK_NUMBER, Vocabulary
 from pipeline.engine.text.cleaning import Words, cleaned
-
-Knows: TypeAlias = Callable[[Hashes, bool], npt.NDArray[np.bool_]]
-"""Returns which hashes of words are known, or, if the argument is true, of parts of words."""
 
 GRAM = 5
 """Characters of a part. Shorter parts are known by accident in any string of letters."""
@@ -38,20 +34,22 @@ longer words or digits, where they may mean something (IT)."""
 DIGIT = re.compile(r"\d")
 
 
-def enough_known(texts: Sequence[str], knows: Knows, least: float) -> npt.NDArray[np.bool_]:
+def enough_known(
+    texts: Sequence[str], vocabulary: Vocabulary, least: float
+) -> npt.NDArray[np.bool_]:
     """Return of which texts at least a share of the words is known.
 
     Of nearly all real texts, at least twice this share is known at the beginning. These are not
     read further, which saves most of the time. Of noise, so much is hardly ever known.
     """
     wanted = [cleaned(text) for text in texts]
-    enough = shares_known([text[:BEGINNING] for text in wanted], knows) >= 2 * least
-    others = np.flatnonzero(~enough)
-    enough[others] = shares_known([wanted[place] for place in others.tolist()], knows) >= least
+    enough = shares_known([text[:BEGINNING] for text in wanted], vocabulary) >= 2 * least
+    if others := np.flatnonzero(~enough).tolist():
+        enough[others] = shares_known([wanted[place] for place in others], vocabulary) >= least
     return enough
 
 
-def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
+def shares_known(texts: Sequence[str], vocabulary: Vocabulary) -> npt.NDArray[np.float64]:
     """Return the share of each cleaned text's words that is known, from 0 to 1.
 
     A word is weighted by its length. An unknown word counts by the share of its parts that are
@@ -59,7 +57,7 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
     """
     found = [_words(text) for text in texts]
     distinct = list(dict.fromkeys(chain.from_iterable(words or () for words in found)))
-    shares = zip(distinct, _words_known(distinct, knows), strict=True)
+    shares = zip(distinct, _words_known(distinct, vocabulary), strict=True)
     letters_known = {word: len(word) * share for word, share in shares}
     return np.array([_share(words, letters_known) for words in found])
 
@@ -74,11 +72,11 @@ def _words(text: str) -> list[str] | None:
     return longer if longer or DIGIT.search(wanted) else words
 
 
-def _words_known(words: Sequence[str], knows: Knows) -> list[float]:
-    share = knows(word_hashes(words), False).astype(np.float64)
+def _words_known(words: Sequence[str], vocabulary: Vocabulary) -> list[float]:
+    share = vocabulary.find_words(words)[0].astype(np.float64)
     others = np.flatnonzero(share == 0)  # most words are known, so their parts do not matter
-    parts, owners = gram_hashes([words[place] for place in others.tolist()], [GRAM])
-    found = np.bincount(owners, knows(parts, True), len(others))
+    known, owners = vocabulary.knows_grams([words[place] for place in others.tolist()], GRAM)
+    found = np.bincount(owners, known, len(others))
     share[others] = found / np.maximum(np.bincount(owners, minlength=len(others)), 1)
     return [*share.tolist()]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, repeat
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -200,7 +200,8 @@ BLOCK_WEIGHTS = np.array([1.0, 0.7, 0.7])
 """Lengths of a text's word, n-gram and pair blocks before the whole vector is normalised."""
 
 
-class Composition(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Composition:
     """Texts as weighted sums of the vectors of their tokens' halves and of their pairs.
 
     The vector of a half, the sum of its features, is the same in every text.
@@ -217,7 +218,7 @@ class Composition(NamedTuple):
     spelt: SparseRows
     known: Floats
 
-    @property
+    @cached_property
     def words(self) -> SparseRows:
         """Texts x known features: the words and the pairs of neighbours, as in `vectors`."""
         return _added(self.tokens.where(self.tokens.columns % 2 == 0), self.pairs, self.spelt)
@@ -246,11 +247,11 @@ class Vocabulary:
         pairs = self._weighed(_logarithms(known_pairs))
         tokens = _logarithms(counts.tokens)
         row, half = tokens.rows, tokens.columns % 2
-        squares = tokens.values**2 * _sums(spelt.values**2, spelt.rows, len(spelt))[tokens.columns]
+        squares = tokens.values**2 * spelt.sums(spelt.values**2)[tokens.columns]
         lengths = np.column_stack(
             [
                 _sums(squares, 2 * row + half, 2 * len(counts)).reshape(-1, 2),
-                _sums(pairs.values**2, pairs.rows, len(counts)),
+                pairs.sums(pairs.values**2),
             ]
         )
         scales = _scales(np.sqrt(lengths))
@@ -264,8 +265,8 @@ class Vocabulary:
 
     def vectors(self, counts: Counts) -> SparseRows:
         """Return texts x known features: what `composed` describes, added up by feature."""
-        tokens, pairs, spelt, _ = self.composed(counts)
-        return _added(tokens, pairs, spelt)
+        composition = self.composed(counts)
+        return _added(composition.tokens, composition.pairs, composition.spelt)
 
     def _known(self, counted: SparseRows) -> SparseRows:
         """Return rows x known features, given rows x hashed features."""
@@ -276,9 +277,14 @@ class Vocabulary:
         """Return rows x known features: the values times the rarity of the features."""
         return known.scaled(self.rarity[known.columns].astype(np.float32))
 
-    def knows(self, features: Ints) -> Bools:
-        """Return which features are known."""
-        return find(self.features, features)[0]
+    def find_words(self, words: Sequence[str]) -> tuple[Bools, Ints]:
+        """Return (which words are known; the index of the feature of each that is)."""
+        return find(self.features, hashed_features(word_hashes(words), 0))
+
+    def knows_grams(self, words: Sequence[str], length: int) -> tuple[Bools, Places]:
+        """Return (which n-grams of a length are known; the index of the word of each)."""
+        grams, owners = gram_hashes(words, [length])
+        return find(self.features, hashed_features(grams, 2))[0], owners
 
 
 def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
@@ -327,8 +333,7 @@ def _scales(lengths: Floats) -> Floats:
 
 def _amounts(tokens: SparseRows, spelt: Ints, pairs: SparseRows) -> Floats:
     """Return how many of some features each text has: those of its tokens' halves, and pairs."""
-    spelt_out = _sums(tokens.values * spelt[tokens.columns], tokens.rows, len(tokens))
-    return spelt_out + _sums(pairs.values, pairs.rows, len(tokens))
+    return tokens.sums(tokens.values * spelt[tokens.columns]) + pairs.sums(pairs.values)
 
 
 def _sums(values: Floats | Bools | Ints, group: Ints, groups: int) -> Floats:

@@ -73,7 +73,7 @@ class IntegerRows:
         growth = (self._most / np.maximum(total, TINY)).astype(np.float32)
         found = self._of_integers(np.rint(vectors * growth[:, None]))
         shrinkage = 1 / growth[:, None]
-        for block in blocks(found):
+        for block in _blocks(found):
             found[block] *= self.scales
             found[block] *= shrinkage[block]
         return found
@@ -99,17 +99,20 @@ def rounded(rows: Floats) -> IntegerRows:
     return IntegerRows(np.rint(rows / scales[:, None]).astype(np.float32), scales)
 
 
-def blocks(matrix: Floats) -> Iterator[slice]:
+def _blocks(matrix: Floats) -> Iterator[slice]:
     """Yield the rows of a matrix in blocks of about `BLOCK` numbers."""
     step = max(1, BLOCK // max(1, matrix.shape[1]))
     return (slice(at, at + step) for at in range(0, len(matrix), step))
 
 
-def softmax(scores: Floats) -> Floats:
-    """Apply softmax to each row, in place."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
+def softmax(scores: Floats, prior: Floats | float = 0.0) -> Floats:
+    """Add the prior to each row and apply softmax to it, in place."""
+    for block in _blocks(scores):
+        some = scores[block]
+        some += prior
+        some -= some.max(axis=1, keepdims=True)
+        np.exp(some, out=some)
+        some /= some.sum(axis=1, keepdims=True)
     return scores
 
 
@@ -137,7 +140,7 @@ def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     Returns:
         The row indices, the column indices and the values.
     """
-    parts = [(rows[block], block.start) for block in blocks(rows)]
+    parts = [(rows[block], block.start) for block in _blocks(rows)]
     found = [(*_largest(part, count), start) for part, start in parts]
     return (
         np.concatenate([np.empty(0, np.intp), *(row + start for row, _, _, start in found)]),
@@ -212,6 +215,11 @@ class SparseRows:
     def rows(self) -> Ints:
         """The row of each value."""
         return np.repeat(np.arange(len(self)), self.lengths)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of each row, with other values in place of its own, float64."""
+        sums: Floats = np.bincount(self.rows, values, len(self)).astype(np.float64)
+        return sums
 
     def select(self, rows: Ints) -> SparseRows:
         """Return the given rows, in the given order."""

@@ -13,13 +13,13 @@ from pipeline.answers import System
 from pipeline.engine.model.acceptance import Acceptance, Calibration, evidence
 from pipeline.engine.model.encoder import (
     Blend,
-    Encoded,
     Reading,
     Scores,
     familiarity,
     portions,
     reading,
 )
+from pipeline.engine.model.features import Composition
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, highest
 
 
@@ -170,7 +170,7 @@ class Model:
             seen = self._hashed(portion)
             places[part], confidence[part] = self.ranked(read, seen, width)
             is_repeat, _, _ = self.repeats.find(seen)
-            confidence[part][~is_repeat & ~self.scores.enough_words_known(portion)] = 0
+            confidence[part][~is_repeat & ~self.scores.enough_words_known(read)] = 0
             start += len(portion)
         return places, confidence
 
@@ -214,7 +214,7 @@ class Model:
     def _judged(self, acceptance: Acceptance, read: Reading, top: int) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
         shares, known = self.listed(read)
-        judged = acceptance.judged(shares, read, self.own_vectors(read))
+        judged = acceptance.judged(shares, read, self.own_words(read))
         chances = judged.chances * familiarity(known)[:, None]
         if top <= judged.places.shape[1]:
             return judged.places, chances
@@ -224,10 +224,10 @@ class Model:
         others = np.clip(others, 0, chances[:, -1:])
         return np.hstack([judged.places, places]), np.hstack([chances, others])
 
-    def own_vectors(self, read: Reading) -> Encoded:
+    def own_words(self, read: Reading) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
         own = self.scores.own if isinstance(self.scores, Blend) else self.scores
-        return read(own.encoder)
+        return read(own.encoder).composition
 
     @cached_property
     def _fields(self) -> Sequence[Field]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.candidates import MEASURES, WordIndex
-from pipeline.engine.model.encoder import Encoded, Scorer
-from pipeline.engine.model.features import count
+from pipeline.engine.model.encoder import Scorer
+from pipeline.engine.model.features import Composition, count
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Examples
@@ -33,14 +33,14 @@ def index() -> WordIndex:
     return build(scorer().encoder.vocabulary, scorer().codes, taught, titles)
 
 
-def encoded(*texts: str) -> Encoded:
-    return scorer().encoder.encode(count(texts))
+def composed(*texts: str) -> Composition:
+    return scorer().encoder.vocabulary.composed(count(texts))
 
 
 def measured(*texts: str) -> Floats:
     """Return what is known of each text and each of the three codes."""
     places = np.tile([0, 1, 2], (len(texts), 1))
-    return index().measured(encoded(*texts).words, places)
+    return index().measured(composed(*texts).words, places)
 
 
 def test_a_text_is_closest_to_the_code_with_its_words() -> None:
@@ -60,7 +60,7 @@ def test_a_word_of_too_many_codes_is_left_out(monkeypatch: pytest.MonkeyPatch) -
     texts = ["wheat district", "road district", "office district"]
     none = Examples.of([], [])
     words = build(scorer().encoder.vocabulary, scorer().codes, Examples.of(texts, CODES), none)
-    seen = words.measured(encoded("district", "wheat").words, np.tile([0, 1, 2], (2, 1)))
+    seen = words.measured(composed("district", "wheat").words, np.tile([0, 1, 2], (2, 1)))
     assert not seen[0, :, 1].any()
     assert seen[1, :, 1].tolist() == [pytest.approx(seen[1].max()), 0, 0]
 
@@ -69,13 +69,13 @@ def test_the_index_keeps_the_words_of_the_most_examples(monkeypatch: pytest.Monk
     monkeypatch.setattr("workshop.acceptance.MOST_ENTRIES", 1)
     taught = Examples.of(["wheat", "road", "road"], [CODES[0], CODES[1], CODES[1]])
     words = build(scorer().encoder.vocabulary, scorer().codes, taught, Examples.of([], []))
-    seen = words.measured(encoded("wheat", "road").words, np.tile([0, 1], (2, 1)))
+    seen = words.measured(composed("wheat", "road").words, np.tile([0, 1], (2, 1)))
     assert seen[:, :, 1].tolist() == [[0, 0], [0, pytest.approx(seen[1, 1, 1])]]
     assert seen[1, 1, 1] > 0
 
 
 def test_a_code_that_the_index_lacks_can_be_a_candidate() -> None:
     words = index()
-    known, unknown = words.measured(encoded("barley wheat").words, np.array([[0, 3]]))[0]
+    known, unknown = words.measured(composed("barley wheat").words, np.array([[0, 3]]))[0]
     assert known.all()
     assert unknown.tolist() == [0] * MEASURES

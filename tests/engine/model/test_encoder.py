@@ -56,7 +56,7 @@ def test_composed_vectors_are_those_that_training_uses() -> None:
 
 def test_the_words_of_a_text_are_its_features_without_parts_of_words() -> None:
     counts, found = count(TEXTS), encoder()
-    every, words = found.vocabulary.vectors(counts), found.encode(counts).words
+    every, words = found.vocabulary.vectors(counts), found.encode(counts).composition.words
     features = found.vocabulary.features
     kept = every.where(features[every.columns] < 2 << BITS)
     assert words.columns.tolist() == kept.columns.tolist()
@@ -147,7 +147,7 @@ def test_the_words_of_titles_are_those_of_the_item_as_much_as_of_the_whole_text(
     assert model.acceptance
     texts = ("Purchase of hardware. Wheelchairs", "Wheelchairs of steel")
     read, evidence = reading(texts), model.acceptance.evidence
-    places, traits = evidence.traits(model.listed(read)[0], read, model.own_vectors(read))
+    places, traits = evidence.traits(model.listed(read)[0], read, model.own_words(read))
     codes = evidence.lister.codes[places]
     found = evidence.titles.measured(texts, codes)
     found[0] += evidence.titles.measured(["Wheelchairs"], codes[:1])[0]

@@ -64,9 +64,7 @@ def test_an_encoder_keeps_its_word_vectors() -> None:
 def evidence_of(model: Model) -> list[list[list[float]]]:
     read = reading(TEXTS)
     assert model.acceptance is not None
-    _, traits = model.acceptance.evidence.traits(
-        model.shares(read)[0], read, model.own_vectors(read)
-    )
+    _, traits = model.acceptance.evidence.traits(model.shares(read)[0], read, model.own_words(read))
     near: list[list[list[float]]] = traits[:, :, -5:-3].tolist()
     return near
 
