@@ -50,7 +50,7 @@ class Depth:
 
 
 ACCEPTED = Depth("accepted", "all")
-"""Any code that people accept is right; `pipeline.decisions.Decision.verdict` says which."""
+"""What people accept is right: see `Decision.verdict` in `pipeline.decisions.decisions`."""
 
 EXACT = Depth("full code", "all")
 STATED = Depth("as far as stated", "stated")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 import re
 import shlex
 import tomllib
@@ -41,6 +42,16 @@ def named_paths(text: str) -> list[str]:
 def test_every_path_that_is_named_exists(document: Path) -> None:
     for path in named_paths(document.read_text("utf-8")):
         assert list(ROOT.glob(path.rstrip("/"))), path
+
+
+def test_everything_of_the_package_that_a_comment_or_docstring_names_exists() -> None:
+    for folder in ("pipeline", "workshop", "tests", "scripts", "benchmarks"):
+        for source in (ROOT / folder).rglob("*.py"):
+            text = source.read_text("utf-8")
+            for path in re.findall(r"`(pipeline/[\w/]+\.\w+)`", text):
+                assert (ROOT / path).exists(), (source, path)
+            for name in re.findall(r"`(pipeline(?:\.\w+)+)`", text):
+                pkgutil.resolve_name(name)  # else ImportError or AttributeError
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)
