@@ -250,9 +250,11 @@ class Stages:
 
     def describe(self, rows: int) -> None:
         """Note the table for the list of open jobs."""
-        self.purchase.describe(
-            _describe_path(self.source.path), _describe_path(self.sink.path), rows
-        )
+        places = "standard input", "standard output"
+        if self.source.files is None:
+            places = IN_MEMORY, IN_MEMORY
+        table, output = map(_describe_path, (self.source.path, self.sink.path), places)
+        self.purchase.describe(table, output, rows)
 
     @contextmanager
     def accounting(self) -> Iterator[None]:
@@ -345,11 +347,8 @@ class Stages:
         )
 
 
-def _describe_path(path: AnyPath | None) -> str:
-    """Return where a table is, for the list of open jobs."""
-    if path is None:
-        return IN_MEMORY
-    return "standard input" if str(path) == "-" else str(resolved(path))
+def _describe_path(path: AnyPath | None, without_path: str) -> str:
+    return without_path if path is None or str(path) == "-" else str(resolved(path))
 
 
 def run(

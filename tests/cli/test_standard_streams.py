@@ -47,6 +47,32 @@ def test_the_table_goes_to_standard_output_and_all_else_to_standard_error(
     assert [path.name for path in tmp_path.iterdir()] == ["tenders.csv"]  # no manifest either
 
 
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        ("-", [], ["input    standard input, 1 row", "output   standard output"]),
+        ("tenders.csv", ["--output", "-"], ["tenders.csv, 3 rows", "output   standard output"]),
+        ("-", ["--output", "out.csv"], ["input    standard input, 1 row", "out.csv"]),
+    ],
+)
+def test_an_open_job_names_standard_streams_and_the_command_continues_it(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    source: str,
+    options: list[str],
+    said: list[str],
+) -> None:
+    feed(monkeypatch, b"description\nroads\n")
+    paid = ("--base-url", "http://127.0.0.1:9", "--max-cost", "0.00001", "--ledger", "ledger.db")
+    assert command("run", source, "--systems", "psc", *options, *paid, api_key="key") == 5
+    capsys.readouterr()
+    assert command("ledger", "jobs", "--ledger", "ledger.db") == 0
+    out = capsys.readouterr().out
+    assert all(part in out for part in [*said, "The same command continues."])
+
+
 def test_the_summary_as_json_is_the_last_line_of_standard_error(
     tmp_path: Path, table: Path
 ) -> None:

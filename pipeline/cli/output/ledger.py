@@ -152,7 +152,7 @@ def is_in_memory(job: OpenJob) -> bool:
 def _waits_for(job: OpenJob) -> str:
     if job.running:
         return "a run is working on it"
-    same = "call" if is_in_memory(job) else "command"
+    same = "call" if job.output == IN_MEMORY else "command"
     state = "its last run was killed or failed."
     if job.stopped:
         state = f"stopped {utc(iso(job.stopped_at))} UTC: {job.stopped}"

@@ -11,6 +11,7 @@ from pipeline.money import plain
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock
+from pipeline.purchases import IN_MEMORY
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
@@ -111,6 +112,17 @@ def test_a_job_under_way_is_listed_and_cannot_be_closed(
         assert "--wait" in capsys.readouterr().err
     assert command("jobs") == 0
     assert len([line for line in lines(capsys) if "was killed or failed" in line]) == 2
+
+
+def test_a_call_from_python_continues_a_job_without_an_output_file(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    ledger = Ledger(place(tmp_path), BASE_URL)
+    for name in (IN_MEMORY, "/in.csv"):
+        ledger.open_job(name).describe(name, IN_MEMORY, 2)
+    ledger.close()
+    assert command("jobs") == 0
+    assert len([line for line in lines(capsys) if "The same call continues." in line]) == 2
 
 
 def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsys: Capture) -> None:
