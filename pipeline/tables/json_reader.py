@@ -258,6 +258,11 @@ def _with_rows_within(hint: str, only: dict[str, Any]) -> str:
     return take_out if f"'{name}." in hint else f"{hint} {take_out}"
 
 
+FROM_PANDAS = (
+    "If pandas wrote the file, write it again with a record for each row: "
+    'frame.to_json(FILE, orient="records", lines=True).'
+)
+
 HINT = (
     "Check that the file is complete, and that it holds JSON objects in UTF-8, one after the other "
     "or in one list."
@@ -388,12 +393,20 @@ class JsonReader(FileReader):
 
     def _texts(self, record: Record) -> list[list[str] | None]:
         """Return the texts of each text column; None where the record lacks the column."""
+        return [self._texts_at(record, path) for path in self._wanted]
+
+    def _texts_at(self, record: Record, path: str) -> list[str] | None:
         try:
-            return [texts_at(record.value, path) for path in self._wanted]
+            return texts_at(record.value, path)
         except ValueError as error:
+            names = nested_names(record.value)
+            within = (each for each in names if each.startswith(f"{path}.") and len(each) < LONGEST)
+            name = next(within, f"{path}.NAME")
             raise InputError(
                 f"{self.path}, record {record.number}: {error}.",
-                f"Name a key in it with a dot: {option('text_columns', 'tender.title')}.",
+                FROM_PANDAS
+                if name == f"{path}.0"
+                else f"Name a key in it with a dot: {option('text_columns', repr(name))}.",
             ) from error
 
     def _records(self) -> Iterator[Record]:
