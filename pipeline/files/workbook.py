@@ -97,6 +97,15 @@ class Grid:
     _cells: CalamineSheet
     _errors: Mapping[int, Mapping[int, CellError]]
 
+    @property
+    def merged(self) -> Mapping[tuple[int, int], int]:
+        """The last row of cells that are merged over rows, by their first row and column.
+
+        Rows count from 1, columns from 0.
+        """
+        ranges = self._cells.merged_cell_ranges or ()
+        return {(top + 1, left): bottom + 1 for (top, left), (bottom, _) in ranges if bottom > top}
+
     def rows(self) -> Iterator[Sequence[Value]]:
         """Yield the rows from the first one to the last one with a value, by column from 0.
 

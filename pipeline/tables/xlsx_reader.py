@@ -28,7 +28,14 @@ from pipeline.tables.cells import ARROW_TYPES, Kind, common_kind
 from pipeline.tables.formats import refuse_other_contents
 from pipeline.tables.streams import FileReader
 from pipeline.tables.table import in_batches
-from pipeline.tables.texts import TextColumn, encodable, find_cell_texts, has_all, join_texts
+from pipeline.tables.texts import (
+    TextColumn,
+    encodable,
+    find_cell_texts,
+    has_all,
+    join_texts,
+    own_name,
+)
 from pipeline.wording import excel_option, listed, marked, quoted
 
 HEADER_WITHIN = 100
@@ -111,10 +118,14 @@ class XlsxReader(FileReader):
         """Read the table from its beginning; see `Reader.batches`."""
         table = islice(self._grid.rows(), self.header_row, self.last_row)
         before = self.header_row
+        merged = _MergedTexts(self._grid.merged)
         for rows in in_batches(islice(table, limit), _length):
-            texts = [join_texts(_text_in(row, each) for each in self._text_in) for row in rows]
             numbers = range(before + 1, before + 1 + len(rows))
             before = numbers[-1]
+            texts = [
+                join_texts(merged.text(number, row, each) for each in self._text_in)
+                for number, row in zip(numbers, rows, strict=True)
+            ]
             yield XlsxBatch(encodable(texts), numbers, rows, self._kinds, self.schema)
 
     def _scan(self, header: Row) -> tuple[Mapping[int, Kind], int]:
@@ -212,8 +223,9 @@ def _tables(
     for sheet in sheets:
         grid = book.grid(sheet)
         within = islice(grid.rows(), options.header_row or HEADER_WITHIN)
-        top = {number: row for number, row in enumerate(within, 1) if any(c != "" for c in row)}
-        number = options.header_row or _header_row(top, wanted)
+        rows = _spread(dict(enumerate(within, 1)), grid.merged)
+        top = {number: row for number, row in rows.items() if any(c != "" for c in row)}
+        number = options.header_row or _header_row(top, wanted, grid.merged)
         if number in top:
             yield _Table(sheet.name, grid, number, top[number])
 
@@ -236,13 +248,37 @@ def _sheets(path: Path, book: Workbook, options: ExcelOptions) -> list[Sheet]:
     )
 
 
-def _header_row(top: Mapping[int, Row], wanted: set[str]) -> int:
+def _spread(rows: Mapping[int, Row], merged: Mapping[tuple[int, int], int]) -> dict[int, Row]:
+    """Return rows by their number, with the value of merged cells in each row that they are over.
+
+    A name is often merged over two rows, beside another one that has names below it.
+    """
+    spread = {number: [*row] for number, row in rows.items()}
+    for (first, column), last in merged.items():
+        for number in range(first + 1, min(last, max(rows, default=0)) + 1):
+            spread[number] += [""] * (column + 1 - len(spread[number]))
+            spread[number][column] = _at(rows[first], column)
+    return {**spread}
+
+
+def _header_row(
+    top: Mapping[int, Row], wanted: set[str], merged: Mapping[tuple[int, int], int]
+) -> int:
     """Return the number of the first row that names all text columns; 0 if there are no rows.
 
-    Without such a row, it is the first one with the most texts.
+    Of names that are merged over rows, it is the last row. Without such a row, it is the first one
+    with the most texts.
     """
-    named = (number for number, row in top.items() if wanted and has_all(_names(row), wanted))
-    return next(named, 0) or max(top, key=lambda number: _texts(top[number]), default=0)
+    for number, row in top.items():
+        if wanted and has_all(_names(row), wanted):
+            columns = [at for at, cell in enumerate(row) if _is_one_of(cell, wanted)]
+            last = max(merged.get((number, at), number) for at in columns)
+            return last if last in top else number
+    return max(top, key=lambda number: _texts(top[number]), default=0)
+
+
+def _is_one_of(cell: Value, wanted: set[str]) -> bool:
+    return any(own_name({_text(cell)}, name) is not None for name in wanted)
 
 
 def _names(row: Row) -> set[str]:
@@ -261,9 +297,21 @@ def _length(row: Row) -> int:
     return sum(len(cell) for cell in row if isinstance(cell, str))
 
 
-def _text_in(row: Row, where: TextColumn) -> str | None:
-    cell = _at(row, where.place)
-    return None if isinstance(cell, CellError) else where.of(_text(cell))
+class _MergedTexts:
+    """The texts of rows that are read in order: that of merged cells belongs to all their rows."""
+
+    def __init__(self, last_rows: Mapping[tuple[int, int], int]) -> None:
+        self._last_rows = last_rows
+        self._current: dict[int, tuple[int, Value]] = {}
+
+    def text(self, number: int, row: Row, where: TextColumn) -> str | None:
+        """Return the text of a row in a text column."""
+        cell = _at(row, where.place)
+        if last := self._last_rows.get((number, where.place)):
+            self._current[where.place] = last, cell
+        last, above = self._current.get(where.place, (0, ""))
+        cell = above if number <= last else cell
+        return None if isinstance(cell, CellError) else where.of(_text(cell))
 
 
 def _kind(cell: Value) -> Kind:

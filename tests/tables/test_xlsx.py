@@ -328,6 +328,48 @@ def tenders(book: Workbook, sheet: Worksheet) -> None:
     sheet.write_formula(5, 8, '="a"&1', None, "a1")
 
 
+@pytest.mark.parametrize("wanted", [["buyer", "title"], ["buyer"], ["title"]])
+def test_names_may_be_merged_over_rows_and_above_others(tmp_path: Path, wanted: list[str]) -> None:
+    def fill(_book: Workbook, sheet: Worksheet) -> None:
+        sheet.merge_range("A1:A2", "buyer")
+        sheet.merge_range("B1:C1", "contract")
+        sheet.write_row(1, 1, ["title", "lot"])
+        sheet.write_row(2, 0, ["Ministry", "Roads", 1])
+
+    reader = open_reader(workbook(tmp_path / "t.xlsx", fill), wanted)
+    assert reader.schema.names == ["buyer", "title", "lot"]
+    assert [row.as_py() for (batch,) in [reader.batches()] for row in batch.to_arrow()["lot"]] == [
+        1
+    ]
+    output = tmp_path / "o.xlsx"
+    rewrite(reader, output, [NEW], "xlsx", [CODE, COST])
+    assert [row[3:] for row in calamine(output)] == [["", ""], ["code", "cost"], ["=1+1", 0.1]]
+
+
+def test_a_name_in_merged_cells_alone_leaves_no_row_without_text(tmp_path: Path) -> None:
+    def fill(_book: Workbook, sheet: Worksheet) -> None:
+        sheet.merge_range("A1:A2", "title")
+        sheet.write(2, 0, "Roads")
+
+    reader = open_reader(workbook(tmp_path / "t.xlsx", fill), ["title"])
+    assert texts_of(reader) == ["Roads"]
+
+
+def test_the_text_of_merged_cells_is_that_of_all_their_rows(tmp_path: Path) -> None:
+    def fill(_book: Workbook, sheet: Worksheet) -> None:
+        sheet.write_row(0, 0, ["buyer", "title", "lot"])
+        sheet.write_column(1, 2, range(1, 6))
+        sheet.merge_range("A2:A4", "Ministry")
+        sheet.merge_range("B2:B3", "Roads")
+        sheet.write(3, 1, "Chairs")
+        sheet.merge_range("B5:C5", "Paper")
+
+    reader = open_reader(workbook(tmp_path / "t.xlsx", fill), ["buyer", "title"])
+    assert texts_of(reader) == ["Ministry. Roads"] * 2 + ["Ministry. Chairs", "Paper", ""]
+    (batch,) = reader.batches()
+    assert batch.to_arrow()["title"].to_pylist() == ["Roads", None, "Chairs", "Paper", None]
+
+
 def test_a_table_below_a_title_is_found_and_stays_there(tmp_path: Path) -> None:
     workbook(tmp_path / "t.xlsx", tenders, name="Liste")
     reader = open_reader(tmp_path / "t.xlsx", ["description"])
