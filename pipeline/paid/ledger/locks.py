@@ -22,6 +22,8 @@ from pipeline.wording import LEDGER, option
 WAIT = f"Wait for it with {option('wait', True)}, or "
 LATER = "run this again when the other has ended."
 
+SAME_JOB = "Another run works on this job: the same output of the same input."
+
 SECONDS_BETWEEN_TRIES = 0.05
 
 MOST_TRIES = 1_000
@@ -73,7 +75,7 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManag
 
 
 def job_lock(
-    ledger: Path, base_url: str, identity: str, wait: bool
+    ledger: Path, base_url: str, identity: str, wait: bool, message: str = SAME_JOB
 ) -> AbstractContextManager[None]:
     """Lock a job: two runs of it would delete each other's first rows.
 
@@ -84,11 +86,11 @@ def job_lock(
         base_url: the canonical base URL.
         identity: what identifies the job.
         wait: whether to wait for the other run to end.
+        message: says that another process works on it.
 
     Raises:
         LedgerError: another process works on this job, or the lock cannot be created.
     """
-    message = "Another run works on this job: the same output of the same input."
     path = _lock_of_job(ledger, base_url, identity)
     return _hold(path, message, WAIT + LATER, wait, mode_beside(ledger))
 

@@ -191,9 +191,10 @@ def _take_locks(
     path: Path, jobs: Iterable[tuple[str, str]], base_urls: Iterable[str], wait: bool
 ) -> Iterator[None]:
     """Take the locks in the order in which runs do: the jobs' first, then the ledger's."""
+    message = f"A run works on a job in the ledger {path}."
     with ExitStack() as locks:
         for base_url, identity in sorted(jobs):
-            locks.enter_context(job_lock(path, base_url, identity, wait))
+            locks.enter_context(job_lock(path, base_url, identity, wait, message))
         for base_url in sorted(set(map(address_of, base_urls))):  # once for all models there
             locks.enter_context(ledger_lock(path, base_url, wait))
         yield
