@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import DeclaredOption, origins
+from pipeline.cli.options import DeclaredOption, add_origins
 from pipeline.cli.process import ENDED
 from pipeline.errors import InputError, OutputError, SettingsError
 
@@ -46,7 +46,7 @@ class JsonErrors(click.Command):
             try:
                 return super().invoke(ctx)
             except (SettingsError, InputError) as error:
-                error.hint = " ".join([error.hint, *origins(ctx, str(error))])
+                add_origins(ctx, error)
                 raise
 
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002 - most write none

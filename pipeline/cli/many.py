@@ -8,10 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
-from pipeline.classification.inputs import InputFile, are_several, files_and_folder
+from pipeline.classification.inputs import WILDCARDS, InputFile, are_several, files_and_folder
 from pipeline.classification.summary import COMPLETE, Plan, Summary, combine
 from pipeline.cli.job import (
     FREE,
@@ -34,8 +35,8 @@ from pipeline.cli.process import after
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath
-from pipeline.settings import Settings
+from pipeline.files.paths import AnyPath, is_seen
+from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.wording import how_many
 
 if TYPE_CHECKING:  # imported if there is a service
@@ -127,7 +128,24 @@ def _find_files(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequenc
             "Leave --report out, or run one file.",
         )
     paths, output = options.input_paths, options.output
+    if options.text_columns != TEXT_COLUMNS:
+        for path in paths:
+            _check_no_column(path)
     return files_and_folder(paths, output, options.output_format, storage)
+
+
+def _check_no_column(path: AnyPath) -> None:
+    """Refuse a second name after ``--text-column``, which would be taken for a table.
+
+    Raises:
+        SettingsError: nothing has this path, which is a name without a suffix or a wildcard.
+    """
+    is_name = str(path) == path.name and not path.suffix and not set(path.name) & {*WILDCARDS}
+    if is_name and isinstance(path, Path) and not is_seen(path):
+        raise SettingsError(
+            f"There is no table {str(path)!r}.",
+            f"If it is a column, repeat the option: --text-column {path}.",
+        )
 
 
 def _check_consent(options: RunOptions, service: PaidService | None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import click
 from click.core import ParameterSource
 
-from pipeline.errors import SettingsError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.paths import AnyPath, CloudPath, as_path
 from pipeline.processes import Jobs
 from pipeline.settings import CsvOptions, ExcelOptions, Format, LineEnd, QuoteEscape, Settings
@@ -191,28 +190,30 @@ def of_fields(made: type, options: object) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
-def origins(context: click.Context, message: str) -> Iterator[str]:
-    """Yield a sentence about each option in an error that a file or a variable set."""
-    mentioned = set(re.findall(r"--[a-z][a-z-]+|[A-Z_]{9,}", message))
+def add_origins(context: click.Context, error: PipelineError) -> None:
+    """Let an error say of each option in it which file or variable set it, if one did.
+
+    What a file has set and no option can is named as in the file, and not by its variable.
+    """
+    said = f"{error.message} {error.hint}"
+    mentioned = set(re.findall(r"--[a-z][a-z-]+|[A-Z_]{9,}", said))
     for each in context.command.params:
-        name, origin = _name_of(each), _origin(context, each)
-        if name in mentioned and origin and origin not in message and name not in origin:
-            yield f"{name} comes from {origin}."
-
-
-def _origin(context: click.Context, parameter: click.Parameter) -> str:
-    """Return the file or the variable, in words, that set a parameter; "" if neither did."""
-    name = str(parameter.name)
-    match context.get_parameter_source(name):
-        case ParameterSource.DEFAULT_MAP:
-            return str(context.meta[SETTINGS_FILE])
-        case ParameterSource.ENVIRONMENT:
-            stated = parameter.envvar or ()
-            names = [stated] if isinstance(stated, str) else stated
-            generated = f"{context.auto_envvar_prefix}_{name.upper()}"
-            return f"the variable {next(filter(os.environ.get, names), generated)}"
-        case _:
-            return ""
+        name, origin = _name_of(each), ""
+        if name not in mentioned:
+            continue
+        match context.get_parameter_source(str(each.name)):
+            case ParameterSource.DEFAULT_MAP:
+                origin = str(context.meta[SETTINGS_FILE])
+                in_file = each.opts[0].removeprefix("--")
+                if name == each.envvar:
+                    error.message = error.message.replace(name, in_file)
+                    error.hint = error.hint.replace(name, in_file)
+                    name = in_file
+            case ParameterSource.ENVIRONMENT:
+                generated = f"{context.auto_envvar_prefix}_{str(each.name).upper()}"
+                origin = f"the variable {each.envvar or generated}"
+        if origin and origin not in said and name not in origin:
+            error.hint = f"{error.hint} {name} comes from {origin}."
 
 
 in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

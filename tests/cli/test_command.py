@@ -298,7 +298,12 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
         ('text-column = "nope"', "--text-column comes from tender-pipeline.toml."),
         (
             "quote-escape = 3",
-            "--help. TENDER_PIPELINE_QUOTE_ESCAPE comes from tender-pipeline.toml.",
+            "--help. quote-escape comes from tender-pipeline.toml.",
+        ),
+        (
+            "fail-if-no-match = 2",
+            "fail-if-no-match is 2.0.\nfail-if-no-match must be a fraction from 0 to 1, such as "
+            "0.5. fail-if-no-match comes from tender-pipeline.toml.",
         ),
         ("no_header = 3", "--help. --no-header comes from tender-pipeline.toml."),
     ],

@@ -13,7 +13,7 @@ from typing import Literal, TextIO
 
 import click
 
-from pipeline.cli.options import origins
+from pipeline.cli.options import add_origins
 from pipeline.cli.process import INTERRUPTED, end_message
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
@@ -218,13 +218,10 @@ def explain_end(error: BaseException) -> PipelineError:
         case click.ClickException(exit_code=code):
             ctx = error.ctx if isinstance(error, click.UsageError) else None
             what = "commands" if ctx and isinstance(ctx.command, click.Group) else "options"
-            message = error.format_message()
-            see = (
-                [f"See all {what}: {ctx.command_path} --help.", *origins(ctx, message)]
-                if ctx
-                else []
-            )
-            found = PipelineError(message, " ".join(see))
+            see = f"See all {what}: {ctx.command_path} --help." if ctx else ""
+            found = PipelineError(error.format_message(), see)
+            if ctx:
+                add_origins(ctx, found)
         case click.Abort() | KeyboardInterrupt():
             code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
         case SystemExit(code=int(code)):
