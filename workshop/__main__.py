@@ -68,7 +68,7 @@ def _train_shipped(data: Path, jobs: int) -> int:
     networks, models = MADE / "networks", MADE / "models"
     if not is_model(networks):
         MADE.mkdir(parents=True, exist_ok=True)
-        if code := _train(SHIPPED / "recipe.toml", data, networks, jobs):
+        if code := _train(SHIPPED / "recipe.toml", data, networks, jobs, judges=False):
             return code
     meanings.main(["--data", str(data), "--networks", str(networks), "--output", str(models)])
     install(models, SHIPPED)
@@ -76,9 +76,16 @@ def _train_shipped(data: Path, jobs: int) -> int:
     return 0
 
 
-def _train(recipe: Path, data: Path, output: Path, jobs: int, overwrite: bool = False) -> int:
+def _train(
+    recipe: Path,
+    data: Path,
+    output: Path,
+    jobs: int,
+    overwrite: bool = False,
+    judges: bool = True,
+) -> int:
     try:
-        about = train_recipe(recipe, data, output, progress_display(), jobs, overwrite)
+        about = train_recipe(recipe, data, output, progress_display(), jobs, overwrite, judges)
     except PipelineError as error:
         click.echo(f"{error.message} {error.hint}", err=True)
         return error.exit_code

@@ -20,15 +20,23 @@ from pipeline.engine.training import Trained
 from pipeline.progress import Display
 from pipeline.training.run import about_model, check_output
 from workshop.recipe import Prepared, read_recipe
-from workshop.training import train, work
+from workshop.training import judging, train, work
 
 log = logging.getLogger("pipeline")
 
 
 def train_recipe(
-    recipe: Path, data: Path, output: Path, shown: Display, jobs: int = 1, overwrite: bool = False
+    recipe: Path,
+    data: Path,
+    output: Path,
+    shown: Display,
+    jobs: int = 1,
+    overwrite: bool = False,
+    judges: bool = True,
 ) -> dict[str, Any]:
     """Train several systems together, as a recipe describes, save the models, return the figures.
+
+    If not ``judges``, no trees are trained, whatever was judged: `workshop.meanings` trains them.
 
     Raises:
         SettingsError: the file is not a valid recipe.
@@ -48,7 +56,10 @@ def train_recipe(
         read.task.system: _about_system(read, each)
         for read, each in zip(systems, found, strict=True)
     }
-    save([each.model for each in found], output, about, overwrite)
+    models = {each.model.system: each.model for each in found}
+    for system, (model, figures) in (judging(tasks, found) if judges else {}).items():
+        models[system], about[system]["judged"] = model, figures
+    save([*models.values()], output, about, overwrite)
     return about
 
 
@@ -63,7 +74,6 @@ def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
         "learned_by_source": dict(read.learned.most_common()),
         "by_source": by_source(trained, read.sources),
         "by_level": by_level(trained, system),
-        **({"judged": dict(trained.judged)} if trained.judged else {}),
     }
 
 

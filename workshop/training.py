@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +22,7 @@ from pipeline.answers import System
 from pipeline.engine import training
 from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.matrices import Ints, Texts
+from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
@@ -88,7 +90,7 @@ class Task(training.Task):
 def train(
     tasks: Sequence[Task], recipe: Recipe, advance: Callable[[int], None], jobs: int = 1
 ) -> list[Trained]:
-    """Return a calibrated model for each task; all tasks share the encoder.
+    """Return a calibrated model for each task, which judges no codes; all share the encoder.
 
     See `pipeline.engine.training.train`, which trains the networks.
 
@@ -99,11 +101,7 @@ def train(
     def more(sets: Sequence[TrainingSet], codes: Sequence[Texts]) -> list[TrainingSet]:
         return _in_more_languages(tasks, sets, codes, recipe.other_languages)
 
-    found = training.train(tasks, recipe, advance, jobs, more)
-    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in found}
-    return [
-        _with_acceptance(task, trained, voices) for task, trained in zip(tasks, found, strict=True)
-    ]
+    return training.train(tasks, recipe, advance, jobs, more)
 
 
 def work(tasks: Sequence[Task], recipe: Recipe) -> int:
@@ -122,15 +120,25 @@ def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     return training.work(tasks, recipe) + int(epochs * gaining * more)
 
 
-def _with_acceptance(task: Task, trained: Trained, voices: Mapping[System, Voice]) -> Trained:
-    """Return the model with what judges its best codes, if the task has judged texts."""
-    if not task.judged:
-        return trained
+def judging(
+    tasks: Sequence[Task], found: Sequence[Trained]
+) -> dict[System, tuple[Model, dict[str, Any]]]:
+    """Return the models of the tasks with judged texts, which now judge, and how well they do."""
+    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in found}
+    return {
+        task.system: _with_acceptance(task, trained, voices)
+        for task, trained in zip(tasks, found, strict=True)
+        if task.judged
+    }
+
+
+def _with_acceptance(
+    task: Task, trained: Trained, voices: Mapping[System, Voice]
+) -> tuple[Model, dict[str, Any]]:
     listed = lister(task, False, trained.first)
     acceptance, figures = judge(trained.first, listed, voices, task.judged)
     evidence = replace(acceptance.evidence, lister=lister(task, True, trained.model))
-    model = replace(trained.model, acceptance=replace(acceptance, evidence=evidence))
-    return replace(trained, model=model, judged=figures)
+    return replace(trained.model, acceptance=replace(acceptance, evidence=evidence)), figures
 
 
 def _in_more_languages(

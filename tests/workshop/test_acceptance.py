@@ -32,7 +32,7 @@ from workshop.acceptance import (
     read_judged,
 )
 from workshop.boosting import boosted
-from workshop.training import train
+from workshop.training import Task, judging, train
 
 CODES: dict[System, dict[str, str]] = {
     "cpv": {code: code for code in ("03111000", "45233140", "90910000")},
@@ -49,33 +49,42 @@ def titles(system: System) -> tuple[list[str], list[str]]:
 
 
 @cache
-def trained(judged: bool = True) -> dict[System, Trained]:
-    """Return models of all systems, of which that of CPV learned from an expert who disagrees."""
+def tasks() -> list[Task]:
+    """Return tasks of all systems, of which that of CPV has an expert who disagrees."""
     texts, codes = history(300, noise=0.1)
-    tasks = [
+    return [
         replace(
             task(system, texts, [CODES[system][code] for code in codes], titles(system)),
             recognises=False,
-            judged=judgements(400, 3) if judged and system == "cpv" else (),
+            judged=judgements(400, 3) if system == "cpv" else (),
         )
         for system in SYSTEMS
     ]
-    found = train(tasks, small(1), ignored)
-    return dict(zip(SYSTEMS, found, strict=True))
+
+
+@cache
+def trained() -> list[Trained]:
+    return train(tasks(), small(1), ignored)
+
+
+@cache
+def judged() -> tuple[Model, dict[str, Any]]:
+    """Return the model of CPV, which learned from the expert, and its figures."""
+    return judging(tasks(), trained())["cpv"]
 
 
 def judged_anew(
     judged: Sequence[Judgement], cosines: Floats | None = None
 ) -> tuple[Acceptance, dict[str, Any]]:
     """Return what a model of CPV that knows no verdicts learns from these, and its figures."""
-    plain = trained(judged=False)["cpv"].model
-    voices: dict[System, Voice] = {s: Voice(s, own(each.model)) for s, each in trained().items()}
+    plain = trained()[0].model
+    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in trained()}
     listed = lister(task("cpv", *history(300), ([], [])), True, plain)
     return judge(plain, listed, voices, judged, cosines)
 
 
 def model() -> Model:
-    return trained()["cpv"].model
+    return judged()[0]
 
 
 def test_the_first_code_is_the_one_that_the_expert_accepts() -> None:
@@ -91,12 +100,11 @@ def test_the_first_code_is_the_one_that_the_expert_accepts() -> None:
 
 
 def test_the_figures_are_those_of_sources_that_taught_nothing() -> None:
-    figures = trained()["cpv"].judged
+    _, figures = judged()
     assert figures["texts"] == 400
     assert figures["accepted"] > 0.9
     assert figures["calibration_error"] < 0.1
-    assert trained()["psc"].judged == {}
-    assert trained()["psc"].model.acceptance is None
+    assert [*judging(tasks(), trained())] == ["cpv"]
 
 
 def test_no_source_is_judged_by_what_it_taught() -> None:
@@ -119,14 +127,14 @@ def test_texts_that_do_not_say_what_is_bought_are_not_sure() -> None:
         for n in range(200)
     ]
     acceptance, figures = judged_anew([*judgements(400, 3), *nothing])
-    learned = replace(trained(judged=False)["cpv"].model, acceptance=acceptance)
+    learned = replace(trained()[0].model, acceptance=acceptance)
     _, sure = learned.predict(["district annual phase 201"], 1)
     assert figures["texts"] == 400, "they are in no share"
     assert sure[0, 0] < 0.3
 
 
 def test_a_model_that_was_saved_judges_as_before(tmp_path: Path) -> None:
-    save([each.model for each in trained().values()], tmp_path / "model", {})
+    save([model(), *(each.model for each in trained()[1:])], tmp_path / "model", {})
     folder = model_folder(tmp_path / "model")
     kept = load_model(folder, "cpv")
     texts, _ = history(40, seed=6)

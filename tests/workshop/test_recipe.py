@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,16 @@ from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from pipeline.engine.model.encoder import Reading, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats
+from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
 from pipeline.engine.training.train import tree
+from pipeline.progress import silent
 from tests.engine.model.training_data import answers, history, ignored
 from tests.workshop.tasks import small, task
 from workshop.__main__ import install, main
 from workshop.recipe import phrases, read_recipe
-from workshop.training import OtherLanguages, train, with_other_languages, work
+from workshop.run import train_recipe
+from workshop.training import OtherLanguages, Task, train, with_other_languages, work
 
 RECIPE = """
 [[networks]]
@@ -131,6 +135,20 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
     assert about["held_back"]["rows"] == 30
 
 
+@pytest.mark.parametrize("judges", [True, False])
+def test_a_model_learns_to_judge_its_codes_unless_it_is_completed_later(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, judges: bool
+) -> None:
+    def judging(tasks: Sequence[Task], found: Sequence[Trained]) -> Any:
+        return {"naics": (replace(found[0].model, only_history=True), {"texts": 3})}
+
+    monkeypatch.setattr("workshop.run.judging", judging)
+    folder = recipe.parent / "model"
+    about = train_recipe(recipe, recipe.parent, folder, silent, judges=judges)
+    assert about["naics"].get("judged") == ({"texts": 3} if judges else None)
+    assert load_model(model_folder(folder), "naics").only_history == judges
+
+
 def test_a_system_learns_the_texts_of_cpv_if_the_recipe_says_so(
     recipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,8 +222,8 @@ def test_the_package_model_is_made_in_steps_that_an_interruption_does_not_repeat
 ) -> None:
     done: list[str] = []
 
-    def train(recipe: Path, data: Path, output: Path, jobs: int) -> int:
-        done.append("networks")
+    def train(recipe: Path, data: Path, output: Path, jobs: int, judges: bool) -> int:
+        done.append("networks that judge" if judges else "networks")
         output.mkdir()
         (output / "model.json").write_text('{"kind": "tender-pipeline model"}')
         return 0

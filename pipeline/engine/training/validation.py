@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,6 @@ class Trained:
         found: the top ten codes for each held-out example, best first; padded with "".
         sure: the confidence of each example's top code.
         repeats: how many held-out examples have the same text as a training example.
-        judged: how many of its first codes an expert accepts, and the like, if it learned that.
     """
 
     model: Model
@@ -53,7 +52,6 @@ class Trained:
     found: Texts
     sure: Floats
     repeats: int
-    judged: Mapping[str, Any] = field(default_factory=dict)
 
     def right(self, top: int) -> float:
         """Return the share of examples with the right code among the first ``top``."""
