@@ -248,7 +248,7 @@ def _sheets(path: Path, book: Workbook, options: ExcelOptions) -> list[Sheet]:
     )
 
 
-def _spread(rows: Mapping[int, Row], merged: Mapping[tuple[int, int], int]) -> dict[int, Row]:
+def _spread(rows: Mapping[int, Row], merged: Mapping[tuple[int, int], int]) -> Mapping[int, Row]:
     """Return rows by their number, with the value of merged cells in each row that they are over.
 
     A name is often merged over two rows, beside another one that has names below it.
@@ -258,7 +258,7 @@ def _spread(rows: Mapping[int, Row], merged: Mapping[tuple[int, int], int]) -> d
         for number in range(first + 1, min(last, max(rows, default=0)) + 1):
             spread[number] += [""] * (column + 1 - len(spread[number]))
             spread[number][column] = _at(rows[first], column)
-    return {**spread}
+    return spread
 
 
 def _header_row(
