@@ -205,7 +205,7 @@ def add_origins(context: click.Context, error: PipelineError) -> None:
             case ParameterSource.DEFAULT_MAP:
                 origin = str(context.meta[SETTINGS_FILE])
                 in_file = each.opts[0].removeprefix("--")
-                if name == each.envvar:
+                if name == each.envvar and origin not in said:
                     error.message = error.message.replace(name, in_file)
                     error.hint = error.hint.replace(name, in_file)
                     name = in_file
