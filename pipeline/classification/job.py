@@ -67,6 +67,8 @@ class Reporter:
 
 SILENT = Reporter()
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -197,19 +199,21 @@ class Job:
         """Classify the table.
 
         Raises:
-            PipelineError: see `pipeline.classification.job.run`.
+            PipelineError: see `Stages.run`.
         """
         with self._purchase() as purchase:
-            return run(self.source, self.sink, self.request.settings, purchase, reporter)
+            return Stages(self.source, self.sink, self.request.settings, purchase, reporter).run()
 
     def plan(self, warn: Callable[[str], None] = ignore) -> Plan:
         """Say what `run` would do and cost.
 
         Raises:
-            PipelineError: see `pipeline.classification.job.plan`.
+            PipelineError: see `Stages.plan`.
         """
         with self._purchase(plan_only=True) as purchase:
-            return plan(self.source, self.request.settings, purchase, warn)
+            return Stages(
+                self.source, self.sink, self.request.settings, purchase, Reporter(warn=warn)
+            ).plan()
 
     def _purchase(self, plan_only: bool = False) -> AbstractContextManager[Purchase]:
         request = self.request
@@ -227,28 +231,80 @@ class Job:
         )
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages of a job; the attributes are the arguments of `job.run`, which joins them."""
+    """The stages of a job, which `run` joins."""
 
     source: Source
     sink: Sink
     settings: Settings
     purchase: Purchase
-    reporter: Reporter
+    reporter: Reporter = SILENT
     started: float = field(default_factory=time.monotonic)
 
-    def check_writable(self) -> None:
+    def run(self) -> Summary:
+        """Run a job: read the table, plan, buy the missing answers, write the table with its codes.
+
+        The table is read twice: the first pass plans, and the second writes. The cost of a job is
+        known only after its last row, and a damaged row must be found before money is spent.
+
+        Answers are parsed twice, too. When an answer arrives, it is parsed to get its price and to
+        check that it is valid, and the ledger stores it unchanged. When its row is written, the
+        matcher parses it again from the ledger. So no answer is held in memory, a killed run loses
+        none, and ``--top`` and ``--min-confidence`` also apply to answers that were bought before.
+
+        Returns:
+            What the job did; ``parked`` says why a run stopped early.
+
+        Raises:
+            InputError: the table cannot be read to its end; nothing was written.
+            InputChangedError: the table changed while the job ran; nothing was written.
+            OutputError: the output may not or cannot be written.
+            SettingsError: the table already has columns with the names of the new ones.
+            LedgerError: the ledger cannot be used, or another run buys with the same key.
+        """
+        self._check_writable()
+        batches = self.source.reader.batches(self.settings.limit_rows)
+        planned = self._plan(self.sink.checked(batches))
+        self._describe(planned.rows)
+        with self._accounting():
+            parked = self._buy(planned.purchase)
+            if parked is None:
+                summary = self._write(self.sink, planned)
+                self._close()
+                return summary
+            if self.sink.keeps_partial:
+                return self._write(self.sink.partial, planned, parked)
+            return self._stopped(parked)
+
+    def plan(self) -> Plan:
+        """Read the table once and return what a job will do and buy, without spending anything.
+
+        Raises:
+            InputError: the table cannot be read to its end.
+            SettingsError: the table already has columns with the names of the new ones.
+            LedgerError: the ledger cannot be used.
+        """
+        check_free(self.source.names, self.settings)
+        return self._plan(self.source.reader.batches(self.settings.limit_rows))
+
+    def _plan(self, batches: Iterable[Batch]) -> Plan:
+        source, settings = self.source, self.settings
+        found = Plan.of(self.purchase.record(batches))
+        if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
+            self.reporter.warn(warning)
+        if source.left_out:
+            log.info("%s: left out: %s", source.name, source.left_out)
+        return replace(found, purchase=self.purchase.estimate())
+
+    def _check_writable(self) -> None:
         """Refuse what would fail at the end, before any work is done."""
         check_free(self.source.names, self.settings)
         self.sink.check()
         if self.sink.keeps_partial and self.purchase.base_url:
             self.sink.partial.check()
 
-    def describe(self, rows: int) -> None:
+    def _describe(self, rows: int) -> None:
         """Note the table for the list of open jobs."""
         places = "standard input", "standard output"
         if self.source.files is None:
@@ -257,7 +313,7 @@ class Stages:
         self.purchase.describe(table, output, rows)
 
     @contextmanager
-    def accounting(self) -> Iterator[None]:
+    def _accounting(self) -> Iterator[None]:
         """Log what the job has paid if an error or an interrupt ends it: it has no summary then.
 
         After an error, the ledger is also named beside the output, which may not be written.
@@ -270,19 +326,19 @@ class Stages:
                 if (paid := self.purchase.paid()) and paid.attempts:
                     log.warning("%s%s", paid.so_far, KEPT if is_kept else "")
             if is_kept and isinstance(error, PipelineError):
-                self.note_ledger()
+                self._note_ledger()
             raise
 
-    def buy(self, estimate: Estimate) -> Parked | None:
+    def _buy(self, estimate: Estimate) -> Parked | None:
         """Buy the missing answers; return why that stopped before its end, if it did."""
         if not estimate.to_buy:
             return None
         with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
             draft.writer.abort()  # do not buy answers that cannot be written
         batches = self.source.reader.batches(self.settings.limit_rows)
-        return self.purchase.buy(batches, estimate, self.note_ledger)
+        return self.purchase.buy(batches, estimate, self._note_ledger)
 
-    def write(self, sink: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
+    def _write(self, sink: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
         """Write the table with its codes, and put it in place with its manifest."""
         source, settings, purchase = self.source, self.settings, self.purchase
         marks = None if sink.path is None else CellMarks()
@@ -307,7 +363,7 @@ class Stages:
         self.reporter.record(record)
         return summary
 
-    def note_ledger(self) -> None:
+    def _note_ledger(self) -> None:
         """Name the ledger beside the output, by which a later run misses it.
 
         That comes before most of the money is spent: a run that is killed cannot do it any more.
@@ -318,15 +374,15 @@ class Stages:
         except PipelineError as error:  # why the run parked is more important
             log.warning("The manifest does not name the ledger: %s", error.message)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Note that the complete table is in place, which makes an incomplete one outdated."""
         self.purchase.close_job()
         if self.purchase.base_url:
             self.sink.partial.discard()
 
-    def stopped(self, parked: Parked) -> Summary:
+    def _stopped(self, parked: Parked) -> Summary:
         """Return what a job has done that writes no table."""
-        self.note_ledger()
+        self._note_ledger()
         return self._summary(Tally.of(self.settings.systems), parked)
 
     def _summary(
@@ -349,78 +405,3 @@ class Stages:
 
 def _describe_path(path: AnyPath | None, without_path: str) -> str:
     return without_path if path is None or str(path) == "-" else str(resolved(path))
-
-
-def run(
-    source: Source,
-    sink: Sink,
-    settings: Settings,
-    purchase: Purchase,
-    reporter: Reporter = SILENT,
-) -> Summary:
-    """Run a job: read the table, plan, buy the missing answers, write the table with its codes.
-
-    The table is read twice: the first pass plans, and the second writes. The cost of a job is
-    known only after its last row, and a damaged row must be found before money is spent.
-
-    Answers are parsed twice, too. When an answer arrives, it is parsed to get its price and to
-    check that it is valid, and the ledger stores it unchanged. When its row is written, the
-    matcher parses it again from the ledger. So no answer is held in memory, a killed run loses
-    none, and ``--top`` and ``--min-confidence`` also apply to answers that were bought before.
-
-    Returns:
-        What the job did; ``parked`` says why a run stopped early.
-
-    Raises:
-        InputError: the table cannot be read to its end; nothing was written.
-        InputChangedError: the table changed while the job ran; nothing was written.
-        OutputError: the output may not or cannot be written.
-        SettingsError: the table already has columns with the names of the new ones.
-        LedgerError: the ledger cannot be used, or another run buys with the same key.
-    """
-    stages = Stages(source, sink, settings, purchase, reporter)
-    stages.check_writable()
-    batches = sink.checked(source.reader.batches(settings.limit_rows))
-    planned = _plan(batches, source, settings, purchase, reporter.warn)
-    stages.describe(planned.rows)
-    with stages.accounting():
-        parked = stages.buy(planned.purchase)
-        if parked is None:
-            summary = stages.write(sink, planned)
-            stages.close()
-            return summary
-        if sink.keeps_partial:
-            return stages.write(sink.partial, planned, parked)
-        return stages.stopped(parked)
-
-
-def plan(
-    source: Source,
-    settings: Settings,
-    purchase: Purchase,
-    warn: Callable[[str], None] = ignore,
-) -> Plan:
-    """Read the table once and return what a job will do and buy, without spending anything.
-
-    Raises:
-        InputError: the table cannot be read to its end.
-        SettingsError: the table already has columns with the names of the new ones.
-        LedgerError: the ledger cannot be used.
-    """
-    check_free(source.names, settings)
-    return _plan(source.reader.batches(settings.limit_rows), source, settings, purchase, warn)
-
-
-def _plan(
-    batches: Iterable[Batch],
-    source: Source,
-    settings: Settings,
-    purchase: Purchase,
-    warn: Callable[[str], None],
-) -> Plan:
-    found = Plan.of(purchase.record(batches))
-    if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
-        warn(warning)
-    if source.left_out:
-        log.info("%s: left out: %s", source.name, source.left_out)
-    return replace(found, purchase=purchase.estimate())

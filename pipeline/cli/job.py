@@ -187,7 +187,7 @@ def run_and_log(
     The page and the examples receive what the run does, and are shown later.
 
     Raises:
-        PipelineError: see `pipeline.classification.job.run`.
+        PipelineError: see `pipeline.classification.job.Stages.run`.
     """
     settings, path, name = job.request.settings, str(job.source.path or "-"), job.source.name
     systems = ", ".join(settings.systems)

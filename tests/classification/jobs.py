@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.job import Stages
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.purchases import NoPurchase
@@ -35,4 +35,4 @@ def run(
     reader = open_reader(source, settings.text_columns, CsvOptions())
     sink = FileSink(output, output_format, overwrite, source)
     free = NoPurchase(matcher or ScriptedMatcher(settings.systems))
-    return job.run(Source(reader, source), sink, settings, free)
+    return Stages(Source(reader, source), sink, settings, free).run()

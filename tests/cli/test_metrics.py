@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.classification import job
+from pipeline.classification.job import Job
 from pipeline.cli.output.metrics import METRICS, Finished, MetricsFile
 from pipeline.cli.process import Ended, end_message
 from pipeline.errors import OutputError, SettingsError
@@ -94,7 +94,7 @@ def test_a_run_that_fails_writes_why_and_keeps_the_last_success(
     def broken(*_: object, **__: object) -> Any:
         raise raised
 
-    monkeypatch.setattr(job, "run", broken)
+    monkeypatch.setattr(Job, "run", broken)
     clock = SimpleNamespace(time=lambda: now, monotonic=time.monotonic)
     monkeypatch.setattr("pipeline.cli.output.metrics.time", clock)
     assert run() == code

@@ -22,8 +22,9 @@ import starlette.responses
 import uvicorn
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.job import Stages
+from pipeline.classification.sink import MemorySink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.decisions.decisions import NO_DECISIONS, Decisions
@@ -232,12 +233,12 @@ class Buyer:
     def finish(self, purchase: PaidPurchase) -> Summary:
         """Run the job of a purchase that is open."""
         sink = FileSink(self.output, "csv", True, self.source)
-        return job.run(self._table(), sink, self.settings, purchase)
+        return Stages(self._table(), sink, self.settings, purchase).run()
 
     def plan(self, decisions: Decisions = NO_DECISIONS) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
         with self.open(decisions=decisions, plan_only=True) as purchase:
-            return job.plan(self._table(), self.settings, purchase).purchase
+            return Stages(self._table(), MemorySink(), self.settings, purchase).plan().purchase
 
     def _table(self) -> Source:
         return Source(open_reader(self.source, self.settings.text_columns), self.source)
