@@ -243,16 +243,20 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
             raise InputError(f"{place}: {json_error(error)}.", fix) from error
 
 
+DEPTH = 4
+"""Keys that lead to a list in which rows are looked for."""
+
 TAKE_OUT = "If the rows are in its list {}: jq {} FILE > ROWS.json."
 
 
 def _with_rows_within(hint: str, only: dict[str, Any]) -> str:
     """Return the hint about the only record of a file, which may hold the rows in a list."""
-    lists = {key: len(value) for key, value in only.items() if isinstance(value, list)}
-    name = max(lists, key=lists.__getitem__, default="")
-    if not name or len(name) > LONGEST:
+    lists = dict(_lists(only))
+    keys = max(lists, key=lists.__getitem__, default=())
+    name = ".".join(keys)
+    if not lists.get(keys) or len(name) > LONGEST:
         return hint
-    path = shlex.quote(f".{json.dumps(name)}")  # the file is not to be trusted
+    path = shlex.quote("".join(f".{json.dumps(key)}" for key in keys))  # it is not to be trusted
     take_out = TAKE_OUT.format(quoted(name), path)
     # A column in the list would join the texts of all rows to one.
     return take_out if f"'{name}." in hint else f"{hint} {take_out}"
@@ -262,6 +266,16 @@ FROM_PANDAS = (
     "If pandas wrote the file, write it again with a record for each row: "
     'frame.to_json(FILE, orient="records", lines=True).'
 )
+
+
+def _lists(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys that lead to each list of objects, and how many these are."""
+    if isinstance(value, list):
+        yield keys, sum(isinstance(item, dict) for item in value)
+    elif isinstance(value, dict) and len(keys) < DEPTH:
+        for key, inner in value.items():
+            yield from _lists(inner, (*keys, key))
+
 
 HINT = (
     "Check that the file is complete, and that it holds JSON objects in UTF-8, one after the other "

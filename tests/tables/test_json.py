@@ -208,6 +208,11 @@ def test_a_key_that_no_record_has_is_missed_beside_other_texts_unless_it_is_miss
             "Its columns: 'n', 't u', 't u.b'",
             "jq '.\"t u\"' FILE",
         ),
+        (
+            b'{"ok": [1], "result": {"fields": [], "rows": [{"b": "x"}, {"b": "y"}]}}',
+            "Its columns: 'ok', 'result', 'result.fields', 'result.rows.b'",
+            """'result.rows': jq '."result"."rows"' FILE""",
+        ),
         (b'{"\'; x": [{}]}', 'Its columns: "\'; x"', "jq '.\"'\"'\"'; x\"' FILE"),
         (b'{"a": {"b": "x"}}\n', "record 1: 'a' is an object, not text", "--text-column 'a.b'"),
         (b'{"a": {}}\n', "record 1: 'a' is an object, not text", "--text-column 'a.NAME'"),
