@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import re
 import shutil
 import tempfile
 import zlib
@@ -34,6 +35,9 @@ from pipeline.wording import listed
 ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
 """Usual encodings of tables: UTF-8, those of Windows for Western, Central and Eastern Europe, and
 latin1, which reads everything."""
+
+BEYOND_ASCII = re.compile(rb"[\xc0-\xff]+")
+"""Letters beyond ASCII in a row: whole words in Cyrillic, mostly one in Latin words."""
 
 CHUNK_BYTES = 1 << 20
 
@@ -150,10 +154,12 @@ def described_encodings(path: Path, byte: int) -> tuple[str, str]:
     The sentence says what each makes of a byte, which is not UTF-8.
     """
     decoders = {name: codecs.getincrementaldecoder(name)() for name in ENCODINGS}
+    cyrillic = 0
     with open_input(path) as stream:
         chunk = b"-"
         while chunk:
             chunk = stream.read(CHUNK_BYTES)
+            cyrillic += sum(1 if len(row) > 3 else -1 for row in BEYOND_ASCII.findall(chunk))
             for name, decoder in [*decoders.items()]:
                 try:
                     decoder.decode(chunk, final=not chunk)
@@ -164,6 +170,8 @@ def described_encodings(path: Path, byte: int) -> tuple[str, str]:
         return "utf-8", "All of the file is UTF-8."
     if "cp1252" in names:
         names.remove("latin1")  # it has controls where the other one has characters
+    if cyrillic > 0 and "cp1251" in names:
+        names.sort(key=lambda name: name != "cp1251")
     made = [f"{name} {bytes([byte]).decode(name, 'replace')!r}" for name in names]
     return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
 

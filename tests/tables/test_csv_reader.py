@@ -337,6 +337,20 @@ def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
     assert hint in error.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("id,опис\n1,Закупівля паперу для школи № 5\n", "cp1251"),
+        ("id,description\n1,Travaux à Besançon, Áÿñé, côté\n", "cp1252"),
+    ],
+)
+def test_the_encoding_that_is_named_first_is_that_of_the_letters(
+    path: Path, text: str, encoding: str
+) -> None:
+    error = error_of_lines(path, text.encode(encoding), Dialect())
+    assert f"--encoding '{encoding}'" in error.hint
+
+
 @pytest.mark.parametrize("chunk_bytes", [1, 3, CHUNK_BYTES])
 @pytest.mark.parametrize(
     ("encoding", "data"),
