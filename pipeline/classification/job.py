@@ -20,7 +20,7 @@ from pipeline.classification.sink import MemorySink, Sink
 from pipeline.classification.source import Data, Source, given_path
 from pipeline.classification.source import in_memory as table_in_memory
 from pipeline.classification.summary import Plan, Summary
-from pipeline.classification.text_columns import few_words, open_suggesting
+from pipeline.classification.text_columns import few_words, first_rows, suggesting
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError, PipelineError
@@ -30,7 +30,7 @@ from pipeline.money import plain
 from pipeline.progress import Progress, silent
 from pipeline.purchases import IN_MEMORY, Buyer, Estimate, NoPurchase, Parked, Purchase
 from pipeline.settings import CsvOptions, ExcelOptions, Files, Format, Settings
-from pipeline.tables.formats import format_of, output_format_of
+from pipeline.tables.formats import format_of, open_reader, output_format_of
 from pipeline.tables.streams import local_table
 from pipeline.tables.table import Batch, Reader, check_unchanged
 
@@ -152,8 +152,9 @@ class Request:
         Raises:
             InputError: it cannot be read, or lacks a text column.
         """
-        columns = self.settings.text_columns
-        return open_suggesting(path, columns, self.csv, self.input_format, self.excel)
+        options = self.csv, self.input_format, self.excel
+        with suggesting(lambda: first_rows(open_reader(path, (), *options))):
+            return open_reader(path, self.settings.text_columns, *options)
 
     def sink(self, output: AnyPath, output_format: Format, given: AnyPath) -> FileSink | CloudSink:
         """Return the sink for a file or an object, made from the given input."""

@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
-from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Format
+from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.arrow import is_text
-from pipeline.tables.formats import open_reader
 from pipeline.tables.table import Reader
 from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, holders, one_line
 from pipeline.wording import Words, marked, option
@@ -97,18 +95,6 @@ def first_rows(reader: Reader) -> pa.RecordBatch:
     except InputError:
         log.debug("no other text column is suggested: Arrow cannot hold the first rows")
     return pa.RecordBatch.from_pydict({})
-
-
-def open_suggesting(
-    path: Path,
-    text_columns: Sequence[str],
-    csv: CsvOptions,
-    input_format: Format | None,
-    excel: ExcelOptions,
-) -> Reader:
-    """Open a table file; see `open_reader` and `suggesting`."""
-    with suggesting(lambda: first_rows(open_reader(path, (), csv, input_format, excel))):
-        return open_reader(path, text_columns, csv, input_format, excel)
 
 
 @contextmanager
