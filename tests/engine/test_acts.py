@@ -6,6 +6,7 @@ import pytest
 from benchmarks.verbs import asked_act, descriptions
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
+from pipeline.engine import acts
 from pipeline.engine.acts import Act, acts_of_codes, acts_of_text
 
 LEASE_AND_REPAIR = {
@@ -43,6 +44,11 @@ LEASE_AND_REPAIR = {
 def test_hire_and_repair_are_known_in_each_language(language: str) -> None:
     lease, repair = LEASE_AND_REPAIR[language]
     assert (asked_act(lease), asked_act(repair)) == (Act.LEASE, Act.REPAIR)
+
+
+def test_no_word_of_an_act_is_shorter_than_what_it_is_looked_up_by() -> None:
+    _, words = acts._words()
+    assert {start: len(start) for start in words} == dict.fromkeys(words, acts.FIRST)
 
 
 def test_each_verb_is_known_with_each_thing() -> None:

@@ -124,7 +124,6 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
     }
     (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
     sync(folder / ABOUT)
-    folder.chmod(0o755)
 
 
 def _keep(array: npt.NDArray[Any], path: Path) -> None:

@@ -65,10 +65,9 @@ def hashes(texts: Sequence[str]) -> Ints:
 
 def gather(hashes: Ints, labels: Ints) -> Repeats:
     """Return the most frequent code of each text; the first code wins a tie."""
-    order = np.lexsort((labels, hashes))
-    pairs = np.stack([hashes[order], labels[order].astype(np.uint64)], axis=1)
-    pairs, times = np.unique(pairs, axis=0, return_counts=True)
-    best = np.lexsort((pairs[:, 1], -times, pairs[:, 0]))
+    pairs = np.stack([hashes, labels.astype(np.uint64)], axis=1)
+    pairs, times = np.unique(pairs, axis=0, return_counts=True)  # in the order of both
+    best = np.lexsort((-times, pairs[:, 0]))
     texts, first, seen_as = np.unique(pairs[best, 0], return_index=True, return_inverse=True)
     seen = np.bincount(seen_as, times[best], len(texts)).astype(np.int64)
     chosen = best[first]

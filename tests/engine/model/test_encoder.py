@@ -106,6 +106,21 @@ def test_fewer_rows_than_typical_parts_and_rows_of_nothing_are_kept() -> None:
     assert kept == pytest.approx(true, abs=0.01)
 
 
+@pytest.mark.parametrize(("of_others", "length"), [(0.0, 1.0), (1.0, 1e-4)])
+def test_rows_that_no_text_has_or_that_are_short_are_kept_and_take_few_centres_from_others(
+    monkeypatch: pytest.MonkeyPatch, of_others: float, length: float
+) -> None:
+    monkeypatch.setattr("pipeline.engine.model.encoder.SAMPLE", 256)
+    true, others = rows(1_000, 4), np.arange(1_000) >= 200
+    importance = np.where(others, of_others, 1.0)
+    every = quantised(true, 4, np.ones(1_000))
+    true[others] *= length
+    some = quantised(true, 4, importance)
+    assert some.places.shape == every.places.shape
+    off = [np.abs(kept.rows(np.arange(200)) - true[:200]).mean() for kept in (every, some)]
+    assert off[1] < off[0] / 2
+
+
 def test_errors_of_rows_mostly_cancel_in_a_sum() -> None:
     true = rows(5_000, 16)
     off = quantised(true, 4, np.ones(len(true))).rows(np.arange(len(true))) - true
@@ -152,6 +167,17 @@ def test_the_words_of_titles_are_those_of_the_item_as_much_as_of_the_whole_text(
     found = evidence.titles.measured(texts, codes)
     found[0] += evidence.titles.measured(["Wheelchairs"], codes[:1])[0]
     assert traits[:, :, TITLES].tolist() == (found / [[[2]], [[1]]]).tolist()
+
+
+def test_a_code_that_the_table_lacks_has_no_words_of_titles() -> None:
+    acceptance = load_model(shipped_model(), "cpv").acceptance
+    assert acceptance
+    codes = np.array([["33193120", "99999999"]])
+    titles = acceptance.evidence.titles
+    text = f"Wheelchairs. {next(iter(titles.table.titles.values()))}"
+    known, lacking = titles.measured([text], codes)[0]
+    assert known[0] > 0
+    assert lacking[:5].tolist() == [0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -44,6 +45,17 @@ def test_the_same_model_is_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     )
     for path in folder.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_a_model_is_on_the_disk_when_it_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    save([taught().model], tmp_path / "model", {})
+    *files, parent = synced
+    assert sorted(files) == sorted(path.stat().st_ino for path in (tmp_path / "model").iterdir())
+    assert parent == tmp_path.stat().st_ino, "its name, when it has taken its place"
 
 
 def test_a_folder_without_a_model_is_refused_with_the_way_to_one(tmp_path: Path) -> None:

@@ -3,9 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.acceptance import Calibration, calibrate, evidence
+from pipeline.engine.model.acceptance import (
+    Calibration,
+    calibrate,
+    calibration_error,
+    evidence,
+)
+from pipeline.engine.model.encoder import Scorer, blend, reading
 from pipeline.engine.model.matrices import Bools, Floats
-from pipeline.engine.model.model import fields, is_general, made_specific
+from pipeline.engine.model.model import fields, gather, is_general, made_specific
 from tests.engine.model.training_data import answers, learned
 
 CODES = np.array(["45000000", "45233140", "45261900", "90000000", "90910000", "92000000"])
@@ -53,9 +59,39 @@ def test_a_history_of_nothing_but_divisions_is_answered_with_divisions() -> None
     assert answers(model, ["asphalt kerbs", "cleaning"]) == [["45000000"], ["90000000"]]
 
 
+BLENDED = ("polder", "45240000"), ("asphalt", "45233140")
+
 START = Calibration(np.array([-2.0, 1.0, 0.5, 0.0]))
 
 DOUBTFUL = evidence(np.array([0.1]), np.array([0.05]), np.array([1.0]))
+
+
+@pytest.mark.parametrize("labels", [[3, 1, 3, 2, 0], [1, 3, 2, 3, 0], [3, 3, 2, 1, 0]])
+def test_a_repeated_text_has_its_most_frequent_code(labels: list[int]) -> None:
+    found = gather(np.array([9, 9, 9, 9, 5], np.uint64), np.array(labels))
+    assert found.hashes.tolist() == [5, 9]
+    assert (found.labels.tolist(), found.usual.tolist()) == ([0, 3], [1, 2])
+    assert found.seen.tolist() == [1, 4]
+
+
+def test_of_codes_that_a_repeated_text_has_as_often_the_first_is_usual() -> None:
+    found = gather(np.full(5, 9, np.uint64), np.array([4, 2, 3, 3, 2]))
+    assert (found.labels.tolist(), found.usual.tolist()) == ([2], [2])
+
+
+def test_full_confidence_is_in_the_last_bin_of_the_calibration_error() -> None:
+    sure, right = np.array([1.0, 0.95, 0.85]), np.array([False, True, True])
+    assert calibration_error(sure, right) == pytest.approx((0.95 + 0.15) / 3)
+
+
+def test_in_a_blend_an_unfamiliar_text_is_for_the_other_model() -> None:
+    """A tenth of its features is known by chance."""
+    own, other = (learned([word] * 40, [code] * 40).model for word, code in BLENDED)
+    assert isinstance(own.scores, Scorer)
+    both = blend(own.scores, other.scores, 0.5)
+    shares, _ = both.shares(reading(("asphalt", "polder")))
+    assert both.codes.tolist() == ["45240000", "45233140"]
+    assert shares == pytest.approx(np.array([[0.0, 1.0], [0.5, 0.5]]))
 
 
 def answered(number: int) -> tuple[Floats, Bools]:

@@ -11,7 +11,7 @@ from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, reading
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.serialization import encoder, encoder_arrays, own
+from pipeline.engine.model.serialization import encoder, encoder_arrays, model_arrays, own, scorer
 from pipeline.errors import SettingsError
 
 WORDS = 40
@@ -83,6 +83,17 @@ def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
     assert Voice("naics", scorer).nearness(reading(TEXTS), places).any()
     without = replace(scorer, title_vectors=None)
     assert not Voice("naics", without).nearness(reading(TEXTS), places).any()
+
+
+def test_a_code_without_a_title_is_near_no_text() -> None:
+    cpv = load_model(shipped_model(), "cpv")
+    arrays = dict(model_arrays(cpv))
+    arrays["title_vectors"][:2] = 0
+    arrays["title_vectors"][1, 5] = 127
+    found = scorer(arrays, own(cpv).encoder).title_vectors
+    assert found is not None
+    assert not found[0].any()
+    assert np.linalg.norm(found[1:], axis=1) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
