@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.forking import Process, ran
+from tests.forking import Process
 from tests.paid.serving import serving
 
 MARK = "S3cretS3cret"
@@ -242,41 +242,8 @@ def test_an_error_that_nobody_expected_even_where_local_variables_are_shown(nigh
 
 def test_settings_that_are_wrong_beside_the_key(night: Night) -> None:
     assert night.run("http://127.0.0.1:9", "--rate", "7") == 2
-    assert night.run("http://127.0.0.1:9", "--ledger", "/dev") == 8
+    assert night.run("http://service.example", "--ledger", "/dev") == 8
+    assert b"the API key goes to http://service.example unencrypted" in night.said[-1]
     assert night.run(f"http://user:{quote(KEY, safe='')}@127.0.0.1:9") == 2
-    check_secret(night)
-
-
-def test_a_key_given_where_its_file_belongs(night: Night) -> None:
     assert night.run("http://127.0.0.1:9", "--api-key-file", KEY) == 2
-    check_secret(night)
-
-
-Plan = Callable[[str], str]
-
-
-@pytest.fixture
-def plan(night: Night) -> Plan:
-    """Return what planning says of an address; nothing is sent there."""
-
-    def said(address: str) -> str:
-        work = night.folder / "work"
-        work.mkdir(exist_ok=True)
-        (work / "in.csv").write_text("description\nroad\n")
-        command = ["plan", "in.csv", "--base-url", address]
-        done = ran(command, cwd=work, env=night.environment(in_file=False), text=False)
-        assert done.returncode == 0
-        night.said.append(done.stdout + done.stderr)
-        return str(done.stderr, "utf-8")
-
-    return said
-
-
-def test_a_key_that_would_cross_a_network_unencrypted_is_warned_of(
-    night: Night, plan: Plan
-) -> None:
-    warning = " WARNING the API key goes to http://service.example unencrypted. Use https."
-    assert warning in plan("http://service.example")
-    for safe in ("https://service.example", "http://localhost:9"):
-        assert "Warning" not in plan(safe)
     check_secret(night)

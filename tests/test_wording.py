@@ -13,7 +13,6 @@ from importlib import import_module
 from inspect import signature
 from operator import attrgetter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -159,6 +158,9 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("plan", "base_url", "Write service=pipeline.PaidService(base_url=...)."),
         ("evaluate", "api_key", "Write subject=pipeline.PaidService(api_key=...)."),
         ("classify", "min_confidense", "Did you mean min_confidence?"),
+        ("classify", "system", "Did you mean systems?"),
+        ("classify", "text_column", "Did you mean text_columns?"),
+        ("train", "systems", "Did you mean system?"),
         ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
         ("CsvOptions", "no_header", "Did you mean header or header_row?"),
         ("PaidService", "max_prices", "Did you mean max_price or max_cost or token_prices?"),
@@ -194,27 +196,6 @@ async def test_classify_async_answers_the_same() -> None:
 
 
 FRAME = pd.DataFrame({"title": ["Office chairs"], "code": ["7110"]})
-NO_SPARK = SimpleNamespace(mapInArrow=None, schema=None)
-"""What passes for a Spark DataFrame as long as only arguments are checked."""
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "classify": lambda **names: pipeline.classify(FRAME, **names),
-    "plan": lambda **names: pipeline.plan(FRAME, **names),
-    "evaluate": lambda **names: pipeline.evaluate(FRAME, **names),
-    "train": lambda **names: pipeline.train(FRAME, output="model", **names),
-    "Classifier": pipeline.Classifier,
-    "spark.classify": lambda **names: pipeline.spark.classify(NO_SPARK, **names),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_another_spelling_of_an_argument_is_an_error_that_names_the_right_one(name: str) -> None:
-    takes_one = name in ("evaluate", "train")
-    right, wrong = ("system", "systems") if takes_one else ("systems", "system")
-    for given, meant in ((wrong, right), ("text_column", "text_columns")):
-        with pytest.raises(TypeError, match=f"has no argument '{given}'") as caught:
-            FUNCTIONS[name](**{given: "psc"})
-        assert f"Did you mean {meant}" in str(caught.value)
 
 
 def test_an_evaluation_takes_a_list_with_one_system_only() -> None:

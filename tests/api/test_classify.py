@@ -75,14 +75,6 @@ def test_the_path_of_an_archive_is_that_of_its_table(tmp_path: Path) -> None:
         pipeline.classify(archive)
 
 
-def test_several_text_columns_are_joined() -> None:
-    table = pa.table({"title": ["Office"], "description": ["chairs"]})
-    joined = pipeline.classify(table, systems="cpv", text_columns=["title", "description"])
-    whole = pipeline.classify(pa.table({"description": ["Office. chairs"]}), systems="cpv")
-    assert joined.table["cpv_code"].equals(whole.table["cpv_code"])
-    assert joined.table["cpv_confidence"].equals(whole.table["cpv_confidence"])
-
-
 def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -> None:
     of_frame = pipeline.classify(frame, systems="psc")
     pd.testing.assert_frame_equal(of_frame.data, of_frame.to_pandas())
@@ -247,6 +239,9 @@ def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> No
         ({"csv": "x"}, "csv must be a CsvOptions"),
         ({"output": 5}, "output must be the path of a file"),
         ({"overwrite": "no"}, "overwrite must be True or False"),
+        ({"explain": "yes"}, "explain must be True or False."),
+        ({"models": 5}, "models must be the folder"),
+        ({"models": [b"model"]}, "models must be the folder"),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_refused_with_what_it_must_be(
@@ -283,27 +278,6 @@ def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[
     assert ".astype(object).astype('string')" in refusal.value.hint
     frame["description"] = frame["description"].astype(object).astype("string")
     assert pipeline.classify(frame, systems="psc").summary.rows == 2
-
-
-def test_the_async_form_lets_the_loop_go_on(frame: pd.DataFrame) -> None:
-    async def both() -> tuple[pipeline.Result, int]:
-        work = asyncio.create_task(pipeline.classify_async(frame, systems="psc"))
-        turns = 0
-        while not work.done():
-            await asyncio.sleep(0)
-            turns += 1
-        return await work, turns
-
-    result, turns = asyncio.run(both())
-    assert result.summary.rows == 4
-    assert turns > 1
-
-
-def test_the_sync_form_works_inside_a_running_loop(frame: pd.DataFrame) -> None:
-    async def call() -> int:
-        return pipeline.classify(frame, systems="psc").summary.rows
-
-    assert asyncio.run(call()) == 4
 
 
 def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from unittest.mock import Mock
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from generated.commands import all_commands
@@ -72,27 +71,6 @@ def test_a_setting_is_no_option_and_a_wrong_value_names_its_variable(command: Op
 def test_run_has_at_most_45_options() -> None:
     shown = CliRunner().invoke(run, ["--help"]).output
     assert sum(line.startswith("  -") for line in shown.splitlines()) <= 45
-
-
-NAME, VARIABLE = "tender-pipeline", "_TENDER_PIPELINE_COMPLETE"
-
-
-def completed(*words: str) -> list[tuple[str, str]]:
-    *before, last = words
-    found = ShellComplete(app, {}, NAME, VARIABLE).get_completions(before, last)
-    return [(item.type, item.value) for item in found]
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["led"], ["ledger"]),
-        (["ledger", "j"], ["jobs"]),
-        (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
-    ],
-)
-def test_commands_options_and_values_are_completed(words: list[str], expected: list[str]) -> None:
-    assert completed(*words) == [("plain", word) for word in expected]
 
 
 def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> None:

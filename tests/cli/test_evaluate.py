@@ -116,16 +116,6 @@ def test_two_subjects_are_compared_on_the_same_sample(
     assert json.loads(capsys.readouterr().out) != found
 
 
-def test_two_processes_find_what_one_does(
-    command: Command, labelled: Path, capsys: Capture
-) -> None:
-    said = []
-    for jobs in ("1", "2"):
-        assert command("evaluate", labelled, *CPV, "--jobs", jobs, "--json") == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-
-
 def test_a_page_is_written_beside_what_is_printed(
     command: Command, labelled: Path, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -248,23 +247,6 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
     for models in (str(model), model, [model]):
         result = pipeline.classify(frame, systems="cpv", models=models)
         assert result.table["cpv_code"].to_pylist() == ["03111000", None]
-
-
-@pytest.mark.parametrize(
-    ("options", "hint"),
-    [
-        ({"models": 5}, "models must be the folder"),
-        ({"models": [b"model"]}, "models must be the folder"),
-        ({"explain": "yes"}, "explain must be True or False."),
-    ],
-)
-def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
-    options: dict[str, Any], hint: str
-) -> None:
-    frame = pd.DataFrame({"description": ["wheat"]})
-    with pytest.raises(pipeline.SettingsError) as refusal:
-        pipeline.classify(frame, **{"systems": "cpv"} | options)
-    assert hint in str(refusal.value)
 
 
 def test_the_words_for_a_match_are_the_last_of_its_columns(
