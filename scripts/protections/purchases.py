@@ -50,8 +50,8 @@ PROTECTIONS = (
     ),
     Protection(
         "text columns without words are told before anything is bought",
-        "        warn(warning)\n",
-        "        pass\n",
+        "            self.reporter.warn(warning)\n",
+        "            pass\n",
         "tests/classification/test_text_columns.py",
     ),
     Protection(
@@ -182,7 +182,7 @@ PROTECTIONS = (
     ),
     Protection(
         "no older copy of the ledger is used after a run parked before it wrote its output",
-        "        self.note_ledger()\n        return self._summary(Tally",
+        "        self._note_ledger()\n        return self._summary(Tally",
         "        return self._summary(Tally",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output",
@@ -326,8 +326,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no output of a Python call replaces the ledger or what it reads",
-        "            _check_kept(this.source.path, this.sink.path, asked)\n",
-        "            pass\n",
+        "    _check_kept(given_path(data), path, asked)\n",
+        "",
         "tests/cli/test_apart.py::test_what_a_python_call_keeps_is_not_written_over",
     ),
 )
