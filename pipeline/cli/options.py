@@ -186,8 +186,9 @@ def _type(hint: Any) -> dict[str, Any]:
 
 def of_fields(made: type, options: object) -> dict[str, Any]:
     """Return the values of those options that are fields of another dataclass, too."""
-    names = [each.name for each in fields(made)]
-    return {name: getattr(options, name) for name in names if hasattr(options, name)}
+    there = {*dir(options)}
+    names = [each.name for each in fields(made) if each.name in there]
+    return {name: getattr(options, name) for name in names}
 
 
 def add_origins(context: click.Context, error: PipelineError) -> None:
