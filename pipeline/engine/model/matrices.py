@@ -126,39 +126,19 @@ FEWEST = 160
 def highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
     """Return (the indices of each row's highest values, those values); ties go to the first."""
     count = min(count, rows.shape[1])
-    row, place, values = largest(rows, count)
-    best = np.searchsorted(row, np.arange(len(rows)))[:, None] + np.arange(count)
-    return place[best], values[best].astype(np.float64)
+    places, values = np.empty((len(rows), count), np.intp), np.empty((len(rows), count))
+    for block in _blocks(rows):
+        places[block], values[block] = _highest(rows[block], count)
+    return places, values
 
 
-def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
-    """Find the largest values of each row, row by row, highest first.
-
-    Equal values keep their column order. Values tied with the last one are included, so a row may
-    return more than ``count``.
-
-    Returns:
-        The row indices, the column indices and the values.
-    """
-    parts = [(rows[block], block.start) for block in _blocks(rows)]
-    found = [(*_largest(part, count), start) for part, start in parts]
-    return (
-        np.concatenate([np.empty(0, np.intp), *(row + start for row, _, _, start in found)]),
-        np.concatenate([np.empty(0, np.intp), *(column for _, column, _, _ in found)]),
-        np.concatenate([rows[:0, 0], *(values for _, _, values, _ in found)]),
-    )
-
-
-def _largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
+def _highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
     # Searching a flat array takes a tenth of the time of searching a matrix.
-    row, column = np.divmod(np.flatnonzero(rows >= lower_bound(rows, count)), rows.shape[1])
+    row, column = np.divmod(np.flatnonzero(rows >= _lower_bound(rows, count)), rows.shape[1])
     values = rows[row, column]
-    order = np.lexsort((column, -values, row))
-    row, column, values = row[order], column[order], values[order]
-    starts = np.searchsorted(row, np.arange(len(rows)))
-    last = values[starts + count - 1]
-    kept = values >= last[row]
-    return row[kept], column[kept], values[kept]
+    order = np.lexsort((-values, row))  # equal ones keep their order
+    best = order[np.searchsorted(row, np.arange(len(rows)))[:, None] + np.arange(count)]
+    return column[best], values[best]
 
 
 def find(ascending: Ints, wanted: Ints) -> tuple[Bools, Ints]:
@@ -168,7 +148,7 @@ def find(ascending: Ints, wanted: Ints) -> tuple[Bools, Ints]:
     return known, places
 
 
-def lower_bound(rows: Floats, count: int) -> Floats:
+def _lower_bound(rows: Floats, count: int) -> Floats:
     """Return a column with a lower bound per row that at least ``count`` of its values reach.
 
     The columns are divided into groups. If the maxima of ``count`` groups reach a value, at least

@@ -146,9 +146,7 @@ class _Learner:
         known = self._features.weights[used]
         directions = data.tree @ self._traits.weights
         hidden = vectors @ known
-        error = hidden @ directions.T
-        error += data.prior
-        softmax(error)
+        error = softmax(hidden @ directions.T, data.prior)
         self._subtract_labels(error, rows)
         error *= (data.weights[rows] / data.shares[rows])[:, None].astype(np.float32)
         back = error @ directions
