@@ -15,16 +15,13 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
 from pipeline.settings import Format
-from pipeline.tables.formats import has_table_suffix, is_table_name, split_suffixes
+from pipeline.tables.formats import HIDDEN, LOCKED, has_table_suffix, is_table_name, split_suffixes
 from pipeline.tables.streams import archived, is_archive
 from pipeline.wording import listed, option
 
 WILDCARDS = ("*", "?", "[")
 
 log = logging.getLogger("pipeline")
-
-HIDDEN = (".", "_")
-"""The prefixes of names that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +142,7 @@ def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_C
     elif _is_pattern(path, storage):
         fixed = type(path)(*_fixed_parts(path))
         for match in _matches(path, fixed, storage):
-            if not (match.name.startswith(".") or match.name.endswith(BESIDE_OUTPUTS)):
+            if not match.name.startswith((".", LOCKED)) and not match.name.endswith(BESIDE_OUTPUTS):
                 yield _Candidate(match, fixed, is_table=True)
     else:
         yield _Candidate(path, path.parent, is_table=True)

@@ -268,6 +268,12 @@ BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 NOTES = ("readme.txt", "license.txt", "licence.txt")
 """Files beside tables that are none, although others that end in ``.txt`` are."""
 
+LOCKED = "~$"
+"""How the name begins of the file that Excel puts beside an open workbook."""
+
+HIDDEN = (".", "_", LOCKED)
+"""How names begin that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
+
 _PACKED = " and ".join(each.title for each in TABLE_FORMATS.values() if each.is_packed)
 
 UNKNOWN = (

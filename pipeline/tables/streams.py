@@ -21,6 +21,7 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import open_regular
 from pipeline.tables.formats import (
+    HIDDEN,
     Compression,
     Contents,
     compression_of,
@@ -294,7 +295,7 @@ def _tables(archive: ZipFile) -> list[str]:
     return [  # a name may be there twice
         name
         for name, inner in names
-        if is_table_name(inner) and not inner.name.startswith((".", "_"))
+        if is_table_name(inner) and not inner.name.startswith(HIDDEN)
         if inner.parts[0] != "__MACOSX"
     ]
 

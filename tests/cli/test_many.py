@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
         pq.write_table(pa.table({"description": [name]}), folder / f"year={year}" / "p.parquet")
     (folder / "more.jsonl").write_text('{"description": "Pens"}\n')
     beside = ("more.jsonl.manifest.json", "more.jsonl.decisions.jsonl")
-    for name in ("_SUCCESS", ".part.csv", "notes.md", *beside):
+    for name in ("_SUCCESS", ".part.csv", "~$more.xlsx", "notes.md", *beside):
         (folder / name).write_text("description\nno\n")
     return folder
 
@@ -85,6 +85,7 @@ def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(
     command: Command, data: Path, capsys: Capture
 ) -> None:
     more = data / "more.jsonl"
+    (data / "year=2023" / "~$p.xlsx").write_text("of an open workbook")
     code, _ = run(command, capsys, "data/year=*/*", more, more, "--output", "out")
     assert code == 0
     assert files_in(Path("out")) == TABLES

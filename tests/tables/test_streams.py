@@ -238,7 +238,7 @@ def archive(path: Path, files: dict[str, str]) -> Path:
 def test_the_table_of_an_archive_is_read_and_the_output_is_a_table(
     command: Command, tmp_path: Path
 ) -> None:
-    more = {"README.txt": "x", "__MACOSX/t.csv": "x", "data/.t.csv": "x"}
+    more = {"README.txt": "x", "__MACOSX/t.csv": "x", "data/.t.csv": "x", "~$t.xlsx": "x"}
     # Spark writes a folder with the name of the table.
     archive(tmp_path / "all.ZIP", {"all.csv/": "", "all.csv/t.csv": "description\nRoads\n", **more})
     assert command("run", "all.ZIP", "--systems", "psc") == 0
