@@ -33,9 +33,8 @@ from pipeline.pages import environment
 from pipeline.review.queue import ALL, LOOK, ORDERS, Filters, Item
 from pipeline.review.session import Review
 from pipeline.service.accounts import row_number
-from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.http.messages import cookie_of
-from pipeline.service.web.forms import Form, PageError, read_form
+from pipeline.service.web.browsers import Form, PageError, PageFiles, SecurityHeaders, read_form
 from pipeline.wording import how_many
 
 MOST = 9

@@ -20,7 +20,6 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
-from pipeline.service.http.browsers import PageFiles, SecurityHeaders
 from pipeline.service.http.messages import (
     ENDPOINTS,
     JSON,
@@ -34,8 +33,14 @@ from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
-from pipeline.service.web import authentication, dashboard, docs, trial
-from pipeline.service.web.forms import FormError, PageError, read_form
+from pipeline.service.web import authentication, dashboard, public
+from pipeline.service.web.browsers import (
+    FormError,
+    PageError,
+    PageFiles,
+    SecurityHeaders,
+    read_form,
+)
 from pipeline.service.web.rendering import error_page, page_of
 from pipeline.service.web.site import Site, Visitor, redirect_to_log_in
 
@@ -113,11 +118,11 @@ Page: TypeAlias = Callable[[Site, Visitor], Response | Awaitable[Response]]
 """A page or what a form does; one that is not a coroutine runs in a thread."""
 
 ROUTES: tuple[tuple[str, bool, Page | None, Page | None], ...] = (
-    ("/", False, partial(docs.show, "landing.html"), None),
-    ("/docs", False, partial(docs.show, "docs.html"), None),
+    ("/", False, partial(public.show_terms, "landing.html"), None),
+    ("/docs", False, partial(public.show_terms, "docs.html"), None),
     ("/login", False, authentication.show_log_in, authentication.log_in),
     ("/signup", False, authentication.show_sign_up, authentication.sign_up),
-    ("/try", False, trial.show, trial.ask),
+    ("/try", False, public.show_trial, public.try_call),
     ("/account", True, authentication.show_account, authentication.change_password),
     ("/dashboard", True, dashboard.show, None),
     ("/keys", True, dashboard.show, dashboard.make_key),

@@ -16,7 +16,6 @@ from email_validator import EmailNotValidError, validate_email
 
 from pipeline.errors import SettingsError
 from pipeline.money import plain
-from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.database import Database, row_number
 from pipeline.service.accounts.keys import (
     Keys,
@@ -25,7 +24,7 @@ from pipeline.service.accounts.keys import (
     Sessions,
     insert_key,
 )
-from pipeline.service.accounts.statement import Statement, insert_opening
+from pipeline.service.accounts.statement import Audit, Statement, insert_opening
 
 STARTING_BALANCE = Decimal("5.00")
 """The balance of a new account, US dollars."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.accounts.keys import SHORTEST, password_error
-from pipeline.service.web.forms import FormError, check
+from pipeline.service.web.browsers import FormError, check
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import HOME, Site, Visitor, redirect, safe_path
 

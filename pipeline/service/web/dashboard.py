@@ -12,7 +12,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 from pipeline.money import total
 from pipeline.service.accounts import ApiKey, DailyUse, row_number, statement_csv
-from pipeline.service.web.forms import FormError, PageError
+from pipeline.service.web.browsers import FormError, PageError
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import HOME, Site, Visitor, redirect
 

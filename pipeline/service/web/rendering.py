@@ -18,7 +18,7 @@ from pipeline.json_log import iso
 from pipeline.money import plain
 from pipeline.pages import environment
 from pipeline.rate import Rate, duration
-from pipeline.service.web.forms import PageError
+from pipeline.service.web.browsers import PageError
 from pipeline.service.web.site import Visitor
 from pipeline.wording import how_many
 

@@ -21,7 +21,7 @@ from pipeline.service.calls import Calls
 from pipeline.service.http.messages import cookie_of
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.spec import Terms
-from pipeline.service.web.forms import Form, FormError
+from pipeline.service.web.browsers import Form, FormError
 
 PAIR, ADDRESS, ACCOUNT, LATE = Rate(10, 900), Rate(100, 900), Rate(100, 900), Rate(1, 900)
 """Wrong passwords allowed: per account and address, per address, per account, and after that per

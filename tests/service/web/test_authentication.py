@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline.service.accounts import LIFETIME, Accounts
-from pipeline.service.web.forms import FormError
+from pipeline.service.web.browsers import FormError
 from pipeline.service.web.site import ACCOUNT, ADDRESS, PAIR, PasswordTries
 from tests.service.conftest import VirtualClock
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser

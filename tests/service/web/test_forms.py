@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 
 from pipeline.service.accounts import Accounts, Entry
 from pipeline.service.app import ROUTES
-from pipeline.service.web.forms import MAX_FORM
+from pipeline.service.web.browsers import MAX_FORM
 from tests.service.web.browsing import EMAIL, FORM, PASSWORD, Browser, Fields
 
 pytestmark = pytest.mark.anyio

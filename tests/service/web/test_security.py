@@ -14,7 +14,7 @@ from starlette.routing import Mount
 from pipeline.answers import Match, Matched
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import ROUTES, create_app
-from pipeline.service.http.browsers import PageFiles
+from pipeline.service.web.browsers import PageFiles
 from tests.service.conftest import SCRIPTED, Answering
 from tests.service.web.browsing import Browser
 

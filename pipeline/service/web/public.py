@@ -1,4 +1,4 @@
-"""The page to try the service: a text, the systems to ask, and their answers."""
+"""The pages that everybody may see: the home page, the documentation, and the one to try calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -15,17 +17,64 @@ from pipeline.answers import MEASURED, SYSTEMS, Match, System, band
 from pipeline.codes import above, titles_in
 from pipeline.json_log import FIELDS
 from pipeline.money import total
-from pipeline.service.accounts import Holder
+from pipeline.service import pricing
+from pipeline.service.accounts import STARTING_BALANCE, Holder
 from pipeline.service.calls import Answered
 from pipeline.service.errors import RefusedError
+from pipeline.service.http import messages
 from pipeline.service.http.messages import MAX_CHARACTERS, description_error
 from pipeline.service.http.outcomes import FAILED
 from pipeline.service.pricing import MARKUP_PERCENTAGE
-from pipeline.service.spec import SYSTEM_NAMES
-from pipeline.service.web.forms import Form, check
+from pipeline.service.spec import (
+    DESCRIPTION,
+    FAILURES,
+    MATCHES,
+    SYSTEM_NAMES,
+    Terms,
+    answer_schema,
+    fields_of,
+    response,
+)
+from pipeline.service.web.browsers import Form, check
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site, Visitor
 from pipeline.settings import LANGUAGES
+
+CURL = """\
+curl {base_url}/api/cpv/match \\
+  -H 'Content-Type: application/json' \\
+  -H "X-API-Key: $TENDER_PIPELINE_API_KEY" \\
+  -d '{{"description": "{description}"}}'"""
+
+
+def show_terms(template: str, site: Site, visitor: Visitor) -> Response:
+    """Show a page with the settings of this deployment."""
+    curl = CURL.format(base_url=visitor.base_url, description=DESCRIPTION)
+    return render(visitor, template, description=DESCRIPTION, curl=curl, **_values(site.terms))
+
+
+@cache
+def _values(terms: Terms) -> dict[str, Any]:
+    schemas = map(answer_schema, terms.forms)
+    fields = {path: field for schema in schemas for path, field in fields_of(schema)}
+    return {
+        "terms": terms,
+        "pricing": pricing,
+        "messages": messages,
+        "systems": SYSTEM_NAMES,
+        "responses": [(form, _indent(response("cpv", form))) for form in terms.forms],
+        "fields": fields,
+        "failures": FAILURES,
+        "failure": _indent(messages.failure(FAILURES[0].status, FAILURES[0].when)),
+        "starting_balance": STARTING_BALANCE,
+        "example": pricing.price(MATCHES["cpv"]),
+    }
+
+
+def _indent(body: bytes) -> str:
+    """Indent JSON; numbers keep their digits."""
+    return msgspec.json.format(body, indent=2).decode()
+
 
 log = logging.getLogger("pipeline.service")
 
@@ -60,7 +109,7 @@ class Outcome:
     shown: Sequence[Mapping[str, Any]] = ()
 
 
-def show(site: Site, visitor: Visitor, outcomes: Sequence[Outcome] = ()) -> Response:
+def show_trial(site: Site, visitor: Visitor, outcomes: Sequence[Outcome] = ()) -> Response:
     """Show the form, and the answers to what was sent."""
     if not visitor.form.values:
         language = _preferred(visitor.request.headers.get("Accept-Language", ""))
@@ -91,7 +140,7 @@ def _preferred(accepted: str) -> str:
     return next((name for name in names if name in LANGUAGES), "en")
 
 
-async def ask(site: Site, visitor: Visitor) -> Response:
+async def try_call(site: Site, visitor: Visitor) -> Response:
     """Make a call for each chosen system, and show the answers."""
     form = visitor.form
     # Browsers end lines with \r\n, programs with \n.
@@ -105,7 +154,7 @@ async def ask(site: Site, visitor: Visitor) -> Response:
     )
     outcomes = [await _ask(site, visitor, system, description, language) for system in systems]
     visitor.request.state.price_usd = _paid(outcomes)  # for the access log
-    return await run_in_threadpool(show, site, visitor, outcomes)
+    return await run_in_threadpool(show_trial, site, visitor, outcomes)
 
 
 async def _ask(
