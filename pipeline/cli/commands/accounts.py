@@ -25,8 +25,7 @@ from pipeline.cli.commands.serve import (
     service_folder,
 )
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import count_problems, iso, print_problems, table, utc
+from pipeline.cli.output.console import count_problems, iso, print_problems, say, table, utc
 from pipeline.errors import SettingsError
 from pipeline.money import plain, total
 from pipeline.wording import quoted

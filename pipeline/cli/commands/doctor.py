@@ -22,7 +22,6 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.cli.command import OptionGroups
 from pipeline.cli.commands.run import run
 from pipeline.cli.output.console import say
-from pipeline.cli.output.ledger import count_jobs
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, ledger_file, unknown_variables
 from pipeline.errors import PipelineError, SettingsError
@@ -148,6 +147,7 @@ def _engine(system: System) -> Finding:
 
 
 def _ledger(path: Path, workers: int | None) -> Finding:
+    from pipeline.cli.commands.ledger import count_jobs
     from pipeline.paid.ledger.checks import open_usable
     from pipeline.paid.ledger.database import check_not_gone, check_writable
     from pipeline.paid.ledger.mark import HighWaterMark

@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.command import CommandGroup
 from pipeline.cli.options import in_json
-from pipeline.cli.output.console import ask, progress_display, say, wrap
-from pipeline.cli.output.ledger import (
-    attempt_figures,
-    attempt_lines,
-    count_jobs,
+from pipeline.cli.output.console import (
+    ask,
     count_problems,
-    megabytes,
-    open_job_figures,
-    open_job_lines,
+    iso,
     print_problems,
-    spending_figures,
-    spending_lines,
+    progress_display,
+    say,
+    table,
+    utc,
+    wrap,
 )
 from pipeline.cli.settings_file import on_ledger
 from pipeline.errors import LedgerError, SettingsError
@@ -40,10 +39,21 @@ from pipeline.paid.ledger.maintenance import (
     prune_by_hand,
     settle_by_hand,
 )
-from pipeline.paid.ledger.totals import STATES, Wanted, open_jobs, read_spending
+from pipeline.paid.ledger.totals import (
+    STATES,
+    Attempt,
+    OpenJob,
+    Spent,
+    Tally,
+    Wanted,
+    open_jobs,
+    read_spending,
+    total_by,
+)
 from pipeline.paid.ledger.totals import attempts as find_attempts
 from pipeline.paid.verify import extent, problems
 from pipeline.progress import silent
+from pipeline.purchases import IN_MEMORY
 from pipeline.rate import seconds
 from pipeline.wording import command, how_many
 
@@ -271,3 +281,148 @@ def verify(as_json: bool, path: Path) -> int:
     totals = f"{attempts}, {responses}, {found['pruned']:,} pruned"
     print_problems(first, count, totals, found if as_json else None)
     return INCONSISTENT if count else CONSISTENT
+
+
+DIGEST = 12
+"""Digits of the SHA-256 that stand for a text."""
+
+MONEY = {
+    "attempts": "attempts",
+    "confirmed_usd": "USD",
+    "unconfirmed": "unconfirmed",
+    "unknown": "no price",
+    "at_risk_usd": "at most USD more",
+}
+DAYS = {"day": "day (UTC)", "system": "system", **MONEY}
+
+
+def spending_lines(spent: Mapping[Spent, Tally], since: str) -> Iterator[str]:
+    """Yield a table of the spending with each service since a day, and the totals."""
+    systems = total_by(lambda where: (where.base_url, where.system), spent)
+    for found in spending_figures(spent, since):
+        yield f"\n{found['endpoint']}"
+        totals = [
+            {"day": "all days", "system": system, **_figures(tally)}
+            for (base_url, system), tally in systems.items()
+            if base_url == found["endpoint"]
+        ]
+        yield from table([*found["days"], *totals, {"day": "total", **found}], DAYS, numbers=5)
+
+
+def spending_figures(spent: Mapping[Spent, Tally], since: str) -> list[dict[str, Any]]:
+    """Return what was spent with each service in all, and on its days since a day."""
+    days = [(where, tally) for where, tally in sorted(spent.items()) if where.day >= since]
+    return [
+        {
+            "endpoint": base_url,
+            **_figures(total),
+            "days": [
+                {"day": where.day, "system": where.system, **_figures(tally)}
+                for where, tally in days
+                if where.base_url == base_url
+            ],
+        }
+        for base_url, total in total_by(lambda where: where.base_url, spent).items()
+    ]
+
+
+def count_jobs(jobs: Sequence[OpenJob], ledger: Path) -> str:
+    """Return how many jobs are open, and the command that lists them."""
+    in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
+    apart = f", {in_memory} of them of a table in memory" if in_memory else ""
+    listed = f"; to list them: {command('ledger jobs --ledger', ledger)}" if jobs else ""
+    return f"open jobs: {len(jobs)}{apart}{listed}"
+
+
+def open_job_lines(job: OpenJob) -> Iterator[str]:
+    """Yield the lines about one open job."""
+    cost = job.cost
+    yield f"job {job.job}, begun {utc(iso(job.opened_at))} UTC"
+    if job.rows is not None:
+        yield f"  input    {job.input}, {how_many(job.rows, 'row')}"
+        yield f"  output   {job.output}"
+    yield f"  service  {job.endpoint}, {how_many(job.calls, 'call')}"
+    more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
+    last = f", the last {utc(iso(job.last_sent_at))} UTC" if cost.attempts else ""
+    attempts = how_many(cost.attempts, "attempt")
+    yield f"  paid     {plain(cost.confirmed)} USD{more}; {attempts}{last}"
+    yield f"  state    {_waits_for(job)}"
+
+
+def is_in_memory(job: OpenJob) -> bool:
+    """Return whether Python classified a table that is in no file, such as a data frame."""
+    return job.input == IN_MEMORY
+
+
+def _waits_for(job: OpenJob) -> str:
+    if job.running:
+        return "a run is working on it"
+    same = "call" if job.output == IN_MEMORY else "command"
+    state = "its last run was killed or failed."
+    if job.stopped:
+        state = f"stopped {utc(iso(job.stopped_at))} UTC: {job.stopped}"
+    return f"{state} The same {same} continues."
+
+
+def open_job_figures(job: OpenJob) -> dict[str, Any]:
+    """Return the contents of `open_job_lines` as JSON types; times in ISO 8601."""
+    figures = _with_iso_times(job._asdict())
+    del figures["cost"]
+    return figures | _figures(job.cost)
+
+
+def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
+    """Yield a table of attempts."""
+    headings = {
+        "attempt": "attempt",
+        "sent_at": "sent (UTC)",
+        "system": "system",
+        "state": "state",
+        "error": "error",
+        "http_status": "HTTP",
+        "cost": "USD",
+        "text": "text",
+    }
+    yield from table(
+        (
+            {
+                **attempt_figures(one),
+                "cost": _cost(one),
+                "text": one.text_sha256[:DIGEST],
+            }
+            for one in attempts
+        ),
+        headings,
+    )
+
+
+def attempt_figures(attempt: Attempt) -> dict[str, Any]:
+    """Return an attempt as JSON types; money as text, times in ISO 8601."""
+    cost = None if attempt.cost_usd is None else plain(attempt.cost_usd)
+    money = {"cost_usd": cost, "reserved_usd": plain(attempt.reserved_usd)}
+    return _with_iso_times(attempt._asdict()) | money
+
+
+def _with_iso_times(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: iso(value) if name.endswith("_at") else value for name, value in figures.items()}
+
+
+def megabytes(size: int) -> str:
+    """Return a size in megabytes, with its unit."""
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _figures(tally: Tally) -> dict[str, Any]:
+    return {
+        "attempts": tally.attempts,
+        "confirmed_usd": plain(tally.confirmed),
+        "unconfirmed": tally.unconfirmed,
+        "unknown": tally.unknown,
+        "at_risk_usd": plain(tally.at_risk),
+    }
+
+
+def _cost(attempt: Attempt) -> str:
+    if attempt.cost_usd is not None:
+        return plain(attempt.cost_usd)
+    return "0" if attempt.state == "free" else f"up to {plain(attempt.reserved_usd)}"

@@ -1,15 +1,19 @@
-"""Standard output and standard error: lines, their width, the log, and the progress display."""
+"""Standard output and standard error: lines, their width, the log, progress, errors and tables."""
 
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import shutil
 import sys
 import textwrap
 import time
-from typing import Literal, TextIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Literal, TextIO
 
 import click
 
@@ -20,7 +24,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.json_log import FIELDS, JsonLines
 from pipeline.progress import Display, bar, log_lines, silent
 from pipeline.purchases import Parked
-from pipeline.wording import Words, option_name, quoted, visible
+from pipeline.wording import Words, aligned, option_name, quoted, visible
 
 Form = Literal["text", "log", "json"]
 
@@ -262,3 +266,66 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
         text = _Lines(now).format(logging.makeLogRecord(given))
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+PRINTED = 100
+"""Problems that are printed; badly damaged books may have a million."""
+
+
+def count_problems(problems: Iterator[str]) -> tuple[list[str], int]:
+    """Return the first problems, in words, and how many there are."""
+    first = list(islice(problems, PRINTED))
+    return first, len(first) + sum(1 for _ in problems)
+
+
+def print_problems(
+    first: Sequence[str], count: int, totals: str, figures: Mapping[str, Any] | None
+) -> None:
+    """Print the first problems, and what was checked; as JSON if there are figures."""
+    if figures is not None:
+        say(json.dumps({**figures, "problems": count, "first_problems": first}))
+        return
+    more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
+    agree = [] if count else ["everything agrees"]
+    say("\n".join([*first, *more, totals, *agree]))
+
+
+def iso(seconds: float | None) -> str | None:
+    """Return a time since 1970 in ISO 8601; damaged books may hold any number."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return "no time"
+
+
+COUNTS = ("attempts", "calls", "keys_in_use", "unconfirmed", "unknown")
+"""The beginnings of names of numbers that are written with commas; others identify something."""
+
+
+def table(
+    figures: Iterable[Mapping[str, Any]], headings: Mapping[str, str], numbers: int = 0
+) -> Iterator[str]:
+    """Yield a table of JSON types, with a column for each name that has a heading.
+
+    The last ``numbers`` columns are right-aligned.
+    """
+    rows = [[_cell(name, one.get(name)) for name in headings] for one in figures]
+    yield from aligned([*headings.values()], rows, numbers)
+
+
+def utc(written: str | None) -> str:
+    """Return a time in ISO 8601 for people, such as ``2026-01-31 02:15:00``; "" for None."""
+    return _cell("at", written)
+
+
+def _cell(name: str, value: Any) -> str:
+    """Return a value for people: without the control characters that users can type."""
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}" if name.startswith(COUNTS) else str(value)
+    if name.endswith("at"):
+        value = value[:19].replace("T", " ")
+    return "".join(one if one.isprintable() else " " for one in value).strip()

@@ -130,7 +130,7 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
     assert out[0] == "account 1: the balance is 5 USD, but the entries sum to 4.9997615 USD"
     assert out[1].startswith("account 1: the total of cpv calls on ")
     assert out[2:] == ["accounts: 1, entries: 4"]
-    monkeypatch.setattr("pipeline.cli.output.ledger.PRINTED", 1)
+    monkeypatch.setattr("pipeline.cli.output.console.PRINTED", 1)
     assert command("verify") == 1
     assert lines(capsys)[1] == "and 1 more"
     assert command("verify", "--json") == 1

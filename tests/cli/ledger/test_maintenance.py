@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.output.ledger import iso, utc
+from pipeline.cli.output.console import iso, utc
 from tests.cli.conftest import Capture, Command, figures, lines
 from tests.cli.ledger.conftest import place
 from tests.forking import ran_on_terminal
@@ -69,7 +69,7 @@ def test_verify_lists_what_is_wrong_and_exits_with_8(
     out = lines(capsys)
     assert out[0].startswith("attempt 1 cost 9 USD, but its body says 0.0000")
     assert len(out) == 10
-    monkeypatch.setattr("pipeline.cli.output.ledger.PRINTED", 2)
+    monkeypatch.setattr("pipeline.cli.output.console.PRINTED", 2)
     assert command("verify") == 8
     assert lines(capsys)[2] == "and 7 more"
     assert command("verify", "--json") == 8
