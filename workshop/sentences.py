@@ -30,8 +30,7 @@ from pipeline.engine.model.acceptance import probability
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.model.serialization import own
-from pipeline.engine.text.boilerplate import beginnings
-from pipeline.engine.text.cleaning import TITLE, WORD, readable, sentences
+from pipeline.engine.text.cleaning import TITLE, WORD, beginnings, readable, sentences
 from workshop.examples import RECIPE, descriptions, labelled_rows
 from workshop.examples import sentences as written
 from workshop.recipe import read_settings

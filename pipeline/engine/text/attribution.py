@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.text.boilerplate import STOP_WORDS
-from pipeline.engine.text.cleaning import MAX_CHARS, words
+from pipeline.engine.text.cleaning import MAX_CHARS, STOP_WORDS, words
 
 Array: TypeAlias = npt.NDArray[Any]
 

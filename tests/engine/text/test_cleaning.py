@@ -9,11 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.engine.model.features import gram_hashes, word_hashes
-from pipeline.engine.text import boilerplate
 from pipeline.engine.text import cleaning as noise
-from pipeline.engine.text.boilerplate import EXCLUDING
 from pipeline.engine.text.cleaning import (
     ENOUGH,
+    EXCLUDING,
     LONGEST,
     MAX_CHARS,
     MAX_WORDS,
@@ -169,7 +168,7 @@ def test_markup_is_left_out_and_keeps_lines_apart() -> None:
 def test_a_text_that_is_nothing_but_boilerplate_stays_whole() -> None:
     for formulas in FORMULAS.values():
         text = f"{formulas} " * 3
-        left = boilerplate.REFERENCE.sub(" ", readable(text)).split()
+        left = noise.REFERENCE.sub(" ", readable(text)).split()
         assert sorted(meant(text)) == sorted(left)
 
 
@@ -192,7 +191,7 @@ def test_a_text_without_boilerplate_stays_as_it_is(words: list[str]) -> None:
 
 
 PATTERNS = [
-    boilerplate.REFERENCE,
+    noise.REFERENCE,
     *(noise.STOP, noise.DIGITS),
 ]
 
