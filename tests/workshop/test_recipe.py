@@ -18,8 +18,7 @@ from pipeline.engine.model.encoder import Reading, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training import Trained
-from pipeline.engine.training.network import TrainingSet
-from pipeline.engine.training.train import tree
+from pipeline.engine.training.network import TrainingSet, tree
 from pipeline.progress import silent
 from tests.engine.model.training_data import answers, history, ignored
 from tests.workshop.tasks import small, task

@@ -3,8 +3,7 @@
 from pipeline.engine.training.dataset import Dataset, Examples
 from pipeline.engine.training.network import Settings as NetworkSettings
 from pipeline.engine.training.task import Recipe, Task, history_recipe, history_task
-from pipeline.engine.training.train import train, work
-from pipeline.engine.training.validation import Trained
+from pipeline.engine.training.train import Trained, train, work
 
 __all__ = [
     "Dataset",

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pipeline.answers import System
+from pipeline.codes.table import cut, stem
 from pipeline.engine.model.matrices import Bools, Floats, Ints, softmax
 from pipeline.engine.model.model import Field
 
@@ -220,3 +222,98 @@ def _thinned(
     kept = random.random(vectors.nnz, dtype=np.float32) >= dropout
     ends = np.concatenate([[0], np.cumsum(kept)])[vectors.indptr]
     return sparse.csr_matrix((vectors.data[kept], vectors.indices[kept], ends), vectors.shape)
+
+
+FLOOR = 1e-6
+"""Lower bound on the eigenvalues and singular values, as a fraction of the largest."""
+
+LEAST_VALUE = 1e-12
+"""Avoids division by zero if there is only one code and all singular values are zero."""
+
+RARE = 1e-4
+"""Added to the weight of each code, so that the rarest codes are not neglected."""
+
+
+def merge(networks: Sequence[Network], use: Floats, width: int) -> Network:
+    """Return one network whose scores are the mean of the networks' scores.
+
+    The mean of low-rank networks has the sum of their ranks; a truncated singular value
+    decomposition reduces it to ``width``. It weights each feature by its use in the texts and each
+    code by its frequency. All systems count the same.
+
+    Args:
+        networks: networks with the same features and codes.
+        use: root mean square of each feature in the texts.
+        width: dimensions of the result; fewer if there are fewer codes.
+    """
+    features = np.hstack([network.features for network in networks])
+    heads = [_mean(each) for each in zip(*(network.heads for network in networks), strict=True)]
+    used = features * (use + 1e-6)[:, None]
+    # With few texts the features do not span all dimensions; the floor keeps the inverse stable.
+    spread, axes = np.linalg.eigh((used.T @ used).astype(np.float64))
+    lengths = np.sqrt(np.maximum(spread, spread.max() * FLOOR))
+    weighed = np.vstack([head.directions * _importance(head)[:, None] for head in heads])
+    left, values, _ = np.linalg.svd((lengths[:, None] * axes.T) @ weighed.T, full_matrices=False)
+    root = np.sqrt(values[:width] + FLOOR * values[0] + LEAST_VALUE)
+    turn = (axes / lengths) @ (left[:, :width] * root)
+    back = ((left[:, :width] / root).T * lengths) @ axes.T
+    turned = tuple(Head((h.directions @ back.T).astype(np.float32), h.prior) for h in heads)
+    return Network(features @ turn.astype(np.float32), turned)
+
+
+def _mean(heads: Sequence[Head]) -> Head:
+    directions = np.hstack([head.directions for head in heads]) / len(heads)
+    return Head(directions, np.mean([head.prior for head in heads], axis=0).astype(np.float32))
+
+
+def _importance(head: Head) -> Floats:
+    """Return how much an error in each code's score matters."""
+    importance: Floats = np.sqrt(softmax(head.prior[None, :].copy())[0]) + RARE
+    return importance
+
+
+def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
+    """Return a matrix (codes x traits) with 1 where a code has a trait."""
+    place: dict[str, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    for row, code in enumerate(codes):
+        for trait in traits(system, code):
+            rows.append(row)
+            columns.append(place.setdefault(trait, len(place)))
+    ones = np.ones(len(rows), np.float32)
+    return sparse.csr_matrix((ones, (rows, columns)), (len(codes), len(place)))
+
+
+def traits(system: System, code: str) -> list[str]:
+    """Return the code, its ancestors and, for PSC, the equipment or structure serviced."""
+    own = f"={code}"
+    match system:
+        case "cpv":
+            short = stem("cpv", code)
+            return [own, *(short[:length] for length in range(2, min(len(short), 6) + 1))]
+        case "unspsc":
+            return [
+                own,
+                *(code[:length] for length in (2, 4, 6) if code[length - 2 : length] != "00"),
+            ]
+        case "naics":
+            return [own, cut("naics", code, 2), code[:3], code[:4], code[:5]]
+        case _:
+            return [own, *_psc(code)]
+
+
+def _psc(code: str) -> list[str]:
+    found = [code[:2]]
+    if code[:2].isdigit():
+        return [*found, "supplies", f"equipment {code[:2]}"]
+    found.append(code[0])
+    if code[0] in "EHJKLNW" and code[2:].isdigit():
+        found.append(f"equipment {code[2:]}")
+    if code[0] in "CEFMXYZ" and code[1].isdigit():
+        found += [f"structure {code[2:]}", f"structures {code[2]}"]
+    if code[0] == "A":
+        found.append(f"stage {code[3]}")
+    if code[0] in "7D":
+        found.append(f"technology {code[1]}")
+    return found

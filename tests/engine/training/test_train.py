@@ -12,8 +12,18 @@ from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats, Ints, softmax
 from pipeline.engine.training import history_recipe, work
 from pipeline.engine.training.dataset import learnable
-from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
-from pipeline.engine.training.train import merge, train, traits, tree
+from pipeline.engine.training.network import (
+    Head,
+    Network,
+    Settings,
+    TrainingSet,
+    fit,
+    merge,
+    prior,
+    traits,
+    tree,
+)
+from pipeline.engine.training.train import train
 from tests.engine.model.training_data import (
     PHRASES,
     answers,
