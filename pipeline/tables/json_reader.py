@@ -259,7 +259,8 @@ def _with_rows_within(hint: str, only: dict[str, Any]) -> str:
     path = shlex.quote("".join(f".{json.dumps(key)}" for key in keys))  # it is not to be trusted
     take_out = TAKE_OUT.format(quoted(name), path)
     # A column in the list would join the texts of all rows to one.
-    return take_out if f"'{name}." in hint else f"{hint} {take_out}"
+    is_of_rows = lists[keys] > 1 and f"'{name}." in hint
+    return take_out if is_of_rows else f"{hint} {take_out}"
 
 
 FROM_PANDAS = (

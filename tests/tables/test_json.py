@@ -203,6 +203,7 @@ def test_a_key_that_no_record_has_is_missed_beside_other_texts_unless_it_is_miss
         (b'{"A": "x"}\n', "has no column 'a'. Its columns: 'A'", "--text-column 'A'"),
         (b"{}\n", "has no columns with a name.", "a column of texts"),
         (b'{"t": {"a": "x"}}\n', "has no column 'a'. Its columns: 't', 't.a'", "'t.a'"),
+        (b'{"t": {"u": [{"a": "x"}]}}', "'t.u.a'", "Use --text-column 't.u.a'. If the rows are in"),
         (
             b'{"n": 1, "t u": [{"b": "x"}]}',
             "Its columns: 'n', 't u', 't u.b'",
