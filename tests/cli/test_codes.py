@@ -108,15 +108,6 @@ def test_codes_search_finds_codes_by_words_of_any_language(
     assert len(found) <= 3
 
 
-def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
-    command: Command, capsys: Capture
-) -> None:
-    assert command("codes", "search", "wheat", "--systems", "naics") == 0
-    best, *others = capsys.readouterr().out.splitlines()
-    assert best == "naics  111140    Wheat Farming"
-    assert not [line for line in others if "heat" in line.lower()]  # such as heat treating
-
-
 def test_a_damaged_added_table_does_not_hide_the_others(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

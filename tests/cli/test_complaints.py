@@ -182,8 +182,9 @@ def test_quiet_prints_nothing_if_all_is_well_and_json_if_asked(
     run = ["run", table, "--output", tmp_path / "out.csv", "--systems", "psc", "--quiet"]
     assert command(*run) == 0
     assert capsys.readouterr().out == ""
-    assert command(*run, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 1
+    assert command(*run, "--json", "--min-confidence", 1) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["rows"] == shown["to_check"] == shown["systems"]["psc"]["review"] == 1
     assert command("run", tmp_path / "nope.csv", "--quiet") == 2
     assert "nope.csv does not exist" in capsys.readouterr().err
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.answers import BANDS
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.manifest import manifest_path
 from pipeline.classification.sink import default_output
@@ -21,7 +19,6 @@ from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.jobs import run, write_csv
 from tests.cli.conftest import Capture, Command
-from tests.forking import ran
 
 
 def test_a_table_without_rows_is_warned_of(
@@ -68,29 +65,6 @@ def test_a_warning_says_that_a_default_output_replaces_that_of_another_table(
         assert (told in capsys.readouterr().err) == replaces
     assert command("run", table, "--systems", "psc", "--output", named) == 0
     assert "is replaced" not in capsys.readouterr().err, "its name was typed"
-
-
-def test_the_summary_goes_to_standard_output_and_the_rest_to_standard_error(
-    tmp_path: Path, table: Path
-) -> None:
-    done = ran(["run", table, "--systems", "naics"], cwd=tmp_path)
-    assert done.returncode == 0
-    titles, cells = (re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()[:2])
-    row = dict(zip(titles, cells, strict=True))
-    bands = sum(int(row.get(band, 0)) for band in BANDS)
-    assert (row["system"], bands, row["no text"]) == ("naics", 2, "1")
-    assert "output: outputs/tenders.classified.csv" in done.stdout.splitlines()
-    assert "embedded engine" in done.stderr
-
-
-def test_json_is_the_only_thing_on_standard_output(
-    command: Command, table: Path, capsys: Capture
-) -> None:
-    assert command("run", table, "--json", "--systems", "naics", "--min-confidence", 1) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["rows"] == 3
-    assert 0 < figures["systems"]["naics"]["median_confidence"] < 1
-    assert (figures["systems"]["naics"]["review"], figures["to_check"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
