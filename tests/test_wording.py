@@ -128,6 +128,8 @@ def test_what_makes_a_model_is_a_function_in_python(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_awaited_says_it_so_too() -> None:
+    with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
+        await pipeline.classify_async(["Office chairs"], encoding="cp1252")  # type: ignore[call-arg]
     with pytest.raises(pipeline.InputError) as caught:
         await pipeline.classify_async(pd.DataFrame({"title": ["x"]}), text_columns="titel")
     assert 'text_columns=["title"]' in caught.value.hint
@@ -176,23 +178,11 @@ def test_the_error_about_a_missing_argument_says_what_to_write(
     assert str(caught.value) == f"{call}() has no argument '{argument}'. {hint}"
 
 
-def test_a_key_in_the_clear_is_a_warning_about_the_users_line() -> None:
-    with pytest.warns(UserWarning, match="unencrypted") as caught:
-        pipeline.PaidService("http://service.example", "key")
-    assert caught[0].filename == __file__
-
-
 def test_only_the_table_has_no_name() -> None:
     for name in ("classify", "plan", "evaluate", "train"):
         with pytest.raises(TypeError, match="Name the others, such as text_columns=") as caught:
             getattr(pipeline, name)(["Office chairs"], "title")
         assert len(caught.traceback) == 2
-
-
-@pytest.mark.anyio
-async def test_classify_async_answers_the_same() -> None:
-    with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
-        await pipeline.classify_async(["Office chairs"], encoding="cp1252")  # type: ignore[call-arg]
 
 
 FRAME = pd.DataFrame({"title": ["Office chairs"], "code": ["7110"]})

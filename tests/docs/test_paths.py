@@ -39,9 +39,14 @@ def named_paths(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)
-def test_every_path_that_is_named_exists(document: Path) -> None:
-    for path in named_paths(document.read_text("utf-8")):
+def test_every_file_that_is_named_run_or_linked_exists(document: Path) -> None:
+    text = document.read_text("utf-8")
+    for path in named_paths(text):
         assert list(ROOT.glob(path.rstrip("/"))), path
+    for module in re.findall(r"python -m (benchmarks\.\w+)", text):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (document.parent / target).exists(), target
 
 
 def test_everything_of_the_package_that_a_comment_or_docstring_names_exists() -> None:
@@ -54,12 +59,6 @@ def test_everything_of_the_package_that_a_comment_or_docstring_names_exists() ->
                 pkgutil.resolve_name(name)  # else ImportError or AttributeError
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
-def test_every_module_that_is_to_be_run_exists(document: Path) -> None:
-    for module in re.findall(r"python -m (benchmarks\.\w+)", document.read_text("utf-8")):
-        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
-
-
 def test_every_benchmark_is_named_in_a_document() -> None:
     documents = [*DOCUMENTS, ROOT / "sample_inputs" / "README.md"]
     named = {code for path in documents for code in inline(path.read_text("utf-8"))}
@@ -67,12 +66,6 @@ def test_every_benchmark_is_named_in_a_document() -> None:
         command = f"python -m benchmarks.{path.stem}".removesuffix(".__main__")
         if "parser_for(__file__" in path.read_text("utf-8"):
             assert any(f"{code} ".startswith(f"{command} ") for code in named), command
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
-def test_every_link_leads_to_a_file(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
-        assert (document.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)
