@@ -306,7 +306,7 @@ def test_titles_and_notices_have_weights_of_their_own_and_general_codes_teach_no
 
 
 def shares_of_right(model: Model) -> Floats:
-    shares, _ = model.scores.shares(Reading(lambda encoder: encoder.encode(count(GERMAN))))
+    shares, _ = model.scores.shares(Reading(count(GERMAN)))
     places = [model.codes.tolist().index(PSC[code]) for code in CPV]
     found: Floats = shares[np.arange(3), places]
     return found

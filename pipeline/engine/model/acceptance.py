@@ -262,19 +262,6 @@ class Voice:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """The best codes of some texts, as judged.
-
-    Attributes:
-        places: texts x candidates, the indices of the codes, the likeliest first.
-        chances: how likely an expert accepts each.
-    """
-
-    places: Ints
-    chances: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """What speaks for the best codes of a text in one system.
 
@@ -405,13 +392,18 @@ class Acceptance:
     slope: float
     start: float
 
-    def judged(self, shares: Floats, read: Reading, words: Composition) -> Judged:
-        """Judge the best codes of texts; see `Evidence.traits`."""
+    def judged(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
+        """Judge the best codes of texts; for the arguments, see `Evidence.traits`.
+
+        Returns:
+            texts x candidates, the indices of the codes, the likeliest first; and how likely an
+            expert accepts each.
+        """
         places, traits = self.evidence.traits(shares, read, words)
         odds = log_odds(self.evidence.system, self.trees, traits)
         chances = probability(self.slope * odds + self.start)
         order = np.argsort(-chances, axis=1, kind="stable")
-        return Judged(np.take_along_axis(places, order, 1), np.take_along_axis(chances, order, 1))
+        return np.take_along_axis(places, order, 1), np.take_along_axis(chances, order, 1)
 
 
 def log_odds(system: System, trees: Trees, traits: Floats) -> Floats:

@@ -63,18 +63,14 @@ class Codebook:
 
     def rows(self, which: Ints) -> Floats:
         """Return the given rows as float32."""
-        rows: Floats = self._unit(which) * self.lengths[which].astype(np.float32)[:, None]
-        return rows
+        unit = self._decoder(len(which))(which)
+        return unit * self.lengths[which].astype(np.float32)[:, None]
 
     def sums(self, texts: SparseRows) -> Floats:
         """Return the product of a sparse matrix and the rows: texts x columns, float32."""
         weights = texts.scaled(self.lengths[texts.columns].astype(np.float32))
         most = max(TOGETHER, int(texts.lengths.max(initial=0)))
         return weighted_sums(weights, self._decoder(most), self.width)
-
-    def _unit(self, which: Ints) -> Floats:
-        """Return the given rows before they are scaled to their lengths."""
-        return self._decoder(len(which))(which)
 
     def _decoder(self, most: int) -> Callable[[Ints], Floats]:
         """Return a function that decodes up to so many rows; each call overwrites the last one's.
@@ -222,20 +218,20 @@ class Reading:
     """The vectors of a portion of texts, and what is asked of them several times.
 
     Args:
-        encode: returns the texts as vectors; see `Encoder.encode`. It is called once per encoder.
+        counts: what the texts contain; each encoder encodes it once.
         texts: the texts themselves; only those that judge codes need them.
     """
 
-    def __init__(self, encode: Callable[[Encoder], Encoded], texts: Sequence[str] = ()) -> None:
+    def __init__(self, counts: Counts, texts: Sequence[str] = ()) -> None:
         self.texts = texts
-        self._encode = encode
+        self._counts = counts
         self._encoded: dict[Encoder, Encoded] = {}
         self._kept: dict[Callable[[Reading], Any], Any] = {}
 
     def __call__(self, encoder: Encoder) -> Encoded:
         """Return the texts as vectors by an encoder."""
         if encoder not in self._encoded:
-            self._encoded[encoder] = self._encode(encoder)
+            self._encoded[encoder] = encoder.encode(self._counts)
         return self._encoded[encoder]
 
     @cached_property
@@ -243,8 +239,7 @@ class Reading:
         """The places of the texts that end in an item below a heading, and what the items say."""
         items = [item_of(text) for text in self.texts]
         texts = tuple(filter(None, items))
-        counts = count(texts)
-        return np.flatnonzero(items), Reading(lambda encoder: encoder.encode(counts), texts)
+        return np.flatnonzero(items), Reading(count(texts), texts)
 
     def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
         """Return what a function computes of the texts, and keep it for others to read."""
@@ -257,8 +252,7 @@ class Reading:
 @lru_cache(maxsize=1)
 def reading(texts: tuple[str, ...]) -> Reading:
     """Return the reading of a portion; all systems, and what explains a code, get the same one."""
-    counts = count(texts)
-    return Reading(lambda encoder: encoder.encode(counts), texts)
+    return Reading(count(texts), texts)
 
 
 STRANGE, FAMILIAR = 0.1, 0.5

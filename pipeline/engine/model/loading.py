@@ -218,22 +218,17 @@ def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
     return arrays, serialization.scorer(arrays, _encoder(folder))
 
 
-def general_voices(folder: ModelFolder | None = None) -> dict[System, Voice]:
-    """Return what a general model says of each system; without one, the package's."""
-    general = folder or shipped_model()
-    return {system: _voice(general, system) for system in general.systems}
-
-
 @cache
-def _voice(general: ModelFolder, system: System) -> Voice:
-    return Voice(system, _scorer(general, system)[1])
+def _general_voices(general: ModelFolder) -> Mapping[System, Voice]:
+    """Return what a general model says of each system."""
+    return {system: Voice(system, _scorer(general, system)[1]) for system in general.systems}
 
 
-def _voices(folder: ModelFolder, system: System) -> dict[System, Voice]:
+def _voices(folder: ModelFolder, system: System) -> Mapping[System, Voice]:
     """Return the general voices, if the model judges its best codes by what they say."""
     if f"{system}.tree_leaves" not in folder.checksums:
         return {}
-    return general_voices(folder if folder.values[system]["weight"] is None else None)
+    return _general_voices(folder if folder.values[system]["weight"] is None else shipped_model())
 
 
 def check_arrays(folder: ModelFolder) -> None:

@@ -16,7 +16,6 @@ from pipeline.engine.model.encoder import (
     Reading,
     Scores,
     familiarity,
-    portions,
     reading,
 )
 from pipeline.engine.model.features import Composition
@@ -158,19 +157,14 @@ class Model:
         return self.scores.weight if isinstance(self.scores, Blend) else 1.0
 
     def predict(self, texts: Sequence[str], top: int) -> tuple[Ints, Floats]:
-        """Return (texts x indices of the top codes, best first; their confidences)."""
-        width = min(top, len(self.codes))
-        places = np.empty((len(texts), width), np.intp)
-        confidence = np.empty((len(texts), width))
-        start = 0
-        for portion in portions(texts):
-            part = slice(start, start + len(portion))
-            read = reading(portion)
-            seen = self._hashed(portion)
-            places[part], confidence[part] = self.ranked(read, seen, width)
-            is_repeat, _, _ = self.repeats.find(seen)
-            confidence[part][~is_repeat & ~self.scores.enough_words_known(read)] = 0
-            start += len(portion)
+        """Return (texts x indices of the top codes, best first; their confidences).
+
+        The texts are few enough to be scored in one matrix, as `portions` makes them.
+        """
+        read, seen = reading(tuple(texts)), self._hashed(texts)
+        places, confidence = self.ranked(read, seen, min(top, len(self.codes)))
+        is_repeat, _, _ = self.repeats.find(seen)
+        confidence[~is_repeat & ~self.scores.enough_words_known(read)] = 0
         return places, confidence
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
@@ -213,15 +207,15 @@ class Model:
     def _judged(self, acceptance: Acceptance, read: Reading, top: int) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
         shares, known = self.listed(read)
-        judged = acceptance.judged(shares, read, self.own_words(read))
-        chances = judged.chances * familiarity(known)[:, None]
-        if top <= judged.places.shape[1]:
-            return judged.places, chances
+        places, chances = acceptance.judged(shares, read, self.own_words(read))
+        chances *= familiarity(known)[:, None]
+        if top <= places.shape[1]:
+            return places, chances
         rest = shares.copy()
-        np.put_along_axis(rest, judged.places, -1, axis=1)
-        places, others = highest(rest, top - judged.places.shape[1])
+        np.put_along_axis(rest, places, -1, axis=1)
+        other_places, others = highest(rest, top - places.shape[1])
         others = np.clip(others, 0, chances[:, -1:])
-        return np.hstack([judged.places, places]), np.hstack([chances, others])
+        return np.hstack([places, other_places]), np.hstack([chances, others])
 
     def own_words(self, read: Reading) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
@@ -238,7 +232,7 @@ class Model:
         known, _, _ = self.repeats.find(hashes(texts))
         return int(known.sum())
 
-    def _hashed(self, texts: tuple[str, ...]) -> Ints:
+    def _hashed(self, texts: Sequence[str]) -> Ints:
         """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""
         known = len(self.repeats.hashes)
         return hashes(texts) if known else np.zeros(len(texts), np.uint64)

@@ -83,7 +83,7 @@ class Examples:
 def reading(portion: Examples) -> Reading:
     """Return the reading of a portion of examples; see `Examples.portions`."""
     (counts,) = portion.parts
-    return Reading(lambda encoder: encoder.encode(counts))
+    return Reading(counts)
 
 
 def learnable(table: CodeTable, written: str) -> str | None:
