@@ -29,9 +29,6 @@ MOST_AHEAD = 100
 SLOWEST = 30.0
 """Seconds that a request may take to arrive completely, from its first byte."""
 
-HOSTS = {"1.0": (0, 1), "1.1": (1,)}
-"""How many headers Host a request has, by the version of HTTP (RFC 9112, 3.2)."""
-
 
 class Refusal(NamedTuple):
     """The answer to a request that does not reach the application."""
@@ -146,10 +143,9 @@ class BoundedHttp(HttpToolsProtocol):
         """Check what llhttp does not, and begin to answer.
 
         Raises:
-            HttpParserError: the head is too large, or not that of a request of HTTP/1; or too many
-                requests wait.
+            HttpParserError: the head is too large, or asks for a tunnel; or too many requests wait.
         """
-        method, version = self.parser.get_method(), self.parser.get_http_version()
+        method = self.parser.get_method()
         size = len(method) + len(self.url) + len(b"  HTTP/1.1\r\n\r\n")
         if size + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEAD:
             self._refusal = TOO_LARGE
@@ -157,10 +153,8 @@ class BoundedHttp(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_AHEAD:  # uvicorn would read on after each answer
             self._refusal = BUSY
             raise httptools.HttpParserError("Too many requests wait")
-        hosts = sum(name == b"host" for name, _ in self.headers)
-        codings = {value.lower() for name, value in self.headers if name == b"transfer-encoding"}
-        if method == b"CONNECT" or hosts not in HOSTS.get(version, ()) or codings - {b"chunked"}:
-            raise httptools.HttpParserError("No request for a service of HTTP/1")
+        if method == b"CONNECT":
+            raise httptools.HttpParserError("This is no proxy")
         if not self.parser.should_upgrade():
             super().on_headers_complete()
             self._part, self._unread = "body", 0
