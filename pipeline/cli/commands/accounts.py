@@ -218,13 +218,14 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
         opened = accounts.open(usd)
         account, key = accounts.account(opened.account_id), opened.key
     else:
+        from pipeline.service.accounts.accounts import FIRST_KEY, checked_email
+
         if (taken := accounts.find(email)) is not None:
             raise SettingsError(
                 f"{email} already has account {taken.account_id}.",
                 f"See it: {accounts_command(f'show {taken.account_id}', accounts.folder)}.",
             )
-        from pipeline.service.accounts.accounts import FIRST_KEY
-
+        checked_email(email)  # before the password is asked for
         account = accounts.account(accounts.sign_up(email, new_password(), usd))
         key = accounts.keys.make(account.account_id, FIRST_KEY).key
     who = "" if account.email is None else f" of {account.email}"

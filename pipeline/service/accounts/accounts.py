@@ -33,7 +33,7 @@ FIRST_KEY = "first key"
 """The name of the key that an account opens with."""
 
 LONGEST_EMAIL = 1000
-"""Characters before normalisation; a stored address has at most 254."""
+"""Characters before normalisation: each is checked first; a stored address has at most 254."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,7 @@ class Accounts:
         Raises:
             SettingsError: the address or the password is not valid, or the address has an account.
         """
-        try:
-            address = _normalise(email)
-        except EmailNotValidError as error:
-            hint = "Write it like name@example.org."
-            raise SettingsError("This is not an e-mail address.", hint) from error
+        address = checked_email(email)
         kept = self._passwords.hash(password)
         try:
             with self._database.writing() as connection:
@@ -193,14 +189,21 @@ def _insert(
 def canonical_email(email: str) -> str:
     """Return an address in the form that is stored; other text in lower case."""
     try:
-        return _normalise(email)
-    except EmailNotValidError:
+        return checked_email(email)
+    except SettingsError:
         return email.strip().lower()
 
 
-def _normalise(email: str) -> str:
-    """Return an address in lower case, without full-width and such letters, and without xn--."""
-    if len(email) > LONGEST_EMAIL:  # the library checks each character first
-        raise EmailNotValidError
-    text = normalize("NFKC", normalize("NFKC", email.strip()).lower())
-    return validate_email(text, check_deliverability=False, strict=True).normalized
+def checked_email(email: str) -> str:
+    """Return an address in lower case, without full-width and such letters, and without xn--.
+
+    Raises:
+        SettingsError: it is not valid.
+    """
+    typed = email.strip() if len(email) <= LONGEST_EMAIL else ""
+    text = normalize("NFKC", normalize("NFKC", typed).lower())
+    try:
+        return validate_email(text, check_deliverability=False, strict=True).normalized
+    except EmailNotValidError as error:
+        hint = "Write it like name@example.org."
+        raise SettingsError("This is not an e-mail address.", hint) from error

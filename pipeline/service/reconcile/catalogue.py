@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
+from threading import Thread
 from typing import TypeAlias
 
 from pipeline.answers import System
@@ -28,6 +29,9 @@ class Catalogue:
 
     def __init__(self, table: CodeTable) -> None:
         self.table = table
+        # The titles in 24 languages take a second and 100 MB: only whoever reconciles needs them.
+        self._loading = Thread(target=self._found, args=("?",), daemon=True)
+        self._loading.start()
 
     @property
     def system(self) -> System:
@@ -109,10 +113,13 @@ class Catalogue:
 
     def search(self, typed: str) -> list[str]:
         """Return the codes that begin with the text, then those that `searched` finds."""
+        self._loading.join()  # a second search at the same time would load all titles again
         number = typed.upper().partition("-")[0]
         beginning = [code for code in self.table.titles if number and code.startswith(number)]
-        found = searched(self.system, typed, RANKED, every_level=True)
-        return [*dict.fromkeys([*beginning, *(match.code for match in found)])]
+        return [*dict.fromkeys([*beginning, *self._found(typed)])]
+
+    def _found(self, typed: str) -> list[str]:
+        return [match.code for match in searched(self.system, typed, RANKED, every_level=True)]
 
 
 @cache

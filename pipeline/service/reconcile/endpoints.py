@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from math import inf
@@ -173,7 +175,7 @@ def queries_in(batch: str, most: int) -> dict[str, Query]:
         ValidationError: the batch is not valid.
     """
     queries = read_json(
-        batch, dict[str, Query], "value of queries", 'Send {"q0": {"query": "..."}}.'
+        _encodable(batch), dict[str, Query], "value of queries", 'Send {"q0": {"query": "..."}}.'
     )
     if len(queries) > most:
         raise ValidationError(
@@ -189,7 +191,7 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
         ValidationError: the request is not valid.
     """
     example = 'Send {"ids": ["..."], "properties": [{"id": "title"}]}.'
-    asked = read_json(request, Extension, "value of extend", example)
+    asked = read_json(_encodable(request), Extension, "value of extend", example)
     if len(asked.ids) > MOST_IDS:
         raise ValidationError(f"There are {len(asked.ids):,} ids. Send {MOST_IDS:,} at most.", 413)
     wanted = {wanted.id: codes.properties.get(wanted.id) for wanted in asked.properties}
@@ -209,6 +211,13 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
         for name, (title, are_codes, _) in known.items()
     ]
     return {"meta": meta, "rows": rows}
+
+
+def _encodable(text: str) -> bytes:
+    """Return JSON with "?" for unpaired surrogates: one in a cell must not refuse all others."""
+    with suppress(ValueError, RecursionError):  # else `read_json` says what is wrong
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    return text.encode("utf-8", "replace")
 
 
 def _text(value: Any) -> str:

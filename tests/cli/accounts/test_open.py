@@ -98,6 +98,13 @@ def test_an_invalid_password_opens_no_account(
         assert accounts.all() == []
 
 
+def test_an_email_address_is_checked_before_the_password_is_asked_for(
+    command: Command, capsys: Capture
+) -> None:
+    assert command("open", "--email", "nope", stdin=b"") == 2
+    assert "This is not an e-mail address." in capsys.readouterr().err
+
+
 def test_a_password_is_asked_for_twice_on_a_terminal_and_never_shown(tmp_path: Path) -> None:
     terminal, stdin = pty.openpty()
     process = subprocess.Popen(

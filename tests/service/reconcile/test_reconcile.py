@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from decimal import Decimal
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from pipeline.json_log import FIELDS
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.app import create_app
-from pipeline.service.reconcile.catalogue import Catalogue
+from pipeline.service.reconcile.catalogue import Catalogue, catalogue
 from tests import fakes
 from tests.service.conftest import SCRIPTED, VirtualClock, envelope
 from tests.service.reconcile.conftest import Refine
@@ -142,6 +143,18 @@ async def test_a_cell_that_cannot_be_asked_about_spoils_no_other(
     assert [each.price_usd for each in accounts.statement.charges()] == [ROAD_PRICE]
 
 
+async def test_half_a_character_in_a_cell_is_read_as_a_question_mark(
+    refine: Refine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the texts of `run`."""
+    monkeypatch.setitem(fakes.ANSWERS, "road ?", fakes.ANSWERS["road"])
+    found = await refine.reconcile({"q0": {"query": "road \ud800"}, "q1": {"query": "road"}})
+    assert found["q0"] == found["q1"] != {"result": []}
+    asked = {"ids": ["\ud800", "45233140"], "properties": [{"id": "level"}]}
+    rows = (await refine.post("extend", asked)).json()["rows"]
+    assert rows["45233140"] == {"level": [{"str": "subcategory"}]}
+
+
 async def test_a_code_that_the_table_lacks_is_not_a_candidate(
     refine: Refine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +194,21 @@ async def test_a_search_finds_levels_and_things_that_no_title_has(app: Starlette
         refine = Refine(app, f"/reconcile/{system}")
         found = (await refine.get("/suggest/entity", prefix=typed)).json()["result"]
         assert code in [each["id"] for each in found[:5]]
+
+
+async def test_what_a_search_needs_is_loaded_before_anybody_types(
+    refine: Refine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = Event()
+
+    def searched(*_: Any, **__: Any) -> list[Match]:
+        begun.set()
+        return []
+
+    monkeypatch.setattr("pipeline.service.reconcile.catalogue.searched", searched)
+    catalogue.cache_clear()
+    await refine.get()
+    assert begun.wait(30)
 
 
 async def test_a_search_has_pages_and_nothing_typed_finds_nothing(refine: Refine) -> None:
