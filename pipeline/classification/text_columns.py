@@ -14,7 +14,7 @@ from pipeline.errors import InputError
 from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.arrow import is_text
 from pipeline.tables.table import Reader
-from pipeline.tables.texts import NO_GUESS, TEXT_COLUMN, MissingError, guess, holders, one_line
+from pipeline.tables.texts import ARGUMENT, NO_GUESS, MissingError, guess, holders, one_line
 from pipeline.wording import Words, marked, option
 
 log = logging.getLogger(__name__)
@@ -118,8 +118,8 @@ def _suggest_words(error: InputError, hints: Sequence[str], sample: pa.RecordBat
     best = likeliest(sample, ())
     if best is None or repr(one_line(best)) not in error.message:  # it is in another sheet
         return
-    known = guess(TEXT_COLUMN, one_line(best))
-    wordless = {guess(TEXT_COLUMN, one_line(name)) for name in by_words if not by_words[name]}
+    known = guess(ARGUMENT, one_line(best))
+    wordless = {guess(ARGUMENT, one_line(name)) for name in by_words if not by_words[name]}
     for hint in hints:
         if hint in wordless or hint.startswith(NO_GUESS):
             said = marked(error.hint)

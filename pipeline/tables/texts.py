@@ -16,7 +16,8 @@ from pipeline.wording import LONGEST, listed, marked, option, quoted
 
 log = logging.getLogger(__name__)
 
-TEXT_COLUMN = "text_columns"
+ARGUMENT = "text_columns"
+"""The argument that names text columns; other columns have others."""
 
 NO_GUESS = "Choose one of them"
 """The beginning of what to do about a missing column if no other has a similar name."""
@@ -64,7 +65,7 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
 
 def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:
     """Return the positions of text columns; see `find_all`."""
-    return find_all(names, [(TEXT_COLUMN, name) for name in wanted], table)
+    return find_all(names, [(ARGUMENT, name) for name in wanted], table)
 
 
 def find_all(
@@ -124,7 +125,7 @@ class MissingError(LookupError):
     ) -> None:
         super().__init__(names, missing, table)
         there = [*map(one_line, names)]
-        self.hints = {_suggestion(there, name, arg): arg == TEXT_COLUMN for arg, name in missing}
+        self.hints = {_suggestion(there, name, arg): arg == ARGUMENT for arg, name in missing}
         absent = " and ".join(f"no column {quoted(name)}" for _, name in missing)
         self.message = f"{table} has {absent}. Its columns: {listed([*filter(None, there)])}."
 
@@ -206,8 +207,8 @@ def _is_like(one: str, other: str) -> bool:
 
 def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
     several = [name.strip() for name in wanted.split(",")]
-    if argument == TEXT_COLUMN and len(several) > 1 and has_all(names, several):
-        return f"Name each column: {option(TEXT_COLUMN, *map(repr, several))}."
+    if argument == ARGUMENT and len(several) > 1 and has_all(names, several):
+        return f"Name each column: {option('text_columns', *map(repr, several))}."
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
@@ -220,7 +221,7 @@ def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
     is_within = any(wanted.startswith(f"{each}.") for each in short)
-    if argument != TEXT_COLUMN and is_within and not alike:
+    if argument != ARGUMENT and is_within and not alike:
         return NESTED
     return (
         guess(argument, folded[close[0]]) if close else f"{NO_GUESS}: {option(argument, 'NAME')}."
