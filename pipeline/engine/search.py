@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.answers import Match, System
 from pipeline.codes import load, titles_by_language
 from pipeline.engine.engine import ranker
-from pipeline.engine.model.evidence import SHORT
+from pipeline.engine.model.known_words import SHORT
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.text.cleaning import readable, split_words
 

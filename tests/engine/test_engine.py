@@ -15,8 +15,8 @@ import pytest
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
-from pipeline.engine.model.evidence import enough_known, shares_known
 from pipeline.engine.model.features import Vocabulary, hashed_features, word_hashes
+from pipeline.engine.model.known_words import enough_known, shares_known
 from pipeline.errors import EngineError
 from pipeline.processes import AHEAD
 

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from pipeline.engine.model.evidence import enough_known
 from pipeline.engine.model.features import (
     Composition,
     Counts,
     Vocabulary,
     count,
 )
+from pipeline.engine.model.known_words import enough_known
 from pipeline.engine.model.matrices import (
     TOGETHER,
     Bools,
@@ -179,9 +179,9 @@ class Encoder:
     weights: Codebook
     word_vectors: WordVectors | None = None
 
-    def encode(self, counts: Counts) -> Encoded:
+    def encode(self, read: Reading) -> Encoded:
         """Return texts as vectors."""
-        composition = self.vocabulary.composed(counts)
+        composition = self.vocabulary.composed(read.counts)
         halves = self.weights.sums(composition.spelt)
         hidden = weighted_sums(composition.tokens, halves.__getitem__, halves.shape[1])
         return Encoded(hidden + self.weights.sums(composition.pairs), composition)
@@ -190,7 +190,7 @@ class Encoder:
         """Return what texts mean; see `WordVectors.of_texts`."""
         if self.word_vectors is None:
             return np.zeros((len(read.texts), COLUMNS), np.float32)
-        return self.word_vectors.of_texts(read(self).composition.words)
+        return self.word_vectors.of_texts(read.kept(self.encode).composition.words)
 
     def enough_words_known(self, read: Reading) -> Bools:
         """Return the texts with enough known words to get a match."""
@@ -215,24 +215,17 @@ Kept = TypeVar("Kept")
 
 
 class Reading:
-    """The vectors of a portion of texts, and what is asked of them several times.
+    """A portion of texts, and what is asked of them several times.
 
     Args:
-        counts: what the texts contain; each encoder encodes it once.
+        counts: what the texts contain.
         texts: the texts themselves; only those that judge codes need them.
     """
 
     def __init__(self, counts: Counts, texts: Sequence[str] = ()) -> None:
         self.texts = texts
-        self._counts = counts
-        self._encoded: dict[Encoder, Encoded] = {}
+        self.counts = counts
         self._kept: dict[Callable[[Reading], Any], Any] = {}
-
-    def __call__(self, encoder: Encoder) -> Encoded:
-        """Return the texts as vectors by an encoder."""
-        if encoder not in self._encoded:
-            self._encoded[encoder] = encoder.encode(self._counts)
-        return self._encoded[encoder]
 
     @cached_property
     def items(self) -> tuple[Ints, Reading]:
@@ -285,7 +278,7 @@ class Scorer:
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
-        encoded = read(self.encoder)
+        encoded = read.kept(self.encoder.encode)
         shares = softmax(self.directions(encoded.hidden), self.prior)
         return shares, encoded.composition.known
 

@@ -220,7 +220,7 @@ class Model:
     def own_words(self, read: Reading) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
         own = self.scores.own if isinstance(self.scores, Blend) else self.scores
-        return read(own.encoder).composition
+        return read.kept(own.encoder.encode).composition
 
     @cached_property
     def _fields(self) -> Sequence[Field]:

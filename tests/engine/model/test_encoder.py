@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.acceptance import LENGTHS, TRAITS
-from pipeline.engine.model.encoder import Encoder, quantised, reading, rotation
+from pipeline.engine.model.encoder import Encoder, Reading, quantised, reading, rotation
 from pipeline.engine.model.features import (
     BITS,
     BLOCKS,
@@ -48,7 +48,7 @@ def encoder() -> Encoder:
 
 def test_composed_vectors_are_those_that_training_uses() -> None:
     counts, found = count(TEXTS), encoder()
-    hidden = found.encode(counts).hidden
+    hidden = found.encode(Reading(counts)).hidden
     by_feature = found.weights.sums(found.vocabulary.vectors(counts))
     assert np.abs(hidden).max() > 0.1
     assert hidden == pytest.approx(by_feature, rel=1e-4, abs=1e-5)
@@ -56,7 +56,7 @@ def test_composed_vectors_are_those_that_training_uses() -> None:
 
 def test_the_words_of_a_text_are_its_features_without_parts_of_words() -> None:
     counts, found = count(TEXTS), encoder()
-    every, words = found.vocabulary.vectors(counts), found.encode(counts).composition.words
+    every, words = found.vocabulary.vectors(counts), found.vocabulary.composed(counts).words
     features = found.vocabulary.features
     kept = every.where(features[every.columns] < 2 << BITS)
     assert words.columns.tolist() == kept.columns.tolist()
@@ -140,7 +140,7 @@ READ = "wheat and seeds", "asphalt for a road", "road works", "cleaning of windo
 
 def test_an_encoder_is_asked_once() -> None:
     read, found = reading(READ), encoder()
-    assert read(found) is read(found)
+    assert read.kept(found.encode) is read.kept(found.encode)
 
 
 def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
