@@ -36,20 +36,6 @@ def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> N
     assert enriched["cost_usd"].tolist() == [Decimal(0)] * 4
 
 
-def test_a_table_comes_back_with_its_types() -> None:
-    table = pa.table(
-        {
-            "description": pa.array(TEXTS).dictionary_encode(),
-            "codes": pa.array([[1], None, [], [2, 3]], pa.list_(pa.int8())),
-        },
-        metadata={"owner": "us"},
-    )
-    result = pipeline.classify(table, systems=["psc"], min_confidence=0)
-    assert result.table.select(["description", "codes"]).equals(table)
-    assert result.table.schema.metadata[b"owner"] == b"us"
-    assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
-
-
 def test_a_path_gives_a_table_in_memory_or_a_file(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("ref;description\n007;Road marking\n")

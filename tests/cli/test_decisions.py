@@ -104,7 +104,9 @@ def test_decisions_correct_and_complete_a_history(
     found = [chose(texts[0], "66110000"), nothing_fits(texts[1]), chose("another one", "66110000")]
     options = ("h.csv", "--decisions", write(tmp_path / "d.jsonl", found))
     assert command(*TRAIN, *options) == 0
-    assert "cpv: learned 40 rows with 4 codes" in capsys.readouterr().out
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "cpv: learned 40 rows with 4 codes, can answer with 4"
+    assert last == "model: model"
     assert "1 row without a code" in caplog.text
 
 

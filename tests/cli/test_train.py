@@ -33,23 +33,6 @@ def rows(number: int = 40) -> list[tuple[str, str]]:
 ONLY = ("--system", "cpv", "--output", "model", "--only-history")
 
 
-def test_a_history_becomes_a_model_and_a_summary(
-    command: Command, tmp_path: Path, capsys: Capture
-) -> None:
-    assert command("train", written(tmp_path / "h.csv", rows()), *ONLY) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[2].startswith("  right code first: ")
-    exact, division = lines[2].split("; ")
-    assert exact.count(" of 4") == 3, "few rows are counts, without a calibration"
-    assert division.startswith("right division: ")
-    assert lines[0] == "cpv: learned 40 rows with 3 codes, can answer with 3"
-    assert lines[1].startswith("  held back 4 rows")
-    assert lines[-1] == "model: model"
-    model = load_model(model_folder(Path("model")), "cpv")
-    assert model.codes.tolist() == ["03111000", "45233140", "90910000"]
-    assert model.only_history
-
-
 def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     command: Command, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -87,7 +70,8 @@ def test_a_retired_code_is_learned_as_its_successor_or_left_out_and_named(
     }
     assert about["unknown_codes"] == {"ZZZZ": 1}
     assert (about["rows"], about["learned_rows"]) == (41, 30)
-    assert load_model(model_folder(Path("model")), "psc").codes.tolist() == ["7110", "DA01"]
+    model = load_model(model_folder(Path("model")), "psc")
+    assert (model.codes.tolist(), model.only_history) == (["7110", "DA01"], True)
     said = [record.getMessage() for record in caplog.records]
     assert (
         "learned as its successor: 20 rows whose psc code is retired: "
