@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.classification.file_sink import FileSink
-from pipeline.classification.manifest import manifest_path
 from pipeline.classification.sink import default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
@@ -154,17 +153,6 @@ SAMPLE = Settings(systems=("cpv",), limit_rows=2)
 
 def rows(output: Path) -> int:
     return len(output.read_text().splitlines()) - 1
-
-
-def test_a_sample_is_written_beside_the_full_table(command: Command, table: Path) -> None:
-    assert command("run", table, "--systems", "psc") == 0
-    full = Path("outputs/tenders.classified.csv")
-    before = full.read_bytes()
-    assert command("run", table, "--systems", "psc", "--limit-rows", 2) == 0
-    assert full.read_bytes() == before
-    assert rows(Path("outputs/tenders.classified.sample-2.csv")) == 2
-    manifest = manifest_path(Path("outputs/tenders.classified.sample-2.csv"))
-    assert json.loads(manifest.read_text())["settings"]["limit_rows"] == 2
 
 
 def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
