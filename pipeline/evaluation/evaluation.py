@@ -19,14 +19,16 @@ from pipeline.arguments import fraction, public
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Review, comparison_dict, encoded
 from pipeline.evaluation.metrics import FEW, STATED
-from pipeline.evaluation.phrases import (
+from pipeline.evaluation.sections import (
+    LETTERS,
+    Section,
     left_out_lines,
     right_word,
     rows,
+    sections,
     threshold_sentence,
     verdict,
 )
-from pipeline.evaluation.sections import LETTERS, Section, sections
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison
 from pipeline.files.atomic import MarkedFile

@@ -16,11 +16,7 @@ from pipeline.evaluation.metrics import (
     Figures,
     GroupFigures,
     Share,
-)
-from pipeline.evaluation.phrases import (
-    part,
     percent,
-    rows,
 )
 from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain
@@ -77,13 +73,13 @@ class Evaluated:
         without = {name: count for name, count in figures.statuses.items() if name != "ok"}
         if without:
             stated = ", ".join(f"{readable(name)} {n:,}" for name, n in without.items())
-            missing = f"{part(figures.unanswered)} ({stated})"
+            missing = f"{figures.unanswered} ({stated})"
             yield f"No answer from {self.name}: {missing}. It counts as wrong."
         if figures.odd_confidences:
-            odd = rows(figures.odd_confidences)
+            odd = how_many(figures.odd_confidences, "row")
             yield f"Confidence of {self.name} outside 0 to 1, clipped: {odd}."
         if verdicts and verdicts["unjudged"].hits:
-            nobody = rows(verdicts["unjudged"].hits)
+            nobody = how_many(verdicts["unjudged"].hits, "row")
             yield f"First code of {self.name} not judged, and left out: {nobody}."
         if self.cost is not None:
             usd = self.cost.answers_usd

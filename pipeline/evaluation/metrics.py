@@ -190,6 +190,17 @@ class Share:
         high = 1.0 if self.hits == self.rows else min(1.0, middle + half)
         return low, high
 
+    def __str__(self) -> str:
+        """Write the share: ``41.3 %``, of few rows ``2 of 3``, ``-`` of none."""
+        if not self.rows:
+            return "-"
+        return f"{self.hits} of {self.rows}" if self.rows < FEW else percent(self.value)
+
+
+def percent(share: float) -> str:
+    """Write a share: ``41.3 %``."""
+    return f"{share:.1%}".replace("%", " %")
+
 
 @dataclass(frozen=True, slots=True)
 class Bin:

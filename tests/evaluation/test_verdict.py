@@ -10,7 +10,7 @@ import pytest
 from pipeline.codes import load
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.metrics import EXACT, STATED, figures
-from pipeline.evaluation.phrases import left_out_lines, threshold_sentence, verdict
+from pipeline.evaluation.sections import left_out_lines, threshold_sentence, verdict
 from pipeline.evaluation.significance import Comparison, Difference, compare
 from tests.evaluation.labels import ONE, TWO, answer, evaluation, scored, subject
 

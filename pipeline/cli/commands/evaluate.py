@@ -25,8 +25,8 @@ from pipeline.decisions.decisions import label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.evaluation import page, page_file
-from pipeline.evaluation.phrases import left_out_lines
 from pipeline.evaluation.run import Stopped, evaluated
+from pipeline.evaluation.sections import left_out_lines
 from pipeline.evaluation.settings import (
     Embedded,
     EvaluationSettings,
