@@ -14,7 +14,7 @@ from pipeline.answers import BatchAnswers, Explained, Match, Matched, System
 from pipeline.codes import CodeTable, load
 from pipeline.codes.table import parent
 from pipeline.engine.model import ModelFolder, load_model, shipped_model
-from pipeline.engine.model.encoder import AT_ONCE, Blend, Scorer, Scores, portions, reading
+from pipeline.engine.model.encoder import Blend, Scorer, Scores, portions, reading
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
 from pipeline.engine.model.model import Model, hashes, normal
@@ -29,37 +29,32 @@ TITLED = 0.9
 """The confidence in a code whose title is the text."""
 
 
-def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+def explain(
+    scores: Scores, texts: Sequence[str], places: Sequence[Ints], usual: bool = False
+) -> list[Reasons]:
     """Return the strongest words for the code of each text; none if the model knows no word of it.
 
     Args:
         scores: the scorer that gave the codes.
-        texts: the texts that were coded.
+        texts: the texts that were coded, as few as are scored in one matrix.
         places: for each text, the index of its code among the codes of the scorer, or the indices
             of several codes that were merged into one answer.
+        usual: whether the words speak for the code against those that are usually likely, rather
+            than against those that the text makes likely.
     """
-    found: list[Reasons] = []
-    for at in range(0, len(texts), AT_ONCE):
-        some = texts[at : at + AT_ONCE], places[at : at + AT_ONCE]
-        found += _of(scores, *some)
-    return found
-
-
-def _of(
-    scores: Scores, texts: Sequence[str], places: Sequence[Ints], usual: bool = False
-) -> list[Reasons]:
     if isinstance(scores, Blend):
         return _of_blend(scores, texts, places)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
-    features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
+    features = scores.encoder.vocabulary.features[vectors.columns]
     pulls = _pulls(scores, vectors, places, usual)
     found = [
-        strongest(text, parts(text), some, pull, tokens)
-        for text, some, pull in zip(texts, features, pulls, strict=True)
+        strongest(text, parts(text), features[start:end], pull, tokens)
+        for text, (start, end), pull in zip(texts, pairwise(vectors.ends), pulls, strict=True)
     ]
     left = [] if usual else [row for row, reasons in enumerate(found) if not reasons]
     if left:  # another code was the network's first choice, and every word speaks for that rather
-        again = _of(scores, [texts[row] for row in left], [places[row] for row in left], usual=True)
+        some = [texts[row] for row in left], [places[row] for row in left]
+        again = explain(scores, *some, usual=True)
         for row, reasons in zip(left, again, strict=True):
             found[row] = reasons
     return found
@@ -73,8 +68,8 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     found = []
     for row, by_own, by_other in zip(
         range(len(texts)),
-        _of(blend.own, texts, own),
-        _of(blend.other, texts, other),
+        explain(blend.own, texts, own),
+        explain(blend.other, texts, other),
         strict=True,
     ):
         by_more = from_own[row, own[row]].sum() >= from_other[row, other[row]].sum()
@@ -83,12 +78,9 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
 
 
 def _pulls(
-    scorer: Scorer, vectors: SparseRows, places: Sequence[Ints], usual: bool = False
+    scorer: Scorer, vectors: SparseRows, places: Sequence[Ints], usual: bool
 ) -> Iterator[Floats]:
-    """Yield how much evidence each feature of a text adds for its code, for each text.
-
-    That is against the other codes as likely as the text makes them, or as they ``usual``ly are.
-    """
+    """Yield how much evidence each feature of a text adds for its code; see `explain`."""
     weights = scorer.encoder.weights
     scores = scorer.directions(weights.sums(vectors)) + scorer.prior
     for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
