@@ -49,7 +49,7 @@ def test_warnings_notices_and_errors_are_each_one_line_with_a_utc_time_in_a_file
     stream = log(io.StringIO())
     warn("odd")
     notice("50 calls to buy")
-    logging.getLogger("pipeline.test").info("%s: 3 rows", "line\nbreak.csv")
+    logging.getLogger("pipeline.test").info("%s: 3 rows", "line\n  break.csv")
     print_error(OutputError("The disk is full.", "Free some space."))
     print_error(Parked(5, "Stopped after 5 s (--max-duration).", "Run it again."))
     lines = [line.partition(" ") for line in stream.getvalue().splitlines()]

@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -56,7 +57,7 @@ class _Lines(JsonLines):
                 setattr(record, FIELDS, {"event": "log", **getattr(record, FIELDS, {})})
                 return super().format(record)
             case "log":  # a line break, as in the name of a file, would begin another line
-                return visible(logging.Formatter.format(self, record)).replace("\n", " ")
+                return re.sub(r"\n *", " ", visible(logging.Formatter.format(self, record)))
             case _:
                 return wrap(logging.Formatter().format(record))
 
