@@ -24,7 +24,7 @@ from pipeline.classification.manifest import (
 )
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings
-from pipeline.decisions.decision import Decision, DecisionFile, read_decisions
+from pipeline.decisions.decision import HINT, Decision, DecisionFile, read_decisions
 from pipeline.decisions.decisions import Decisions, merged
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text
@@ -51,8 +51,6 @@ CODE_COLUMN = re.compile(r"(.*?)(?:cpv|unspsc|psc|naics)_code", re.DOTALL)
 
 CONFIRMED = ("ok", "decided")
 """The statuses by which a person says that a code was checked."""
-
-HINT = "Give what tender-pipeline review has written, or an output of run with corrected codes."
 
 
 def decisions_in(

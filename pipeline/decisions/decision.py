@@ -31,6 +31,9 @@ Verdict: TypeAlias = Literal["accepted", "general", "wrong", "unjudged"]
 Key: TypeAlias = tuple[System, bytes]
 """What a decision is about: the system, and the digest of the text."""
 
+HINT = "Give what tender-pipeline review has written, or an output of run with corrected codes."
+"""What to do if a file of decisions cannot be read or understood."""
+
 VERSION = 1
 
 LISTS = ("accepted", "general", "candidates")
@@ -260,7 +263,7 @@ def read_decisions(path: Path) -> DecisionFile:
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {reason(error)}.",
-            "Give what tender-pipeline review has written.",
+            HINT,
         ) from error
     return DecisionFile(path, hashed.hexdigest(), tuple(decisions), complete, torn)
 

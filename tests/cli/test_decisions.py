@@ -63,6 +63,11 @@ def test_a_wrong_file_is_an_error_before_anything_is_written(
 ) -> None:
     assert command("run", table, "--decisions", table) == 2
     assert "neither decisions nor columns of codes" in capsys.readouterr().err
+    assert command("run", table, "--decisions", "gone.xlsx") == 2
+    said = (
+        "gone.xlsx cannot be read: No such file or directory.\nGive what tender-pipeline review has"
+    )
+    assert f"{said} written, or an output of run with corrected codes." in capsys.readouterr().err
     assert not Path("outputs").exists()
 
 
