@@ -33,7 +33,7 @@ from pipeline.service.http.outcomes import AccessLog, answer_failures, envelope
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reconcile.endpoints import AnyOrigin, reconcile_routes
 from pipeline.service.spec import Terms, describe_api
-from pipeline.service.web import authentication, dashboard, public
+from pipeline.service.web import account, public
 from pipeline.service.web.browsers import (
     FormError,
     PageError,
@@ -120,16 +120,16 @@ Page: TypeAlias = Callable[[Site, Visitor], Response | Awaitable[Response]]
 ROUTES: tuple[tuple[str, bool, Page | None, Page | None], ...] = (
     ("/", False, partial(public.show_terms, "landing.html"), None),
     ("/docs", False, partial(public.show_terms, "docs.html"), None),
-    ("/login", False, authentication.show_log_in, authentication.log_in),
-    ("/signup", False, authentication.show_sign_up, authentication.sign_up),
+    ("/login", False, account.show_log_in, account.log_in),
+    ("/signup", False, account.show_sign_up, account.sign_up),
     ("/try", False, public.show_trial, public.try_call),
-    ("/account", True, authentication.show_account, authentication.change_password),
-    ("/dashboard", True, dashboard.show, None),
-    ("/keys", True, dashboard.show, dashboard.make_key),
-    ("/keys/{key_id}/revoke", True, dashboard.ask_key, dashboard.revoke_key),
-    ("/logout", True, None, authentication.log_out),
-    ("/statement", True, dashboard.show_statement, None),
-    ("/statement.csv", True, dashboard.download_statement, None),
+    ("/account", True, account.show_account, account.change_password),
+    ("/dashboard", True, account.show_dashboard, None),
+    ("/keys", True, account.show_dashboard, account.make_key),
+    ("/keys/{key_id}/revoke", True, account.ask_key, account.revoke_key),
+    ("/logout", True, None, account.log_out),
+    ("/statement", True, account.show_statement, None),
+    ("/statement.csv", True, account.download_statement, None),
 )
 """Each path, whether it is for members only, its page, and what its form does.
 
