@@ -21,7 +21,6 @@ from pipeline.engine.model.acceptance import (
     Acceptance,
     Evidence,
     Trees,
-    Voice,
     calibration_error,
     log_odds,
     logistic,
@@ -35,7 +34,7 @@ from pipeline.engine.model.candidates import (
     Lister,
     WordIndex,
 )
-from pipeline.engine.model.encoder import portions, reading
+from pipeline.engine.model.encoder import Scorer, portions, reading
 from pipeline.engine.model.features import BITS, Vocabulary
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.model.model import Model, is_general
@@ -227,7 +226,7 @@ def lister(task: Task, whole: bool, model: Model) -> Lister:
 def judge(
     model: Model,
     listed: Lister,
-    voices: Mapping[System, Voice],
+    scorers: Mapping[System, Scorer],
     judged: Sequence[Judgement],
     cosines: Floats | None = None,
 ) -> tuple[Acceptance, dict[str, Any]]:
@@ -236,7 +235,7 @@ def judge(
     Args:
         model: a model that did not learn from the judged texts.
         listed: lists its best codes.
-        voices: what the general model says of each system.
+        scorers: those of the general model, by system.
         judged: the judged texts. Those of each source are judged by what the others teach, which
             gives the figures and the calibration.
         cosines: judged texts x candidates, how near the titles are in meaning, by vectors that
@@ -251,8 +250,8 @@ def judge(
         readable(title) for language in titles_by_language(table) for title in language if title
     )
     words = TitleWords(table, _rare(titles), _rare(map(cleaned, texts)))
-    known = np.zeros((len(voices[system].scorer.codes), len(LENGTHS)), np.float32)
-    evidence = Evidence.of(system, listed, words, voices, known)
+    known = np.zeros((len(scorers[system].codes), len(LENGTHS)), np.float32)
+    evidence = Evidence.of(system, listed, words, scorers, known)
     found, traits = _traits(model, evidence, texts)
     if cosines is not None:
         near = cosines[has]
@@ -268,7 +267,7 @@ def judge(
     chances = probability(slope * odds + start)
     everything = np.ones(len(some), np.bool_)
     trees = lessons.learned(everything)
-    evidence = replace(evidence, rates=lessons.rates(everything, voices[system].scorer.codes))
+    evidence = replace(evidence, rates=lessons.rates(everything, scorers[system].codes))
     blank = np.array([some[row].verdicts[system].unknowable for row in rows])
     return Acceptance(evidence, trees, slope, start), _figures(chances, right, shown, blank)
 

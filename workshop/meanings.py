@@ -26,7 +26,6 @@ from pipeline.answers import System
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.codes import shipped
 from pipeline.engine.model import load_model, model_folder, save
-from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Floats
@@ -105,10 +104,10 @@ def complete(
         vectors = np.array([titles.get(code, nothing) for code in model.codes.tolist()])
         scorer = replace(own(model), encoder=shared, title_vectors=vectors)
         models[system] = replace(model, scores=scorer)
-    voices = {system: Voice(system, own(model)) for system, model in models.items()}
+    scorers = {system: own(model) for system, model in models.items()}
     for system, model in models.items():
         log.info("learning to judge the codes of %s", system)
-        acceptance, figures = judge(model, listed[system], voices, judged, made.cosines[system])
+        acceptance, figures = judge(model, listed[system], scorers, judged, made.cosines[system])
         models[system] = replace(model, acceptance=acceptance)
         about[system]["judged"] = figures
     save([*models.values()], folder, about)

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.engine import training
-from pipeline.engine.model.acceptance import Voice
+from pipeline.engine.model.encoder import Scorer
 from pipeline.engine.model.matrices import Ints, Texts
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import own
@@ -124,19 +124,19 @@ def judging(
     tasks: Sequence[Task], found: Sequence[Trained]
 ) -> dict[System, tuple[Model, dict[str, Any]]]:
     """Return the models of the tasks with judged texts, which now judge, and how well they do."""
-    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in found}
+    scorers = {each.model.system: own(each.model) for each in found}
     return {
-        task.system: _with_acceptance(task, trained, voices)
+        task.system: _with_acceptance(task, trained, scorers)
         for task, trained in zip(tasks, found, strict=True)
         if task.judged
     }
 
 
 def _with_acceptance(
-    task: Task, trained: Trained, voices: Mapping[System, Voice]
+    task: Task, trained: Trained, scorers: Mapping[System, Scorer]
 ) -> tuple[Model, dict[str, Any]]:
     listed = lister(task, False, trained.first)
-    acceptance, figures = judge(trained.first, listed, voices, task.judged)
+    acceptance, figures = judge(trained.first, listed, scorers, task.judged)
     evidence = replace(acceptance.evidence, lister=lister(task, True, trained.model))
     return replace(trained.model, acceptance=replace(acceptance, evidence=evidence)), figures
 

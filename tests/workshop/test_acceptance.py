@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
-from pipeline.engine.model.acceptance import TRAITS, Acceptance, Voice, probability
+from pipeline.engine.model.acceptance import TRAITS, Acceptance, probability
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
@@ -78,9 +78,9 @@ def judged_anew(
 ) -> tuple[Acceptance, dict[str, Any]]:
     """Return what a model of CPV that knows no verdicts learns from these, and its figures."""
     plain = trained()[0].model
-    voices = {each.model.system: Voice(each.model.system, own(each.model)) for each in trained()}
+    scorers = {each.model.system: own(each.model) for each in trained()}
     listed = lister(task("cpv", *history(300), ([], [])), True, plain)
-    return judge(plain, listed, voices, judged, cosines)
+    return judge(plain, listed, scorers, judged, cosines)
 
 
 def model() -> Model:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine.acts import Act, acts_of_codes, acts_of_text
+from pipeline.engine.acts import Act, acts_of_text
 from pipeline.engine.model.candidates import TRAITS as LISTED
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import Reading, Scorer, places
@@ -224,44 +224,6 @@ TRAITS = LISTED + 3 + 4 + len(Act) + 2 * len(SYSTEMS) + 5 + MEASURES + 2 + len(L
 
 
 @dataclass(frozen=True, eq=False)
-class Voice:
-    """What the general model says of one system.
-
-    Attributes:
-        system: the system.
-        scorer: its scorer; the directions of the codes of all systems are in one space.
-    """
-
-    system: System
-    scorer: Scorer
-
-    @cached_property
-    def meanings(self) -> Floats:
-        """The directions, from that of the average code, scaled to unit length."""
-        prior = self.scorer.prior
-        rows, usual = self.scorer.directions.rows(), np.exp(prior - prior.max())
-        rows -= (usual[:, None] * rows).sum(axis=0) / usual.sum()
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True) + TINY
-        return rows
-
-    @cached_property
-    def acts(self) -> Ints:
-        """The act of each code."""
-        return acts_of_codes(self.system, self.scorer.codes)
-
-    def nearness(self, read: Reading, places: Ints) -> Floats:
-        """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.
-
-        Both are 0 if the model does not know what words mean.
-        """
-        if self.scorer.title_vectors is None:
-            return np.zeros((*places.shape, 2), np.float32)
-        texts, titles = read.kept(self.scorer.encoder.meanings), self.scorer.title_vectors[places]
-        near = np.einsum("nd,nkd->nk", texts, titles)
-        return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
-
-
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """What speaks for the best codes of a text in one system.
 
@@ -269,7 +231,7 @@ class Evidence:
         system: the system.
         lister: lists the best codes with what the networks and their words say of each.
         titles: the words of the titles.
-        voices: what the general model says, by system.
+        scorers: those of the general model, by system; the directions of all are in one space.
         rates: codes of the general model x `LENGTHS`: the log odds that the expert accepts a code
             that begins so, where it is among the best.
         places: where each code of the lister is among those of the general model.
@@ -278,7 +240,7 @@ class Evidence:
     system: System
     lister: Lister
     titles: TitleWords
-    voices: Mapping[System, Voice]
+    scorers: Mapping[System, Scorer]
     rates: Floats
     places: Ints
 
@@ -288,7 +250,7 @@ class Evidence:
         system: System,
         lister: Lister,
         titles: TitleWords,
-        voices: Mapping[System, Voice],
+        scorers: Mapping[System, Scorer],
         rates: Floats,
     ) -> Evidence:
         """Return the evidence of a system; for the arguments, see its attributes.
@@ -296,12 +258,12 @@ class Evidence:
         Raises:
             ValueError: the general model lacks a code or a system.
         """
-        if voices.keys() != {*SYSTEMS}:
+        if scorers.keys() != {*SYSTEMS}:
             raise ValueError("the general model beside it lacks a system")
-        place = places(voices[system].scorer.codes, lister.codes)
+        place = places(scorers[system].codes, lister.codes)
         if place.min() < 0:
             raise ValueError("the general model beside it lacks one of its codes")
-        return cls(system, lister, titles, voices, rates, place)
+        return cls(system, lister, titles, scorers, rates, place)
 
     def traits(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
         """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
@@ -314,7 +276,7 @@ class Evidence:
         found = self.lister.candidates(shares, words)
         best, general = found.places, self.places[found.places]
         texts = read.texts
-        own, _ = read.kept(self.voices[self.system].scorer.shares)
+        own, _ = read.kept(self.scorers[self.system].shares)
         log = np.log(np.take_along_axis(own, general, 1) + TINY)
         alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
         alone += self._acts(general, texts) + self._said(general, read)
@@ -323,7 +285,7 @@ class Evidence:
         for number, values in enumerate(alone):
             columns[:, :, number] = values
         titles = self._titles(read, self.lister.codes[best])
-        near = self.voices[self.system].nearness(read, general)
+        near = self.scorers[self.system].nearness(read, general)
         parts = (found.traits, columns, titles, near, self.rates[general])
         return best, np.concatenate(parts, axis=2)
 
@@ -338,12 +300,12 @@ class Evidence:
 
     @cached_property
     def _norms(self) -> Floats:
-        norms: Floats = np.linalg.norm(self.voices[self.system].scorer.directions.rows(), axis=1)
+        norms: Floats = np.linalg.norm(self.scorers[self.system].directions.rows(), axis=1)
         return norms
 
     def _acts(self, places: Ints, texts: Sequence[str]) -> list[Floats]:
         """Return the act of each candidate, and how strongly the text names it and the others."""
-        own = self.voices[self.system].acts[places]
+        own = self.scorers[self.system].acts[places]
         named = np.array([acts_of_text(text) for text in texts], np.float32)
         named = named.reshape(len(texts), len(Act))  # also without texts
         most = named.max(axis=1)[:, None]
@@ -352,16 +314,17 @@ class Evidence:
 
     def _said(self, places: Ints, read: Reading) -> list[Floats]:
         """Return what the best codes of each system say of a candidate: by meaning, and by act."""
-        own = self.voices[self.system]
-        meanings, acts = own.meanings[places], own.acts[places]
+        own = self.scorers[self.system]
+        directions, acts = own.unit_directions[places], own.acts[places]
         found: list[Floats] = []
         for system in SYSTEMS:
-            voice = self.voices[system]
-            heard, shares = read.kept(voice.scorer.heard)
+            scorer = self.scorers[system]
+            heard, shares = read.kept(scorer.heard)
             # Each text is multiplied by itself, so that the sums do not depend on the batch.
-            near = np.maximum(np.matmul(meanings, voice.meanings[heard].transpose(0, 2, 1)), 0)
+            others = scorer.unit_directions[heard].transpose(0, 2, 1)
+            near = np.maximum(np.matmul(directions, others), 0)
             found.append(np.einsum("nkj,nj->nk", near * near, shares))
-            alike = acts[:, :, None] == voice.acts[heard][:, None, :]
+            alike = acts[:, :, None] == scorer.acts[heard][:, None, :]
             found.append(np.einsum("nkj,nj->nk", alike, shares))
         return found
 

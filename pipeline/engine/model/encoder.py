@@ -9,6 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from pipeline.answers import System
+from pipeline.engine.acts import acts_of_codes
 from pipeline.engine.model.features import (
     Composition,
     Counts,
@@ -258,11 +260,12 @@ HEARD = 8
 """How many of the best codes of another system are compared with a candidate."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scorer:
     """The trained network of one system.
 
     Attributes:
+        system: the system.
         encoder: encodes texts as vectors.
         codes: the codes that the network can predict.
         directions: the weight vector of each code.
@@ -270,6 +273,7 @@ class Scorer:
         title_vectors: codes x columns, of unit length: what the titles mean, if that is known.
     """
 
+    system: System
     encoder: Encoder
     codes: Texts
     directions: IntegerRows
@@ -286,6 +290,30 @@ class Scorer:
         """Return (texts x `HEARD`: the best codes; their shares, which add up to one)."""
         places, shares = highest(read.kept(self.shares)[0], HEARD)
         return places, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    def nearness(self, read: Reading, places: Ints) -> Floats:
+        """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.
+
+        Both are 0 if the model does not know what words mean.
+        """
+        if self.title_vectors is None:
+            return np.zeros((*places.shape, 2), np.float32)
+        texts, titles = read.kept(self.encoder.meanings), self.title_vectors[places]
+        near = np.einsum("nd,nkd->nk", texts, titles)
+        return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
+
+    @cached_property
+    def unit_directions(self) -> Floats:
+        """The directions, from that of the average code, scaled to unit length."""
+        rows, usual = self.directions.rows(), np.exp(self.prior - self.prior.max())
+        rows -= (usual[:, None] * rows).sum(axis=0) / usual.sum()
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True) + TINY
+        return rows
+
+    @cached_property
+    def acts(self) -> Ints:
+        """The act of each code."""
+        return acts_of_codes(self.system, self.codes)
 
     def enough_words_known(self, read: Reading) -> Bools:
         """Return the texts of which the encoder knows enough words, more than chance would."""

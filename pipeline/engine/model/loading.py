@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.engine.model import serialization
-from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.encoder import Blend, Encoder, Scorer
 from pipeline.engine.model.folder import (
     ABOUT,
@@ -200,8 +199,8 @@ def load_model(folder: ModelFolder, system: System) -> Model:
         )
     try:
         arrays, own = _scorer(folder, system)
-        beside, voices = _beside(folder, system), _voices(folder, system)
-        return serialization.model(system, arrays, folder.values[system], own, beside, voices)
+        beside, scorers = _beside(folder, system), _general_scorers(folder, system)
+        return serialization.model(system, arrays, folder.values[system], own, beside, scorers)
     except MALFORMED as error:
         raise damaged(folder.path, error) from error
     except OSError as error:
@@ -215,20 +214,15 @@ def load_model(folder: ModelFolder, system: System) -> Model:
 def _scorer(folder: ModelFolder, system: System) -> tuple[Arrays, Scorer]:
     """Return the arrays and the scorer of one system; all that ask the general one share it."""
     arrays = _read(folder, system)
-    return arrays, serialization.scorer(arrays, _encoder(folder))
+    return arrays, serialization.scorer(system, arrays, _encoder(folder))
 
 
-@cache
-def _general_voices(general: ModelFolder) -> Mapping[System, Voice]:
-    """Return what a general model says of each system."""
-    return {system: Voice(system, _scorer(general, system)[1]) for system in general.systems}
-
-
-def _voices(folder: ModelFolder, system: System) -> Mapping[System, Voice]:
-    """Return the general voices, if the model judges its best codes by what they say."""
+def _general_scorers(folder: ModelFolder, system: System) -> dict[System, Scorer]:
+    """Return those of the general model, if the model judges its best codes by what they say."""
     if f"{system}.tree_leaves" not in folder.checksums:
         return {}
-    return _general_voices(folder if folder.values[system]["weight"] is None else shipped_model())
+    general = folder if folder.values[system]["weight"] is None else shipped_model()
+    return {each: _scorer(general, each)[1] for each in general.systems}
 
 
 def check_arrays(folder: ModelFolder) -> None:

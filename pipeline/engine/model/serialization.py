@@ -18,7 +18,6 @@ from pipeline.engine.model.acceptance import (
     Calibration,
     Evidence,
     Trees,
-    Voice,
 )
 from pipeline.engine.model.candidates import (
     InvertedIndex,
@@ -170,12 +169,13 @@ def model_values(model: Model) -> dict[str, Any]:
     }
 
 
-def scorer(arrays: Arrays, encoder: Encoder) -> Scorer:
+def scorer(system: System, arrays: Arrays, encoder: Encoder) -> Scorer:
     """Return the scorer of one system from its arrays; its head is unpacked."""
     directions = IntegerRows(
         arrays["directions"].astype(np.float32), arrays["direction_scales"].astype(np.float32)
     )
     return Scorer(
+        system,
         encoder,
         arrays["codes"].astype("U8"),
         directions,
@@ -197,7 +197,7 @@ def model(
     values: Mapping[str, Any],
     own: Scorer,
     beside: Model | None,
-    voices: Mapping[System, Voice],
+    scorers: Mapping[System, Scorer],
 ) -> Model:
     """Return a model from its arrays and values.
 
@@ -207,7 +207,7 @@ def model(
         values: see `model_values`.
         own: the model's own scorer; see `scorer`.
         beside: the shipped model, if the model is blended with it.
-        voices: what the general model says of each system, if the best codes are judged by it.
+        scorers: those of the general model, if the best codes are judged by what they say.
 
     Raises:
         ValueError: what judges its best codes does not fit the shipped model.
@@ -221,7 +221,7 @@ def model(
         _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
         Calibration(np.array(values["calibration"], float), float(values["spread"])),
-        _acceptance(system, arrays, values, own, scores, voices) if voices else None,
+        _acceptance(system, arrays, values, own, scores, scorers) if scorers else None,
     )
 
 
@@ -231,7 +231,7 @@ def _acceptance(
     values: Mapping[str, Any],
     own: Scorer,
     scores: Scores,
-    voices: Mapping[System, Voice],
+    scorers: Mapping[System, Scorer],
 ) -> Acceptance:
     examples, titles = (
         InvertedIndex(*(np.asarray(arrays[f"{kind}_{name}"]) for name in INDEX))
@@ -242,7 +242,7 @@ def _acceptance(
     rare = (RARITY_STEP * arrays[name] for name in ("rare_in_titles", "rare_in_texts"))
     trees = Trees(*(np.asarray(arrays[f"tree_{name}"]) for name in TREES))
     rates = arrays["rates"].astype(np.float32)
-    evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), voices, rates)
+    evidence = Evidence.of(system, lister, TitleWords(load(system), *rare), scorers, rates)
     return Acceptance(evidence, trees, *values["odds"])
 
 

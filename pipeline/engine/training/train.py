@@ -174,8 +174,8 @@ def _fitted(
     del sets
     encoder, heads = _encoder(vocabulary, network, use, recipe)
     return [
-        Scorer(encoder, its_codes, rounded(head.directions), head.prior)
-        for head, its_codes in zip(heads, codes, strict=True)
+        Scorer(task.system, encoder, its_codes, rounded(head.directions), head.prior)
+        for task, head, its_codes in zip(tasks, heads, codes, strict=True)
     ]
 
 

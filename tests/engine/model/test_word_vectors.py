@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model import load_model, model_folder, save, shipped_model
-from pipeline.engine.model.acceptance import Voice
 from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, reading
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
@@ -80,9 +79,9 @@ def test_a_title_that_means_what_the_text_does_is_near() -> None:
 def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
     scorer = own(load_model(shipped_model(), "naics"))
     places = np.zeros((len(TEXTS), 3), np.intp)
-    assert Voice("naics", scorer).nearness(reading(TEXTS), places).any()
+    assert scorer.nearness(reading(TEXTS), places).any()
     without = replace(scorer, title_vectors=None)
-    assert not Voice("naics", without).nearness(reading(TEXTS), places).any()
+    assert not without.nearness(reading(TEXTS), places).any()
 
 
 def test_a_code_without_a_title_is_near_no_text() -> None:
@@ -90,7 +89,7 @@ def test_a_code_without_a_title_is_near_no_text() -> None:
     arrays = dict(model_arrays(cpv))
     arrays["title_vectors"][:2] = 0
     arrays["title_vectors"][1, 5] = 127
-    found = scorer(arrays, own(cpv).encoder).title_vectors
+    found = scorer("cpv", arrays, own(cpv).encoder).title_vectors
     assert found is not None
     assert not found[0].any()
     assert np.linalg.norm(found[1:], axis=1) == pytest.approx(1)
