@@ -182,7 +182,7 @@ def _free(frame: DataFrame, classifier: Classifier) -> DataFrame:
 
 def _numbered(frame: DataFrame) -> DataFrame:
     """Number the columns, because mapInArrow takes a dot in a name for a field of a struct."""
-    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
 
 
 def _schema(frame: DataFrame, new: Iterable[pa.Field]) -> StructType:
@@ -205,13 +205,13 @@ def _distinct_texts(frame: DataFrame, settings: Settings) -> pa.Table:
     work = _Task(partial(_texts, settings, tuple(frame.columns)))
     texts = _numbered(frame).mapInArrow(work, f"{TEXT} string").distinct().orderBy(TEXT)
     chunks: list[pa.Array] = []
-    some: list[str] = []
+    portion: list[str] = []
     for row in texts.toLocalIterator():
-        some.append(row[0])
-        if len(some) == BATCH_ROWS:
-            chunks.append(pa.array(some, pa.string()))
-            some = []
-    column = pa.chunked_array([*chunks, pa.array(some, pa.string())])
+        portion.append(row[0])
+        if len(portion) == BATCH_ROWS:
+            chunks.append(pa.array(portion, pa.string()))
+            portion = []
+    column = pa.chunked_array([*chunks, pa.array(portion, pa.string())])
     return pa.table({TEXT: column})
 
 
@@ -256,7 +256,7 @@ def _joined(frame: DataFrame, settings: Settings, answers: pa.Table) -> DataFram
     first = f"row_number() OVER (PARTITION BY {KEY} ORDER BY {KEY}) = 1 AS first"
     rows = keyed.join(bought, KEY, "left").selectExpr("*", first)
     fields = new_fields(settings)
-    new = [_expression(field.name, f"a{place}") for place, field in enumerate(fields)]
+    new = [_expression(field.name, f"a{number}") for number, field in enumerate(fields)]
     names = [field.name for field in fields]
     return rows.selectExpr(*numbered.columns, *new).toDF(*frame.columns, *names)
 
@@ -268,7 +268,7 @@ def _answers(frame: DataFrame, settings: Settings, answers: pa.Table) -> DataFra
 
     fields = new_fields(settings)
     types = [from_arrow_type(field.type) for field in fields]
-    schema = [StructField(f"a{place}", kind) for place, kind in enumerate(types)]
+    schema = [StructField(f"a{number}", kind) for number, kind in enumerate(types)]
     schema += [StructField(KEY, StringType()), StructField(BOUGHT, BooleanType())]
     columns = [answers[field.name].to_pylist() for field in fields]
     rows = zip(*columns, map(_key, answers[TEXT].to_pylist()), repeat(True))

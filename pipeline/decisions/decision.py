@@ -97,8 +97,8 @@ class Decision(msgspec.Struct, frozen=True):
 
     def to_line(self) -> bytes:
         """Return the decision as a line of a decisions file."""
-        own = msgspec.structs.asdict(self)
-        values = {name: value for name, value in own.items() if value or name not in LISTS}
+        fields = msgspec.structs.asdict(self)
+        values = {name: value for name, value in fields.items() if value or name not in LISTS}
         line = json.dumps({"version": VERSION, **values}, ensure_ascii=False, allow_nan=False)
         return line.encode() + b"\n"
 
@@ -114,7 +114,9 @@ class Decision(msgspec.Struct, frozen=True):
         """
         values = msgspec.json.decode(line.decode("utf-8-sig"), type=dict[str, Any])
         if "systems" in values:
-            return [_normalized(each) for each in msgspec.convert(values, _Judged).decisions()]
+            return [
+                _normalized(decision) for decision in msgspec.convert(values, _Judged).decisions()
+            ]
         if values.get("version") != VERSION:
             version = values.get("version")
             raise ValueError(f"its version is {version!r}, and this tool reads {VERSION}")
@@ -168,18 +170,18 @@ class _Judged(msgspec.Struct):
     def decisions(self) -> Iterator[Decision]:
         """Yield the decision in each system."""
         text = " ".join(self.text.split())  # as texts of a table are read
-        for system, found in self.systems.items():
-            choice: Choice = "skip" if found.unknowable else "code" if found.best else "none"
+        for system, judged in self.systems.items():
+            choice: Choice = "skip" if judged.unknowable else "code" if judged.best else "none"
             yield Decision(
                 system=system,
                 text=text,
                 choice=choice,
                 by=self.by,
                 at=self.at,
-                code=found.best or "",
-                accepted=found.accepted + found.other,
-                general=found.general,
-                candidates=found.candidates,
+                code=judged.best or "",
+                accepted=judged.accepted + judged.other,
+                general=judged.general,
+                candidates=judged.candidates,
             )
 
 
@@ -187,10 +189,10 @@ def _normalized(decision: Decision) -> Decision:
     """Return a decision with its codes and its time as the code tables and other decisions have."""
 
     def code(written: str) -> str:
-        found = normalized(decision.system, written)
-        if found is None:
+        code = normalized(decision.system, written)
+        if code is None:
             raise ValueError(f"its code {written!r} is not a {decision.system} code")
-        return found
+        return code
 
     codes = {name: tuple(map(code, getattr(decision, name))) for name in LISTS}
     chosen = code(decision.code) if decision.choice == "code" else ""
@@ -281,9 +283,9 @@ def _decisions(path: Path, number: int, line: bytes) -> list[Decision]:
     try:
         return Decision.of_line(line)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        said = readable(reason(error).replace(" - at ", " in ").replace("$.", ""), 200)
+        why = readable(reason(error).replace(" - at ", " in ").replace("$.", ""), 200)
         raise InputError(
-            f"{path}, line {number}, is not a decision: {said}.",
+            f"{path}, line {number}, is not a decision: {why}.",
             "Correct or delete that line; a review writes one JSON object a line.",
         ) from error
 
@@ -338,9 +340,9 @@ class DecisionLog:
         with translated(self.path, OPTION):
             size = os.fstat(self._file).st_size
             try:
-                left = memoryview(lines)
-                while left:
-                    left = left[os.write(self._file, left) :]
+                unwritten = memoryview(lines)
+                while unwritten:
+                    unwritten = unwritten[os.write(self._file, unwritten) :]
                 os.fsync(self._file)
             except BaseException:
                 os.ftruncate(self._file, size)

@@ -30,7 +30,9 @@ class Conflict:
 
     def __str__(self) -> str:
         first = self.decisions[0]
-        sides = "; ".join(f"{readable(each.by)}: {each.outcome}" for each in self.decisions)
+        sides = "; ".join(
+            f"{readable(decision.by)}: {decision.outcome}" for decision in self.decisions
+        )
         return f"{first.system} {readable(first.text, 60)!r}: {sides}"
 
 
@@ -63,7 +65,7 @@ class Decisions:
 
     def about(self, system: System) -> Iterator[Decision]:
         """Yield the decisions about a system, in the order in which they were made."""
-        return (each for (of, _), each in self.by_key.items() if of == system)
+        return (decision for (of, _), decision in self.by_key.items() if of == system)
 
 
 NO_DECISIONS = Decisions()
@@ -85,11 +87,11 @@ def merged(files: Sequence[DecisionFile]) -> Decisions:
     by_key: dict[Key, Decision] = {}
     conflicts: list[Conflict] = []
     for key, decisions in sides.items():
-        found = _agreed(decisions)
-        if found is None:
+        agreed = _agreed(decisions)
+        if agreed is None:
             conflicts.append(Conflict(tuple(decisions)))
         else:
-            by_key[key] = found
+            by_key[key] = agreed
     return Decisions(
         by_key=by_key,
         skipped=frozenset(skipped - sides.keys()),
@@ -119,9 +121,9 @@ def _current(decisions: Iterable[Decision]) -> tuple[dict[Key, Decision], set[Ke
 
 def _agreed(decisions: Sequence[Decision]) -> Decision | None:
     """Return the decision that counts; None if they disagree."""
-    if len({(each.choice, each.code) for each in decisions}) == 1:
+    if len({(decision.choice, decision.code) for decision in decisions}) == 1:
         return decisions[0]
-    last = max(decisions, key=lambda each: each.at)
+    last = max(decisions, key=lambda decision: decision.at)
     return last if last.settles else None
 
 
@@ -142,9 +144,9 @@ def decided(decisions: Decisions, texts: Sequence[str], answers: BatchAnswers) -
     return {
         system: [
             answer and _decided(decisions.of(system, text), answer)
-            for text, answer in zip(texts, found, strict=True)
+            for text, answer in zip(texts, system_answers, strict=True)
         ]
-        for system, found in answers.items()
+        for system, system_answers in answers.items()
     }
 
 
@@ -156,9 +158,9 @@ def _decided(decision: Decision | None, answer: Answer) -> Answer:
     if decision.choice == "none":
         return Decided((), answer.cost_usd, why)
     title = load(decision.system).titles.get(decision.code, decision.title)
-    others = answer.matches if isinstance(answer, Matched) else ()
-    rest = (match for match in others if match.code != decision.code)
-    return Decided((Match(decision.code, title, 1.0), *rest), answer.cost_usd, why)
+    matches = answer.matches if isinstance(answer, Matched) else ()
+    other_matches = (match for match in matches if match.code != decision.code)
+    return Decided((Match(decision.code, title, 1.0), *other_matches), answer.cost_usd, why)
 
 
 TEXT_COLUMN, CODE_COLUMN = "description", "code"
@@ -169,7 +171,7 @@ class DecidedLabels:
     """The labels of a history, corrected and completed by decisions."""
 
     def __init__(self, decisions: Decisions, system: System) -> None:
-        self._left = {text_key(each.text): each for each in decisions.about(system)}
+        self._left = {text_key(decision.text): decision for decision in decisions.about(system)}
         self._decisions = decisions
         self._system = system
 
@@ -179,8 +181,8 @@ class DecidedLabels:
 
     def rest(self) -> tuple[list[str], list[str]]:
         """Return the texts and codes of the decisions that the history does not have."""
-        chosen = [each for each in self._left.values() if each.code]
-        return [each.text for each in chosen], [each.code for each in chosen]
+        chosen = [decision for decision in self._left.values() if decision.code]
+        return [decision.text for decision in chosen], [decision.code for decision in chosen]
 
     def _code(self, text: str, code: str) -> str:
         decision = self._decisions.of(self._system, text) if text else None
@@ -200,7 +202,7 @@ def label_table(decisions: Decisions, system: System) -> pa.Table:
         InputError: none is left.
     """
     about = list(decisions.about(system))
-    usable = [each for each in about if not each.batch]
+    usable = [decision for decision in about if not decision.batch]
     if not usable:
         made = "were made together with others" if about else "there is none"
         raise InputError(
@@ -208,7 +210,7 @@ def label_table(decisions: Decisions, system: System) -> pa.Table:
             "Review some texts one by one, in the blind mode of tender-pipeline review.",
         )
     columns = {
-        TEXT_COLUMN: [each.text for each in usable],
-        CODE_COLUMN: [each.code for each in usable],
+        TEXT_COLUMN: [decision.text for decision in usable],
+        CODE_COLUMN: [decision.code for decision in usable],
     }
     return pa.table(columns)

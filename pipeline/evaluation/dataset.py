@@ -39,10 +39,10 @@ class LabelledBatch(ArrowBatch):
         sources: list[str] = self.batch.column(1).to_pylist()
         return sources
 
-    def at(self, places: Sequence[int]) -> LabelledBatch:
+    def at(self, rows: Sequence[int]) -> LabelledBatch:
         """Return the rows at some places."""
-        texts = [self.texts[place] for place in places]
-        return LabelledBatch(texts, self.batch.take(pa.array(places)))
+        texts = [self.texts[row] for row in rows]
+        return LabelledBatch(texts, self.batch.take(pa.array(rows)))
 
 
 @dataclass(slots=True)
@@ -95,9 +95,9 @@ class Labelled:
             return
         first = 0
         for batch in _usable(self.reader, self.settings, LeftOut()):
-            places = [at for at in range(len(batch.texts)) if first + at in self.chosen]
-            if places:
-                yield batch.at(places)
+            rows = [at for at in range(len(batch.texts)) if first + at in self.chosen]
+            if rows:
+                yield batch.at(rows)
             first += len(batch.texts)
 
 
@@ -108,13 +108,13 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
     codes = load(settings.system)
-    this = "The table" if name == UNNAMED else name
-    settings = _as_named(reader.schema.names, settings, this)
+    table_name = "The table" if name == UNNAMED else name
+    settings = _as_named(reader.schema.names, settings, table_name)
     left_out = LeftOut()
     for batch in _usable(reader, settings, left_out):
         left_out.unknown.update(code for code in batch.codes if code and code not in codes)
     if not left_out.rows:
-        raise InputError(f"{this} has no rows.", "Evaluate a table with at least one row.")
+        raise InputError(f"{table_name} has no rows.", "Evaluate a table with at least one row.")
     if not left_out.usable:
         raise InputError(
             f"No row of {name} has a text and a {settings.system} code: of "
@@ -132,10 +132,10 @@ def _as_named(names: Sequence[str], settings: EvaluationSettings, name: str) -> 
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
-    wanted = settings.label_columns
-    places = find_all(names, [*wanted.items()], name)
-    own = dict(zip(wanted, [names[place] for place in places], strict=True))
-    return replace(settings, **own)  # type: ignore[arg-type]
+    columns = settings.label_columns
+    indices = find_all(names, [*columns.items()], name)
+    names_there = dict(zip(columns, [names[index] for index in indices], strict=True))
+    return replace(settings, **names_there)  # type: ignore[arg-type]
 
 
 def _usable(
@@ -156,7 +156,7 @@ def _usable(
         both = codes, *(sources or [[""] * len(codes)])
         columns = [pa.array(values, pa.string()) for values in both]
         rows = pa.RecordBatch.from_arrays(columns, ["code", "source"])
-        if kept := [place for place, code in enumerate(codes) if code is not None]:
+        if kept := [row for row, code in enumerate(codes) if code is not None]:
             yield LabelledBatch(batch.texts, rows).at(kept)
 
 
@@ -187,7 +187,7 @@ def _sample(rows: int, settings: EvaluationSettings) -> Set[int] | None:
         return None
     seed = str(settings.seed).encode()
 
-    def lot(place: int) -> bytes:
-        return blake2b(place.to_bytes(8, "big"), digest_size=16, key=seed[:64]).digest()
+    def lot(row: int) -> bytes:
+        return blake2b(row.to_bytes(8, "big"), digest_size=16, key=seed[:64]).digest()
 
     return {*heapq.nsmallest(settings.sample, range(rows), key=lot)}

@@ -42,22 +42,22 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 """The mark of a page of this tool, which the next one may replace."""
 
 
-def page(found: Evaluation) -> str:
+def page(evaluation: Evaluation) -> str:
     """Return the page as text."""
-    figures = found.subjects[0].figures
+    figures = evaluation.subjects[0].figures
     return (
         _templates()
         .get_template("page.html.j2")
         .render(
-            found=found,
-            named=list(zip("ab", found.subjects, strict=False)),
-            drawn=_drawn(found),
-            sections=list(sections(found.subjects, found.comparison, found.review)),
-            has_bars=found.rows >= FEW,
+            found=evaluation,
+            named=list(zip("ab", evaluation.subjects, strict=False)),
+            drawn=_drawn(evaluation),
+            sections=list(sections(evaluation.subjects, evaluation.comparison, evaluation.review)),
+            has_bars=evaluation.rows >= FEW,
             word=right_word(figures),
             level=figures.broad.name,
             full_code=figures.measured != STATED,
-            notes=list(_notes(found)),
+            notes=list(_notes(evaluation)),
         )
     )
 
@@ -81,20 +81,20 @@ def _glued(text: str) -> Markup:
     return Markup(OPTION.sub(r"<code>\g<0></code>", str(escape(glued))))  # noqa: S704 - it is escaped
 
 
-def _drawn(found: Evaluation) -> str:
+def _drawn(evaluation: Evaluation) -> str:
     """Return from how many rows the sample was drawn; "" if all of them are evaluated."""
-    if found.rows == found.left_out.usable:
+    if evaluation.rows == evaluation.left_out.usable:
         return ""
-    return f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
+    return f", drawn from {evaluation.left_out.usable:,} with seed {evaluation.settings.seed}"
 
 
-def _notes(found: Evaluation) -> Iterator[str]:
-    left_out = found.left_out
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    left_out = evaluation.left_out
     yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
-    for subject in found.subjects:
+    for subject in evaluation.subjects:
         yield from subject.counted()
-    if found.settings.decisions:
+    if evaluation.settings.decisions:
         yield (
             "Right means that people accepted the code: the one they chose, any code below it, or "
             "one that they named besides. A text that no code fits counts as wrong. Doubtful texts "
@@ -111,21 +111,22 @@ def _notes(found: Evaluation) -> Iterator[str]:
     )
 
 
-def _lines(found: Evaluation) -> Iterator[str]:
+def _lines(evaluation: Evaluation) -> Iterator[str]:
     """Yield the lines of the report; the conclusions come last, next to the prompt."""
-    yield f"{found.settings.system}, {rows(found.rows)} of {found.table}{_drawn(found)}"
-    yield from left_out_lines(found.left_out)
-    for key, subject in zip(LETTERS, found.subjects, strict=False):
-        yield subject.name if found.comparison is None else f"{key}: {subject.name}"
-    for section in sections(found.subjects, found.comparison, found.review):
+    of_table = f"{rows(evaluation.rows)} of {evaluation.table}{_drawn(evaluation)}"
+    yield f"{evaluation.settings.system}, {of_table}"
+    yield from left_out_lines(evaluation.left_out)
+    for key, subject in zip(LETTERS, evaluation.subjects, strict=False):
+        yield subject.name if evaluation.comparison is None else f"{key}: {subject.name}"
+    for section in sections(evaluation.subjects, evaluation.comparison, evaluation.review):
         yield ""
         yield section.title
         yield from _table(section)
         yield from section.notes
     yield ""
-    for subject in found.subjects:
+    for subject in evaluation.subjects:
         yield from subject.counted()
-    yield from found.conclusions
+    yield from evaluation.conclusions
 
 
 def _table(section: Section) -> Iterator[str]:
@@ -185,25 +186,25 @@ class Evaluation:
         """The outcome in a few sentences."""
         names = [subject.name for subject in self.subjects]
         figures = [subject.figures for subject in self.subjects]
-        said, level = [verdict(names, figures, self.comparison)], figures[0].broad.name
+        sentences, level = [verdict(names, figures, self.comparison)], figures[0].broad.name
         if figures[0].measured == STATED:
-            said.append(
+            sentences.append(
                 f"No label is deeper than a {level}, so every code of the right {level} counts as "
                 "right; full codes cannot be judged."
             )
-        said += [
+        sentences += [
             f"But {subject.name} was trained on the texts of {subject.learned:,} of the "
             f"{rows(self.rows)}, and repeats what it learned: evaluate it on other rows."
             for subject in self.subjects
             if subject.learned
         ]
-        return " ".join(said)
+        return " ".join(sentences)
 
     @property
     def conclusions(self) -> list[str]:
         """What follows from the figures, in plain words: a sentence or a few each."""
         alone = self.comparison is None
-        threshold = [threshold_sentence(each.figures) for each in self.subjects if alone]
+        threshold = [threshold_sentence(subject.figures) for subject in self.subjects if alone]
         return [*([str(self.review)] if self.review else []), self.verdict, *threshold]
 
     @property
@@ -260,7 +261,7 @@ class Evaluation:
             SettingsError: an accuracy is something else, such as 90 for 90 %.
         """
         asked = accuracy if isinstance(accuracy, Iterable) else [accuracy]
-        accuracies = [fraction("accuracy", each) for each in asked]
+        accuracies = [fraction("accuracy", value) for value in asked]
         lines = [
             {"subject": subject.name, **subject.figures.coverage(wanted)}
             for subject in self.subjects

@@ -121,9 +121,13 @@ class Review:
 
         A decision that names no model says nothing of the code that was shown.
         """
-        shown = [each for each in decisions.about(system) if each.model and not each.batch]
-        kept = sum(each.is_kept for each in shown)
-        none_fits = sum(not each.code for each in shown)
+        shown = [
+            decision
+            for decision in decisions.about(system)
+            if decision.model and not decision.batch
+        ]
+        kept = sum(decision.is_kept for decision in shown)
+        none_fits = sum(not decision.code for decision in shown)
         return cls(kept, len(shown) - kept - none_fits, none_fits) if shown else None
 
     @property
@@ -164,13 +168,13 @@ def encoded(value: Any) -> Any:
 
 def _figures_dict(figures: Figures) -> dict[str, Any]:
     """Return the figures of one subject."""
-    found: dict[str, Any] = encoded(replace(figures, depths={}))
-    del found["depths"], found["bins"], found["surest"]
-    specific, bare = found.pop("specific"), found.pop("bare")
+    figures_dict: dict[str, Any] = encoded(replace(figures, depths={}))
+    del figures_dict["depths"], figures_dict["bins"], figures_dict["surest"]
+    specific, bare = figures_dict.pop("specific"), figures_dict.pop("bare")
     stated, level = encoded(figures.depths[STATED][1]), figures.broad.name
     headline = {"level": level, "specific": specific, "stated": stated, "bare": bare}
     return {
-        **found,
+        **figures_dict,
         "headline": specific and headline,
         "accuracy": {
             depth.name: {
@@ -181,15 +185,15 @@ def _figures_dict(figures: Figures) -> dict[str, Any]:
         },
         "reliability": [
             {
-                "from": each.low,
-                "to": each.high,
-                "rows": each.right.rows,
-                "confidence": each.confidence,
-                "right": encoded(each.right),
+                "from": bin_.low,
+                "to": bin_.high,
+                "rows": bin_.right.rows,
+                "confidence": bin_.confidence,
+                "right": encoded(bin_.right),
             }
-            for each in figures.bins
+            for bin_ in figures.bins
         ],
-        "coverage": [figures.coverage(wanted) for wanted in WANTED],
+        "coverage": [figures.coverage(accuracy) for accuracy in WANTED],
         "sources": [*map(_source, figures.sources)],
     }
 
@@ -200,15 +204,15 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "better": comparison.better,
         "differences": [
             {
-                "depth": each.depth.name,
-                "a_alone": each.only_a,
-                "b_alone": each.only_b,
-                "difference": each.value,
-                "low": each.interval[0],
-                "high": each.interval[1],
-                "p": each.p,
+                "depth": difference.depth.name,
+                "a_alone": difference.only_a,
+                "b_alone": difference.only_b,
+                "difference": difference.value,
+                "low": difference.interval[0],
+                "high": difference.interval[1],
+                "p": difference.p,
             }
-            for each in comparison.differences
+            for difference in comparison.differences
         ],
         "paid": comparison.paid,
         "answers_usd": encoded(comparison.usd),
@@ -217,5 +221,5 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
 
 
 def _source(group: GroupFigures) -> dict[str, Any]:
-    found: dict[str, Any] = encoded(group)
-    return {"source": found.pop("name"), "rows": group.broad.rows, **found.pop("top"), **found}
+    source: dict[str, Any] = encoded(group)
+    return {"source": source.pop("name"), "rows": group.broad.rows, **source.pop("top"), **source}

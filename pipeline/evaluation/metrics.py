@@ -42,10 +42,10 @@ class Depth:
         if self.digits == "all":
             return answers.index(truth) + 1 if truth in answers else 0
         digits = len(stem(system, truth)) if self.digits == "stated" else self.digits
-        wanted = cut(system, truth, digits)
-        for place, answer in enumerate(answers, start=1):
-            if cut(system, answer, digits) == wanted:
-                return place
+        right = cut(system, truth, digits)
+        for rank, answer in enumerate(answers, start=1):
+            if cut(system, answer, digits) == right:
+                return rank
         return 0
 
 
@@ -127,8 +127,8 @@ class Scores:
         """Add the answers of some rows, with the decision about each if there are any."""
         if decided and ACCEPTED not in self.ranks:
             self.ranks = {ACCEPTED: array("B"), **self.ranks}
-        known = decided or [None] * len(labels)
-        for answer, label, decision in zip(answers, labels, known, strict=True):
+        decisions = decided or [None] * len(labels)
+        for answer, label, decision in zip(answers, labels, decisions, strict=True):
             self.statuses[status(answer, 0.0)] += 1
             self._add(answer, label, decision)
         # One string object for each distinct value: a row then takes one pointer.
@@ -309,7 +309,7 @@ class Figures:
     @property
     def judged(self) -> int:
         """The rows of which it is known whether their best code is right."""
-        return sum(each.right.rows for each in self.bins)
+        return sum(bin_.right.rows for bin_ in self.bins)
 
     def coverage(self, accuracy: float) -> dict[str, float | None]:
         """Return how many rows can go through without a look; see `pipeline.Evaluation.coverage`.
@@ -333,8 +333,10 @@ def shown_depths(figures: Figures) -> list[Depth]:
     """
     if figures.measured == STATED:
         return [depth for depth in figures.depths if depth.digits in ("stated", 1, 2)]
-    others = [top for depth, top in figures.depths.items() if depth in (ACCEPTED, EXACT)]
-    return [depth for depth, top in figures.depths.items() if depth != STATED or top not in others]
+    other_depths = [top for depth, top in figures.depths.items() if depth in (ACCEPTED, EXACT)]
+    return [
+        depth for depth, top in figures.depths.items() if depth != STATED or top not in other_depths
+    ]
 
 
 PAIRS = 20
@@ -347,7 +349,7 @@ _Ranks = npt.NDArray[np.uint8]
 
 def figures(scores: Scores, table: CodeTable) -> Figures:
     """Return the figures of one subject."""
-    ranks = {depth: np.array(found, np.uint8) for depth, found in scores.ranks.items()}
+    ranks = {depth: np.array(found_ranks, np.uint8) for depth, found_ranks in scores.ranks.items()}
     judged = _judged(scores)
     measured = scores.measured
     right = (ranks[measured] == 1)[judged]
@@ -362,7 +364,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         bare=_bare(scores) if may_be_bare else None,
         unanswered=Share(scores.best.count(""), len(judged)),
         statuses=dict(scores.statuses.most_common()),
-        depths={depth: _top(found) for depth, found in ranks.items()},
+        depths={depth: _top(found_ranks) for depth, found_ranks in ranks.items()},
         bands=_bands(scores, ranks, judged),
         calibration_error=calibration_error(confidence, right),
         odd_confidences=int(((stated < 0) | (stated > 1)).sum()),
@@ -376,8 +378,10 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
 
 def _judged(scores: Scores) -> _Bools:
     """Return which rows count: all, without those whose best code nobody has judged."""
-    found = np.array([each != "unjudged" for each in scores.verdicts] or [True] * len(scores.best))
-    return found if found.any() else ~found
+    judged = np.array(
+        [verdict != "unjudged" for verdict in scores.verdicts] or [True] * len(scores.best)
+    )
+    return judged if judged.any() else ~judged
 
 
 def _verdicts(scores: Scores, judged: int) -> dict[Verdict, Share] | None:
@@ -386,8 +390,8 @@ def _verdicts(scores: Scores, judged: int) -> dict[Verdict, Share] | None:
     counts = Counter(scores.verdicts)
     rows: dict[Verdict, int] = dict.fromkeys(("accepted", "general", "wrong"), judged)
     return {
-        each: Share(counts[each], of)
-        for each, of in (rows | {"unjudged": len(scores.best)}).items()
+        verdict: Share(counts[verdict], of)
+        for verdict, of in (rows | {"unjudged": len(scores.best)}).items()
     }
 
 
@@ -408,8 +412,8 @@ def _top(ranks: _Ranks) -> dict[int, Share]:
 
 def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dict[Band, Share]:
     right = (ranks[ACCEPTED if scores.verdicts else STATED] == 1)[judged]
-    known = zip(scores.best, scores.confidence, strict=True)
-    bands = np.array([band(stated) if code else "" for code, stated in known])[judged]
+    answered = zip(scores.best, scores.confidence, strict=True)
+    bands = np.array([band(stated) if code else "" for code, stated in answered])[judged]
     here = {each: bands == each for each in BANDS}
     return {each: Share(int(right[rows].sum()), int(rows.sum())) for each, rows in here.items()}
 
@@ -417,11 +421,11 @@ def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dic
 def _bins(confidence: _Floats, right: _Bools) -> list[Bin]:
     tenth = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
     bins = []
-    for place in range(BINS):
-        here = tenth == place
+    for bin_ in range(BINS):
+        here = tenth == bin_
         mean = float(confidence[here].mean()) if here.any() else None
         share = Share(int(right[here].sum()), int(here.sum()))
-        bins.append(Bin(place / BINS, (place + 1) / BINS, mean, share))
+        bins.append(Bin(bin_ / BINS, (bin_ + 1) / BINS, mean, share))
     return bins
 
 

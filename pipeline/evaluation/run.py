@@ -120,9 +120,9 @@ def _scores(rows: Labelled, progress: Progress, matcher: Matcher) -> Scores:
     scores = Scores(system)
     with progress(rows.rows) as advance:
         for batch, answers in answered(rows.batches(), matcher):
-            found = answers[system]
+            system_answers = answers[system]
             decided = [decisions.of(system, text) for text in batch.texts] if decisions else ()
-            scores.add(found, batch.codes, batch.sources, decided)
+            scores.add(system_answers, batch.codes, batch.sources, decided)
             advance(len(batch.texts))
     return scores
 
@@ -152,10 +152,10 @@ def _cost(rows: Labelled, purchase: PaidPurchase) -> Cost:
     first = 0
     for batch in rows.batches():
         stated = purchase.matcher.prices(rows.settings.system, batch.texts, first)
-        prices += [price for each in stated for price in each]
+        prices += [price for batch_prices in stated for price in batch_prices]
         first += len(batch.texts)
-    known = [price for price in prices if price is not None]
-    usd = total(known) if len(known) == len(prices) else None
+    known_prices = [price for price in prices if price is not None]
+    usd = total(known_prices) if len(known_prices) == len(prices) else None
     return Cost(purchase.paid(), len(prices), usd)
 
 
@@ -167,14 +167,14 @@ def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
     return compare(a.scores, b.scores, cost.answers_usd if cost else None, paid)
 
 
-def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
-    known = figures(found.scores, codes)
+def _evaluated(subject: Subject, scored: _Scored, codes: CodeTable) -> Evaluated:
+    measured = figures(scored.scores, codes)
     if not isinstance(subject, Embedded):
-        return Evaluated(subject.name, "service", known, cost=found.cost)
+        return Evaluated(subject.name, "service", measured, cost=scored.cost)
     if subject.model is None:
-        return Evaluated(subject.name, "engine", known)
+        return Evaluated(subject.name, "engine", measured)
     return Evaluated(
-        subject.name, "model", known, model_sha256=subject.model.sha256, learned=found.learned
+        subject.name, "model", measured, model_sha256=subject.model.sha256, learned=scored.learned
     )
 
 
@@ -258,11 +258,11 @@ def evaluate(
     asked, needed = settings.asked, [*settings.label_columns.items()]
     with open_labelled(data, asked, needed, csv, excel) as reader:
         rows = labelled(reader, settings, name)
-        found = evaluated(rows, subjects, open_purchase, shown)
-    if isinstance(found, Stopped):
-        parked = found.parked.in_python()
-        raise parked.as_exception(found.paid.confirmed_usd)
-    return found
+        results = evaluated(rows, subjects, open_purchase, shown)
+    if isinstance(results, Stopped):
+        parked = results.parked.in_python()
+        raise parked.as_exception(results.paid.confirmed_usd)
+    return results
 
 
 def _subject(named: Any, system: System) -> Subject:

@@ -82,7 +82,7 @@ def left_out_lines(left_out: LeftOut) -> Iterator[str]:
 
 
 def _named(codes: Mapping[str, int]) -> str:
-    most = sorted(codes.items(), key=lambda found: (-found[1], found[0]))
+    most = sorted(codes.items(), key=lambda counted: (-counted[1], counted[0]))
     return first_of([f"{readable(code)} ({count:,})" for code, count in most], NAMED)
 
 
@@ -115,16 +115,16 @@ def right_word(figures: Figures) -> str:
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
     """Return how good one subject is, or which of two is better and what that costs."""
     if comparison is None:
-        (one,) = figures
-        if one.verdicts is not None:
-            return _accepted(names[0], one)
-        if one.specific is not None and one.bare is not None and one.specific.rows:
-            return _exactly(names[0], one, one.specific, one.bare)
-        right = one.right
+        (alone,) = figures
+        if alone.verdicts is not None:
+            return _accepted(names[0], alone)
+        if alone.specific is not None and alone.bare is not None and alone.specific.rows:
+            return _exactly(names[0], alone, alone.specific, alone.bare)
+        right = alone.right
         return (
             f"{_capital(names[0])} gives the right code first for {_part_of(right[1])}, has it "
             f"among its first ten for {right[10]}, and gives the right "
-            f"{one.broad.name} for {one.depths[one.broad][1]}."
+            f"{alone.broad.name} for {alone.depths[alone.broad][1]}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
 
@@ -132,12 +132,12 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
 def threshold_sentence(figures: Figures) -> str:
     """Return from which confidence rows can go through without a look, and how many do."""
     word, all_rows = right_word(figures), figures.judged
-    for wanted in WANTED[1:]:
-        most = most_taken(figures.surest, wanted)
+    for accuracy in WANTED[1:]:
+        most = most_taken(figures.surest, accuracy)
         if most is not None:
             return (
                 f"Let rows through from a confidence of {most.confidence:.2f} to have "
-                f"{100 * wanted:.0f} % of their codes {word}: {most.rows:,} of {rows(all_rows)} "
+                f"{100 * accuracy:.0f} % of their codes {word}: {most.rows:,} of {rows(all_rows)} "
                 f"({percent(most.rows / all_rows)})."
             )
     if not figures.surest:
@@ -147,12 +147,12 @@ def threshold_sentence(figures: Figures) -> str:
     )
 
 
-def _accepted(name: str, found: Figures) -> str:
-    accepted = (found.verdicts or {})["accepted"]
+def _accepted(name: str, figures: Figures) -> str:
+    accepted = (figures.verdicts or {})["accepted"]
     return (
         f"{_capital(name)}: the first code is accepted for {_part_of(accepted)}, and one of the "
-        f"first ten for {found.right[10]}; the {found.broad.name} is right for "
-        f"{found.depths[found.broad][1]}."
+        f"first ten for {figures.right[10]}; the {figures.broad.name} is right for "
+        f"{figures.depths[figures.broad][1]}."
     )
 
 
@@ -169,8 +169,8 @@ def _exactly(name: str, figures: Figures, specific: Share, bare: Share) -> str:
 
 def _difference(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison) -> str:
     first = comparison.first
-    right = [each.right[1] for each in figures]
-    shares = [str(each.hits) if each.rows < FEW else percent(each.value) for each in right]
+    right = [subject.right[1] for subject in figures]
+    shares = [str(share.hits) if share.rows < FEW else percent(share.value) for share in right]
     on = f"the same {rows(first.rows)}"
     if not first.only_a and not first.only_b:
         same = f"are right for the same {shares[0]} of {rows(first.rows)}"
@@ -205,12 +205,12 @@ def _price(comparison: Comparison) -> str:
     if comparison.usd is None:
         return "The cost of the paid answers is unknown: some responses stated no price."
     spent = _usd(comparison.usd)
-    each = comparison.usd_per_code
-    if each is None:
+    usd = comparison.usd_per_code
+    if usd is None:
         return f"The paid answers cost {spent} and brought no additional right code."
     if comparison.better is None:
-        return f"If the difference is real, each additional right code costs about {_usd(each)}."
-    return f"Each additional right code costs {_usd(each)}; all paid answers cost {spent}."
+        return f"If the difference is real, each additional right code costs about {_usd(usd)}."
+    return f"Each additional right code costs {_usd(usd)}; all paid answers cost {spent}."
 
 
 def _capital(name: str) -> str:
@@ -330,7 +330,11 @@ def _rows(
     named: _Named, lines: Mapping[str, Line], cells: Callable[[Figures, Line], list[str]]
 ) -> list[list[str]]:
     """Return a row for each line and each subject, with the cells that they have there."""
-    return [[name, *key, *cells(one, line)] for name, line in lines.items() for key, one in named]
+    return [
+        [name, *key, *cells(subject, line)]
+        for name, line in lines.items()
+        for key, subject in named
+    ]
 
 
 def _cells(share: Share) -> list[str]:
@@ -340,27 +344,33 @@ def _cells(share: Share) -> list[str]:
 
 def _differences(named: _Named, comparison: Comparison) -> Iterator[list[str]]:
     """Yield how two subjects differ at the depths to show."""
-    shown = {depth for _, each in named for depth in shown_depths(each)}
-    for each in comparison.differences:
-        if each.depth in shown:
-            both = [str(one.depths[each.depth][1]) for _, one in named]
-            low, high = each.interval
+    shown = {depth for _, difference in named for depth in shown_depths(difference)}
+    for difference in comparison.differences:
+        if difference.depth in shown:
+            both = [str(subject.depths[difference.depth][1]) for _, subject in named]
+            low, high = difference.interval
             interval = f"{_points(low)} to {_points(high)}"
-            yield [each.depth.name, *both, _points(each.value), interval, _p_value(each.p)]
+            yield [
+                difference.depth.name,
+                *both,
+                _points(difference.value),
+                interval,
+                _p_value(difference.p),
+            ]
 
 
 def _level(top: Mapping[int, Share]) -> list[str]:
-    first, *more = (top[most] for most in TOPS)
-    return [str(first), _within(first), *map(str, more)]
+    first, *others = (top[most] for most in TOPS)
+    return [str(first), _within(first), *map(str, others)]
 
 
-def _bin(each: Bin) -> list[str]:
-    return [f"{each.right.rows:,}", percent(each.confidence or 0), str(each.right)]
+def _bin(bin_: Bin) -> list[str]:
+    return [f"{bin_.right.rows:,}", percent(bin_.confidence or 0), str(bin_.right)]
 
 
-def _through(figures: Figures, wanted: float) -> list[str]:
+def _through(figures: Figures, accuracy: float) -> list[str]:
     """Return how many rows reach an accuracy, and from which confidence."""
-    most = most_taken(figures.surest, wanted)
+    most = most_taken(figures.surest, accuracy)
     if most is None:
         return ["-", "-", "-"]
     share = percent(most.rows / figures.judged)
@@ -386,12 +396,12 @@ def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iter
     """Yield the figures by source, if there are any; all subjects saw the same sources."""
     sources = named[0][1].sources
     cells = [
-        [readable(each.name) or "not named", *key, *_group(one.sources[at])]
-        for at, each in enumerate(sources[:GROUPS])
-        for key, one in named
+        [readable(source.name) or "not named", *key, *_group(subject.sources[at])]
+        for at, source in enumerate(sources[:GROUPS])
+        for key, subject in named
     ]
-    more = len(sources) - GROUPS
-    notes = [f"And {more:,} more (--json has all)."] if more > 0 else []
+    unshown = len(sources) - GROUPS
+    notes = [f"And {unshown:,} more (--json has all)."] if unshown > 0 else []
     numbers = ["among 5", "among 10", level, "confidence"]
     columns = [("source", ""), *keys, ("rows", "n"), ("first", "share")]
     columns += [(name, "n") for name in numbers]
@@ -399,6 +409,6 @@ def _sources(named: _Named, keys: Sequence[tuple[str, str]], level: str) -> Iter
         yield Section("source", "By source", columns, cells, notes)
 
 
-def _group(each: GroupFigures) -> list[str]:
-    shares = [*(each.top[top] for top in TOPS), each.broad]
-    return [f"{each.broad.rows:,}", *map(str, shares), percent(each.confidence)]
+def _group(group: GroupFigures) -> list[str]:
+    shares = [*(group.top[top] for top in TOPS), group.broad]
+    return [f"{group.broad.rows:,}", *map(str, shares), percent(group.confidence)]

@@ -152,7 +152,7 @@ def check_subjects(subjects: Sequence[Subject]) -> None:
     Raises:
         SettingsError: they are.
     """
-    if sum(not isinstance(each, Embedded) for each in subjects) > 1:
+    if sum(not isinstance(subject, Embedded) for subject in subjects) > 1:
         raise SettingsError(
             "Both subjects are paid services.",
             f"Evaluate each by itself, with the same {option('sample')} and {option('seed')}.",

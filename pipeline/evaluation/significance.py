@@ -47,9 +47,9 @@ class Difference:
         It is the normal interval after half a row is added to each of the four kinds of rows,
         which keeps it valid when the subjects hardly differ.
         """
-        rows, more, less = self.rows + 2, self.only_b + 0.5, self.only_a + 0.5
-        middle = (more - less) / rows
-        half = Z * sqrt(more + less - (more - less) ** 2 / rows) / rows
+        rows, b_only, less = self.rows + 2, self.only_b + 0.5, self.only_a + 0.5
+        middle = (b_only - less) / rows
+        half = Z * sqrt(b_only + less - (b_only - less) ** 2 / rows) / rows
         return max(-1.0, middle - half), min(1.0, middle + half)
 
     @property
@@ -91,8 +91,8 @@ class Comparison:
     @property
     def usd_per_code(self) -> Decimal | None:
         """The price of each additional right code, US dollars; None if the paid one has none."""
-        more = self.first.only_b - self.first.only_a
-        gained = more if self.paid == "b" else -more
+        more_codes = self.first.only_b - self.first.only_a
+        gained = more_codes if self.paid == "b" else -more_codes
         if self.usd is None or self.paid is None or gained <= 0:
             return None
         return _DIVISION.divide(self.usd, Decimal(gained))

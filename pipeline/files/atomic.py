@@ -43,7 +43,7 @@ def translated(path: Path, named: str = OUTPUT) -> Iterator[None]:
         ) from error
 
 
-def check_place(*places: Path, named: str = OUTPUT) -> None:
+def check_place(*paths: Path, named: str = OUTPUT) -> None:
     """Check names, folders and permissions of outputs before any work is done.
 
     The option that names another place is in the message.
@@ -51,12 +51,12 @@ def check_place(*places: Path, named: str = OUTPUT) -> None:
     Raises:
         OutputError: a file cannot be written there.
     """
-    for place in places:
-        if len(os.fsencode(_temporary(place).name)) > LONGEST_NAME:
+    for path in paths:
+        if len(os.fsencode(_temporary(path).name)) > LONGEST_NAME:
             raise OutputError(
-                f"The name {place.name!r} is too long.", f"Choose a shorter one: {named}."
+                f"The name {path.name!r} is too long.", f"Choose a shorter one: {named}."
             )
-        folder = next(folder for folder in place.parents if is_seen(folder))
+        folder = next(folder for folder in path.parents if is_seen(folder))
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
                 f"Nothing can be written in {folder}.",
@@ -64,28 +64,28 @@ def check_place(*places: Path, named: str = OUTPUT) -> None:
             )
 
 
-def _temporary(place: Path) -> Path:
+def _temporary(target: Path) -> Path:
     """Return the path of an unfinished output.
 
     It is the same for all runs on a machine, so that a run replaces what a killed run left behind,
     and differs between machines that share a folder.
     """
     machine = sha256(platform.node().encode()).hexdigest()[:8]
-    return place.with_name(f".{place.name}.{machine}.tmp")
+    return target.with_name(f".{target.name}.{machine}.tmp")
 
 
 @contextmanager
-def only_writer(place: Path) -> Iterator[Path]:
+def only_writer(target: Path) -> Iterator[Path]:
     """Create and lock the temporary file of an output; yield its path.
 
     Raises:
         OutputError: another run is writing the same output.
     """
-    temporary = _temporary(place)
-    descriptor = _lock(temporary, place)
+    temporary = _temporary(target)
+    descriptor = _lock(temporary, target)
     try:
-        if place.exists():
-            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
+        if target.exists():
+            os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
         yield temporary
     finally:
         if is_file_at(temporary, os.fstat(descriptor)):
@@ -94,20 +94,20 @@ def only_writer(place: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_file(place: Path) -> Iterator[Path]:
+def new_file(target: Path) -> Iterator[Path]:
     """Yield the path of a temporary file, and put what a block writes there in place, durably.
 
     Raises:
         OutputError: another run is writing the same file.
     """
-    with only_writer(place) as temporary:
+    with only_writer(target) as temporary:
         yield temporary
         sync(temporary)
-        temporary.replace(place)
-        sync(place.parent)
+        temporary.replace(target)
+        sync(target.parent)
 
 
-def _lock(temporary: Path, place: Path) -> int:
+def _lock(temporary: Path, target: Path) -> int:
     """Open the file and lock it, again if another run moved it away in between."""
     while True:
         if temporary.is_symlink():  # it is somebody else's, and leads anywhere
@@ -118,7 +118,7 @@ def _lock(temporary: Path, place: Path) -> int:
         except BlockingIOError as error:
             os.close(descriptor)
             raise OutputError(
-                f"Another run is writing {place}.",
+                f"Another run is writing {target}.",
                 f"Wait until it is done, or write elsewhere: {OUTPUT}.",
             ) from error
         if is_file_at(temporary, os.fstat(descriptor)):

@@ -134,8 +134,8 @@ def _s3(bucket: str) -> Any:
             "The address of the S3-compatible server is not valid, or has credentials in it.",
             "Set the variable AWS_ENDPOINT_URL to https://HOST:PORT.",
         )
-    place = url.netloc + url.path.rstrip("/")
-    return S3FileSystem(endpoint_override=place, scheme=url.scheme, region=region, **options)
+    endpoint = url.netloc + url.path.rstrip("/")
+    return S3FileSystem(endpoint_override=endpoint, scheme=url.scheme, region=region, **options)
 
 
 def _azure(bucket: str) -> tuple[Any, str]:
@@ -151,7 +151,7 @@ def _azure(bucket: str) -> tuple[Any, str]:
             "AZURE_STORAGE_ACCOUNT.",
         )
     core = domain.partition(".")[2]
-    hosts = {f"{each}_storage_authority": f".{each}.{core}" for each in ("blob", "dfs") if core}
+    hosts = {f"{kind}_storage_authority": f".{kind}.{core}" for kind in ("blob", "dfs") if core}
     key = os.environ.get("AZURE_STORAGE_KEY")
     files = fs.AzureFileSystem(account_name=account, account_key=key, **hosts)
     # Without credentials, opening a file would end the process; this raises an error.
@@ -187,17 +187,17 @@ class Storage:
 
         kinds: dict[Any, Literal["file", "folder"]]
         kinds = {FileType.File: "file", FileType.Directory: "folder"}
-        with self._ask(path) as (files, place):
-            return kinds.get(files.get_file_info(place).type)
+        with self._ask(path) as (files, key):
+            return kinds.get(files.get_file_info(key).type)
 
     def files(self, folder: CloudPath) -> list[CloudPath]:
         """Return the objects in a folder and in the folders below, in order."""
         from pyarrow.fs import FileSelector, FileType
 
-        with self._ask(folder) as (files, place):
-            found = files.get_file_info(FileSelector(place, recursive=True))
-        paths = sorted(info.path for info in found if info.type == FileType.File)
-        return [folder / PurePosixPath(path).relative_to(place) for path in paths]
+        with self._ask(folder) as (files, key):
+            infos = files.get_file_info(FileSelector(key, recursive=True))
+        paths = sorted(info.path for info in infos if info.type == FileType.File)
+        return [folder / PurePosixPath(path).relative_to(key) for path in paths]
 
     def version(self, path: CloudPath) -> str | None:
         """Return what identifies the content of an object; None if there is no object.
@@ -211,9 +211,9 @@ class Storage:
         return self._read_open(path, lambda file: bytes(file.read()))
 
     def _read_open(self, path: CloudPath, find: Callable[[Any], Found]) -> Found | None:
-        with self._ask(path) as (files, place):
+        with self._ask(path) as (files, key):
             try:
-                with files.open_input_file(place) as file:
+                with files.open_input_file(key) as file:
                     return find(file)
             except FileNotFoundError:
                 return None
@@ -232,8 +232,8 @@ class Storage:
 
     def _download(self, path: CloudPath, copy: Path) -> str:
         with (
-            self._ask(path) as (files, place),
-            files.open_input_file(place) as file,
+            self._ask(path) as (files, key),
+            files.open_input_file(key) as file,
             copy.open("wb") as local,
         ):
             version = _version(file)
@@ -258,19 +258,19 @@ class Storage:
 
     def write(self, content: Any, path: CloudPath) -> str:
         """Replace an object by bytes, or by a buffer; see `upload`."""
-        with self._ask(path, OutputError) as (files, place):
-            stream = files.open_output_stream(place)
+        with self._ask(path, OutputError) as (files, key):
+            stream = files.open_output_stream(key)
             # All at once: an interrupt between two writes would leave half an object, because
             # pyarrow completes it also when the stream is only deleted, unless a write failed.
             stream.write(content)
             stream.close()
-            with files.open_input_file(place) as file:
+            with files.open_input_file(key) as file:
                 return _version(file)
 
     def delete(self, path: CloudPath) -> None:
         """Delete an object."""
-        with self._ask(path, OutputError) as (files, place):
-            files.delete_file(place)
+        with self._ask(path, OutputError) as (files, key):
+            files.delete_file(key)
 
     @contextmanager
     def _ask(
@@ -295,10 +295,10 @@ class Storage:
 
     def _system(self, path: CloudPath) -> tuple[Any, str]:
         """Return the file system of a bucket, and the bucket's path in it."""
-        place = path.scheme, path.bucket
-        if place not in self._systems:
-            self._systems[place] = opened(*place)
-        return self._systems[place]
+        bucket = path.scheme, path.bucket
+        if bucket not in self._systems:
+            self._systems[bucket] = opened(*bucket)
+        return self._systems[bucket]
 
 
 def _version(file: Any) -> str:

@@ -49,26 +49,26 @@ AnyPath: TypeAlias = Path | CloudPath
 """The path of a local file, or the address of an object."""
 
 
-def as_path(given: str | os.PathLike[str]) -> AnyPath:
+def as_path(path: str | os.PathLike[str]) -> AnyPath:
     """Return the path of a local file, or the address of an object if it has a scheme.
 
     Raises:
         SettingsError: the path is empty, or the address has an unknown scheme, credentials, or no
             bucket.
     """
-    if isinstance(given, CloudPath):
-        return given
-    if not os.fspath(given):  # pathlib would take it for the current folder
+    if isinstance(path, CloudPath):
+        return path
+    if not os.fspath(path):  # pathlib would take it for the current folder
         raise SettingsError(
             "The path is empty.", "Give a path; perhaps a variable in it is not set."
         )
-    found = ADDRESS.fullmatch(os.fspath(given))
-    if found is None:
-        return Path(given)
-    scheme, slashes, bucket, key = found.groups()
+    address = ADDRESS.fullmatch(os.fspath(path))
+    if address is None:
+        return Path(path)
+    scheme, slashes, bucket, key = address.groups()
     if scheme.lower() not in SCHEMES:
         if slashes == "/":
-            return Path(given)
+            return Path(path)
         raise SettingsError(
             f"Addresses with {scheme}:// are not supported.",
             "Give the path of a file, or an address that begins with s3://, gs:// or abfs://.",
@@ -86,9 +86,9 @@ def resolved(path: AnyPath) -> AnyPath:
     if not isinstance(path, Path):
         return path
     with suppress(RuntimeError):  # since Python 3.13, a link in a circle is returned
-        place = path.resolve()
-        if not any(map(os.path.islink, (place, *place.parents))):
-            return place
+        absolute = path.resolve()
+        if not any(map(os.path.islink, (absolute, *absolute.parents))):
+            return absolute
     raise SettingsError(
         f"{path} leads in a circle of symbolic links.",
         "Correct the links, or give another path.",
@@ -127,11 +127,11 @@ def check_kept(
     Raises:
         SettingsError: two of them are one file, or a folder to replace has one in it.
     """
-    others = [*kept, *(_of_ledger(ledger) if ledger else ())]
+    kept_files = [*kept, *(_of_ledger(ledger) if ledger else ())]
     for name, path in written.items():
         if path is None:
             continue
-        for what, other in others:
+        for what, other in kept_files:
             if other is not None and _are_same(path, other):
                 raise SettingsError(
                     f"{name} and {what} are the same file, which would be lost.",
@@ -142,15 +142,15 @@ def check_kept(
                 f"{path} is a database, perhaps a ledger, which would be lost.",
                 f"Name another file for {name}.",
             )
-        others.append((name, path))
+        kept_files.append((name, path))
 
 
 def _of_ledger(ledger: Path) -> list[tuple[str, AnyPath | None]]:
     beside = {Path(f"{ledger}{end}") for end in OF_LEDGER}
     with suppress(OSError):
-        beside |= {each for each in ledger.parent.iterdir() if each.name.startswith(ledger.name)}
-    files = sorted(each for each in beside if each.name.endswith(OF_LEDGER))
-    return [("the ledger", ledger), *(("a file of the ledger", each) for each in files)]
+        beside |= {file for file in ledger.parent.iterdir() if file.name.startswith(ledger.name)}
+    files = sorted(file for file in beside if file.name.endswith(OF_LEDGER))
+    return [("the ledger", ledger), *(("a file of the ledger", file) for file in files)]
 
 
 def _are_same(path: AnyPath, other: AnyPath) -> bool:
@@ -159,8 +159,8 @@ def _are_same(path: AnyPath, other: AnyPath) -> bool:
     with suppress(OSError):
         if path.samefile(other):
             return True
-    place = resolved(other)
-    return resolved(path) in (place, *place.parents)
+    absolute = resolved(other)
+    return resolved(path) in (absolute, *absolute.parents)
 
 
 def _is_database(path: Path) -> bool:
@@ -199,10 +199,10 @@ def stamp(path: AnyPath) -> tuple[int, int, int] | None:
     if not isinstance(path, Path):
         return None
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 APP = "tender-pipeline"

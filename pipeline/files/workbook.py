@@ -210,8 +210,8 @@ class Workbook:
         for chunk in self._parse(sheet, scan):
             buffer += chunk
             done = 0
-            for number, tag, *places in scan.rows:
-                begin, free, end = (place - offset for place in places)
+            for number, tag, *positions in scan.rows:
+                begin, free, end = (position - offset for position in positions)
                 lead, done = bytes(buffer[done:begin]), end
                 if buffer.startswith(b"</%b" % tag, end):
                     done = buffer.index(b">", end) + 1
@@ -240,18 +240,18 @@ class Workbook:
         if basename(_plain(index)) != "workbook.xml":  # which python-calamine does not find
             raise ValueError(f"its main part is {basename(index)}; save it as .xlsx again")
         links = self._links(index)
-        found = []
-        for each in self._xml(index).iterfind(".//{*}sheet"):
-            link = next((value for key, value in each.items() if key.endswith("}id")), "")
+        sheets = []
+        for element in self._xml(index).iterfind(".//{*}sheet"):
+            link = next((value for key, value in element.items() if key.endswith("}id")), "")
             kind, target = links.get(link, ("", ""))
             if kind.endswith("/worksheet"):
-                hidden = each.get("state") in ("hidden", "veryHidden")
-                found.append(Sheet(each.get("name", ""), hidden, self._part(target)))
-        if not found:
+                hidden = element.get("state") in ("hidden", "veryHidden")
+                sheets.append(Sheet(element.get("name", ""), hidden, self._part(target)))
+        if not sheets:
             raise ValueError("it has no sheet")
-        if len({sheet.name for sheet in found}) < len(found):
+        if len({sheet.name for sheet in sheets}) < len(sheets):
             raise ValueError("it has two sheets of the same name")
-        return found
+        return sheets
 
     def _links(self, part: str) -> Mapping[str, tuple[str, str]]:
         """Return the kinds and the targets of the links of a part, by their names."""
@@ -343,13 +343,13 @@ class _SheetXml:
             self._row, self._row_digits, self._column = number, str(number), -1
             self._begin, self._free = self.parser.CurrentByteIndex, 0
 
-    def _start_cell(self, place: str | None) -> None:
+    def _start_cell(self, reference: str | None) -> None:
         column = self._column + 1
-        if place is not None:
-            letters = place.rstrip(DIGITS)
+        if reference is not None:
+            letters = reference.rstrip(DIGITS)
             column = _column(letters)
-            if place[len(letters) :] != self._row_digits:  # python-calamine follows the cell
-                raise ValueError(f"row {self._row} has the cell {place[:20]}")
+            if reference[len(letters) :] != self._row_digits:  # python-calamine follows the cell
+                raise ValueError(f"row {self._row} has the cell {reference[:20]}")
         if not self._column < column < COLUMNS:
             raise ValueError(f"row {self._row} has a cell in {column_letters(column)} too many")
         if column >= self._first_free and not self._free:
@@ -391,8 +391,8 @@ def column_letters(column: int) -> str:
     letters = ""
     column += 1
     while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
+        column, digit = divmod(column - 1, 26)
+        letters = chr(ord("A") + digit) + letters
     return letters
 
 

@@ -83,19 +83,19 @@ class Changes:
     def add(self, numbers: Sequence[int], texts: Sequence[str], answers: BatchAnswers) -> None:
         """Compare a batch of rows of this run, which have these numbers."""
         seen = []
-        for place, text in enumerate(texts):
+        for row, text in enumerate(texts):
             if not text:
                 continue
             digest = _digest(text)
-            known = self._database.execute(
+            before = self._database.execute(
                 "SELECT codes FROM text WHERE digest = ?", (digest,)
             ).fetchone()
-            if known is None:
+            if before is None:
                 self._compared.new += 1
                 continue
             seen.append((digest,))
-            codes = _codes(answers, place, self._columns)
-            self._compare(numbers[place], text, json.loads(known[0]), codes)
+            codes = _codes(answers, row, self._columns)
+            self._compare(numbers[row], text, json.loads(before[0]), codes)
         self._database.executemany("UPDATE text SET seen = 1 WHERE digest = ?", seen)
 
     def end(self) -> Compared:
@@ -113,8 +113,8 @@ class Changes:
             "INSERT INTO text (digest, codes, rows) VALUES (?, ?, 1) "
             "ON CONFLICT (digest) DO UPDATE SET rows = rows + 1",
             (
-                (_digest(text), json.dumps({name: codes[place] for name, codes in columns.items()}))
-                for place, text in enumerate(texts)
+                (_digest(text), json.dumps({name: codes[row] for name, codes in columns.items()}))
+                for row, text in enumerate(texts)
                 if text
             ),
         )
@@ -130,18 +130,18 @@ class Changes:
             self._compared.rows.append(Changed(row, text[:READ], codes))
 
 
-def _codes(answers: BatchAnswers, place: int, systems: Iterable[System]) -> Codes:
+def _codes(answers: BatchAnswers, row: int, systems: Iterable[System]) -> Codes:
     """Return the code of each system for a row; a call that has no answer yet has none."""
-    found: dict[System, str | None] = {}
+    codes: dict[System, str | None] = {}
     for system in systems:
-        match answers[system][place]:
+        match answers[system][row]:
             case None | Pending():
                 continue
             case Matched(matches) if matches:
-                found[system] = matches[0].code
+                codes[system] = matches[0].code
             case _:
-                found[system] = None
-    return found
+                codes[system] = None
+    return codes
 
 
 def _digest(text: str) -> bytes:

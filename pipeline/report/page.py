@@ -211,7 +211,9 @@ def page(
             collected=collected,
             summary=summary,
             manifest=manifest,
-            systems=[_system(*each, calibrated, settings) for each in collected.systems.items()],
+            systems=[
+                _system(*figures, calibrated, settings) for figures in collected.systems.items()
+            ],
             measured=MEASURED if calibrated and settings.measured else {},
             likely=LIKELY,
             sure=SURE,
@@ -232,7 +234,7 @@ def _useful(summary: Summary) -> str:
     """Return which codes can be used as they are; "" if none can."""
     names = ["decided"] if "decided" in summary.kinds else []
     if summary.to_check:
-        names += ["ok"] * any(each.statuses.get("ok") for each in summary.systems.values())
+        names += ["ok"] * any(system.statuses.get("ok") for system in summary.systems.values())
     elif {"sure", "likely"} & {*summary.kinds}:
         names += ["sure", "likely"]
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
@@ -252,7 +254,7 @@ def _system(
         "answered": answered,
         "fields": [*_fields(name, figures, settings.language)] if answered else [],
         "field_name": levels_above(name)[FIELD_DIGITS],
-        "through": {wanted: most_taken(points, wanted) for wanted in WANTED} if points else None,
+        "through": {share: most_taken(points, share) for share in WANTED} if points else None,
         "decided": decided,
         "under": under if isfinite(under) else None,
     }
@@ -275,11 +277,11 @@ def _points(figures: SystemFigures, decided: int) -> list[Taken]:
     points = [Taken(decided, 1.0, None)] if decided else []
     rows, right = decided, float(decided)
     total = decided + figures.confidences.total()
-    for place in sorted(figures.confidences, reverse=True):
-        rows += figures.confidences[place]
-        right += figures.confidences[place] * (place + 0.5) / BINS
+    for hundredths in sorted(figures.confidences, reverse=True):
+        rows += figures.confidences[hundredths]
+        right += figures.confidences[hundredths] * (hundredths + 0.5) / BINS
         if rows >= FEWEST or rows == total:
-            points.append(Taken(rows, right / rows, place / BINS))
+            points.append(Taken(rows, right / rows, hundredths / BINS))
     return points
 
 
@@ -301,7 +303,11 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
         for row in (compared.rows if compared else ())
     ]
     for row in collected.doubtful:
-        judged = [(of, each.best) for of, each in row.answers.items() if each.status not in SETTLED]
+        judged = [
+            (of, decided.best)
+            for of, decided in row.answers.items()
+            if decided.status not in SETTLED
+        ]
         found = [(of, best.code, best.title) for of, best in judged if best is not None]
         rows.append((row.row, row.text, found))
     return {

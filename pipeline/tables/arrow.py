@@ -18,7 +18,7 @@ STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 
 
 def find_text_columns(
-    schema: pa.Schema, wanted: Sequence[str], table: Path | str
+    schema: pa.Schema, text_columns: Sequence[str], table: Path | str
 ) -> list[TextColumn]:
     """Return the text columns. A list, also on the way to a field, stands for all its items.
 
@@ -27,16 +27,16 @@ def find_text_columns(
     Raises:
         InputError: a column is missing, exists twice, or holds no text.
     """
-    columns = [TextColumn(place, name) for place, name in enumerate(schema.names)]
+    columns = [TextColumn(index, name) for index, name in enumerate(schema.names)]
     nested = {column.name: column for column in _nested_fields(schema)}
     columns += [column for name, column in nested.items() if name not in schema.names]
     names = [column.name for column in columns]
     plain = [field.name for field in schema if is_text(field.type)]
-    found = [
+    columns_found = [
         replace(each, place=columns[each.place].place, within=columns[each.place].within)
-        for each in find_cell_texts(names, wanted, table, plain)
+        for each in find_cell_texts(names, text_columns, table, plain)
     ]
-    for column in found:
+    for column in columns_found:
         kind = schema.field(column.place).type
         if not (column.within or _has_text(_without_lists(kind))):
             within = [name for name, each in nested.items() if each.place == column.place]
@@ -46,7 +46,7 @@ def find_text_columns(
                 if within
                 else f"Choose a column with text: {TEXT_COLUMN}.",
             )
-    return found
+    return columns_found
 
 
 def _text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:
@@ -70,7 +70,7 @@ def _text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | No
             values = values.storage
         elif _is_list(values.type):
             lengths = pc.list_value_length(values).fill_null(0).to_pylist()
-            rows = [row for row, each in zip(rows, lengths, strict=True) for _ in range(each)]
+            rows = [row for row, length in zip(rows, lengths, strict=True) for _ in range(length)]
             values = pc.list_flatten(values)
         else:
             values = pc.struct_field(values, [fields.pop(0)])
@@ -96,10 +96,12 @@ def column_texts(column: pa.Array) -> list[str | None]:
 
 def _nested_fields(schema: pa.Schema) -> Iterator[TextColumn]:
     """Yield the fields with text in the nested columns of a table, strings before numbers."""
-    for place, field in enumerate(schema):
-        found = [each for each in _fields(field.type) if _has_text(each[2])]
-        for name, fields, _ in sorted(found, key=lambda each: not pa.types.is_string(each[2])):
-            yield TextColumn(place, f"{field.name}.{name}", within=fields)
+    for index, field in enumerate(schema):
+        text_fields = [nested for nested in _fields(field.type) if _has_text(nested[2])]
+        for name, fields, _ in sorted(
+            text_fields, key=lambda nested: not pa.types.is_string(nested[2])
+        ):
+            yield TextColumn(index, f"{field.name}.{name}", within=fields)
 
 
 def _fields(kind: pa.DataType) -> Iterator[tuple[str, tuple[int, ...], pa.DataType]]:
@@ -107,13 +109,13 @@ def _fields(kind: pa.DataType) -> Iterator[tuple[str, tuple[int, ...], pa.DataTy
     kind = _without_lists(kind)
     if not pa.types.is_struct(kind):
         return
-    for place in range(kind.num_fields):
-        field = kind.field(place)
+    for index in range(kind.num_fields):
+        field = kind.field(index)
         inner = _without_lists(field.type)
         if not pa.types.is_struct(inner):
-            yield field.name, (place,), inner
+            yield field.name, (index,), inner
         for name, fields, leaf in _fields(inner):
-            yield f"{field.name}.{name}", (place, *fields), leaf
+            yield f"{field.name}.{name}", (index, *fields), leaf
 
 
 def _without_lists(kind: pa.DataType) -> pa.DataType:
@@ -207,10 +209,10 @@ def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> li
     """Return the text of every row of a batch that begins at a row; all "" without columns."""
     if not columns:
         return [""] * batch.num_rows
-    found = []
+    texts = []
     for column in columns:
         try:
-            found.append(_text_values(batch, column))
+            texts.append(_text_values(batch, column))
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:
             name, reason = quoted(column.name), str(error).splitlines()[0].rstrip(".")
             raise InputError(
@@ -218,7 +220,7 @@ def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> li
                 f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
                 f"Fix the table, or choose another column: {TEXT_COLUMN}.",
             ) from error
-    return [join_texts(values) for values in zip(*found, strict=True)]
+    return [join_texts(values) for values in zip(*texts, strict=True)]
 
 
 class ArrowReader(Reader):

@@ -91,7 +91,7 @@ class Dialect:
         }
 
 
-def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Dialect:
+def detect(path: Path, options: CsvOptions, text_columns: Sequence[str] = ()) -> Dialect:
     """Detect the dialect of a file from its beginning; stated options take precedence.
 
     Wanted columns help to choose the delimiter.
@@ -132,7 +132,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
         header=options.header,
         lines_before=lines_before,
     )
-    delimiter = options.delimiter or _delimiter(text, dialect, wanted)
+    delimiter = options.delimiter or _delimiter(text, dialect, text_columns)
     if options.quote_escape == "none" and delimiter not in UNQUOTED:
         raise InputError(
             f"{path}: without quotes, new cells cannot hold the delimiter {delimiter!r}.",
@@ -197,7 +197,7 @@ def _line_end(text: str, options: CsvOptions) -> str:
     return next((piece["end"][-1] for piece in pieces if piece["end"]), usual)
 
 
-def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
+def _delimiter(text: str, dialect: Dialect, text_columns: Sequence[str]) -> str:
     """Choose the delimiter by which most records have as many fields as the first one.
 
     A delimiter by which the first record names all wanted columns takes precedence. A delimiter
@@ -205,8 +205,8 @@ def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
     more. Among equals, the one with more columns wins.
     """
     lines = _whole_lines(text, dialect)
-    dialects = {each: replace(dialect, delimiter=each) for each in DELIMITERS}
-    return max(DELIMITERS, key=lambda each: _fitness(lines, dialects[each], wanted))
+    dialects = {delimiter: replace(dialect, delimiter=delimiter) for delimiter in DELIMITERS}
+    return max(DELIMITERS, key=lambda delimiter: _fitness(lines, dialects[delimiter], text_columns))
 
 
 def _whole_lines(text: str, dialect: Dialect) -> list[str]:
@@ -226,14 +226,14 @@ def _records(lines: Iterable[str], dialect: Dialect) -> list[list[str]]:
 
 
 def _fitness(
-    lines: Sequence[str], dialect: Dialect, wanted: Sequence[str]
+    lines: Sequence[str], dialect: Dialect, text_columns: Sequence[str]
 ) -> tuple[bool, float, int]:
     """Return whether all wanted columns exist, the share of records that agree, and the width."""
     records = _records(lines, dialect)
     if not records:
         return False, 0.0, 0
-    found = dialect.header and has_all(records[0], wanted)
+    has_columns = dialect.header and has_all(records[0], text_columns)
     width = len(records[0])
     if width < 2:
-        return found, 0.0, 0
-    return found, sum(len(fields) == width for fields in records) / len(records), width
+        return has_columns, 0.0, 0
+    return has_columns, sum(len(fields) == width for fields in records) / len(records), width

@@ -69,11 +69,11 @@ class CsvBatch:
     @property
     def numbers(self) -> Sequence[int]:
         """The number of each row as a spreadsheet counts, also blank lines."""
-        return [each.number for each in self.records]
+        return [record.number for record in self.records]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return all columns as text."""
-        rows = (each.fields for each in self.records)
+        rows = (record.fields for record in self.records)
         columns = list(zip(*rows, strict=True)) or [()] * len(self.schema)
         arrays = [pa.array(column, type=pa.string()) for column in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -147,7 +147,7 @@ class CsvReader(FileReader):
         self.header = f"{content}{self.dialect.delimiter}{self.header[len(content) :]}"
         return [*first.fields, ""]
 
-    def _header_below(self, options: CsvOptions, wanted: Sequence[str]) -> tuple[int, bool]:
+    def _header_below(self, options: CsvOptions, text_columns: Sequence[str]) -> tuple[int, bool]:
         """Return the line of the column names below others, 0 if missing; and if those are titles.
 
         A title has half as many values at most. With more, it may be a row: of a table whose column
@@ -164,7 +164,7 @@ class CsvReader(FileReader):
                     line = end - "".join(names).count(self.dialect.line_end)
                     values = _count_values(names)
                     is_below_titles = 2 * most <= values
-                    if has_all(names, wanted):
+                    if has_all(names, text_columns):
                         return line, line == end and is_below_titles
                     if len(names) == width:
                         likely = max(likely, above)
@@ -268,7 +268,7 @@ class CsvWriter(FileWriter):
         lines = _Lines()
         if self._dialect.quote_escape == "none":
             spaces = str.maketrans(dict.fromkeys(f"{self._dialect.delimiter}\r\n", " "))
-            rows = [[each.translate(spaces) for each in row] for row in rows]
+            rows = [[value.translate(spaces) for value in row] for row in rows]
         # Before Python 3.13, csv quotes only the line breaks in its line terminator.
         writer = csv.writer(lines, lineterminator="\r\n", **self._dialect.parameters())
         writer.writerows(rows)

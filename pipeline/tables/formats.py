@@ -130,10 +130,12 @@ class Contents:
 
 
 def _of_format(name: Format, suffix: str = "", words: str = "") -> Contents:
-    known = TABLE_FORMATS[name]
-    suffix = suffix or known.suffixes[0]
+    table_format = TABLE_FORMATS[name]
+    suffix = suffix or table_format.suffixes[0]
     hint = f"{read_as(name)} it to end in {suffix}."
-    return Contents(words or known.words, hint, known.magic, known.title, suffix)
+    return Contents(
+        words or table_format.words, hint, table_format.magic, table_format.title, suffix
+    )
 
 
 DECOMPRESS = "Decompress it, or rename it to end in {} if it is CSV that is compressed once."
@@ -194,11 +196,11 @@ ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
 
 def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
-    known = next((each for each in KNOWN if first.startswith(each.magic)), None)
-    return known or _json_contents(first)
+    contents = next((kind for kind in KNOWN if first.startswith(kind.magic)), None)
+    return contents or _json_contents(first)
 
 
-def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -> None:
+def refuse_other_contents(path: Path, expected: str, first: bytes | None = None) -> None:
     """Refuse a file that is recognised as another kind than the wanted one.
 
     Without its first bytes, decompressed, they are read from the file as they are. Any JSON may be
@@ -207,11 +209,15 @@ def refuse_other_contents(path: Path, wanted: str, first: bytes | None = None) -
     Raises:
         InputError: the file is of another kind.
     """
-    found = contents_of(first_bytes(path) if first is None else first)
-    if found is None or found.kind == wanted or (found.kind, wanted) == ("Excel", "ZIP"):
+    contents = contents_of(first_bytes(path) if first is None else first)
+    if (
+        contents is None
+        or contents.kind == expected
+        or (contents.kind, expected) == ("Excel", "ZIP")
+    ):
         return
-    if found.magic or wanted != "OCDS":
-        raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
+    if contents.magic or expected != "OCDS":
+        raise InputError(f"{path} holds {contents.words}, not {expected}.", contents.hint)
 
 
 def first_bytes(path: Path, compression: Compression | None = None) -> bytes:
@@ -295,8 +301,8 @@ def split_suffixes(path: PurePath) -> tuple[str, str, str]:
 
 def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool:
     """Return whether the suffix is that of a table: of a certain format, or of any."""
-    found = _by_suffix(path)
-    return found is not None and table_format in (None, found)
+    named = _by_suffix(path)
+    return named is not None and table_format in (None, named)
 
 
 def is_table_name(path: PurePath) -> bool:
@@ -343,11 +349,11 @@ def output_format_of(
             f"Leave out {option('output_format')}, or use a name that ends in "
             f"{TABLE_FORMATS[stated].suffixes[0]}.",
         )
-    found = stated or named
-    if stated is None and input_format and {found, input_format} == set(BY_CONTENTS):
+    output_format = stated or named
+    if stated is None and input_format and {output_format, input_format} == set(BY_CONTENTS):
         return input_format
-    if found is not None:
-        return found
+    if output_format is not None:
+        return output_format
     if isinstance(path, Path) and path.is_dir():
         raise OutputError(f"{path} is a folder.", f"Name a file in it: {OUTPUT}.")
     raise OutputError(
@@ -403,17 +409,17 @@ def open_writer(
     Raises:
         OutputError: the format cannot hold the columns, or the compression that the name asks for.
     """
-    known = TABLE_FORMATS[output_format]
-    if known.is_packed and compression_of(Path(name)):
+    table_format = TABLE_FORMATS[output_format]
+    if table_format.is_packed and compression_of(Path(name)):
         raise OutputError(
-            f"{name!r} is the name of a compressed file, but {known.title} compresses its own "
-            "data.",
-            f"Use a name that ends in {known.suffixes[0]}.",
+            f"{name!r} is the name of a compressed file, but {table_format.title} compresses its "
+            "own data.",
+            f"Use a name that ends in {table_format.suffixes[0]}.",
         )
-    names = Counter(reader.schema.names) if known.unique_names else {}
+    names = Counter(reader.schema.names) if table_format.unique_names else {}
     if twice := sorted(name for name, often in names.items() if often > 1):
         raise OutputError(
-            f"{known.title} cannot hold two columns with the same name: {listed(twice)}.",
+            f"{table_format.title} cannot hold two columns with the same name: {listed(twice)}.",
             f"Rename them, or write CSV: {AS_CSV}.",
         )
     return module_of(output_format).open_writer(path, name, reader, new_fields)
@@ -447,7 +453,7 @@ def _check_file(path: Path) -> None:
     if path.is_file():
         return
     if path.is_dir() or not path.exists():
-        titles = ", ".join(known.title for known in TABLE_FORMATS.values())
+        titles = ", ".join(table_format.title for table_format in TABLE_FORMATS.values())
         what = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(
             f"{path} {what}.",

@@ -214,13 +214,13 @@ class JsonText:
 
 
 @contextmanager
-def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonText]:
+def open_json(path: Path, noun: str, expected: str, hint: str) -> Iterator[JsonText]:
     """Open a file of JSON.
 
     Args:
         path: the file.
         noun: what an error calls a record.
-        wanted: the title of the format.
+        expected: the title of the format.
         hint: what to do about a file that is refused.
 
     Raises:
@@ -235,12 +235,12 @@ def open_json(path: Path, noun: str, wanted: str, hint: str) -> Iterator[JsonTex
                 raise InputError(f"{path} is empty.", hint)
             yield text
         except (ValueError, RecursionError) as error:
-            refuse_other_contents(path, wanted, first_bytes(path, compression_of(path)))
-            place = f"{path}, {noun} {text.number}"
+            refuse_other_contents(path, expected, first_bytes(path, compression_of(path)))
+            where = f"{path}, {noun} {text.number}"
             if isinstance(error, UnicodeDecodeError):
-                raise not_utf_8(path, place, error) from error
+                raise not_utf_8(path, where, error) from error
             fix = f"{hint} If so, fix {noun} {text.number}."
-            raise InputError(f"{place}: {json_error(error)}.", fix) from error
+            raise InputError(f"{where}: {json_error(error)}.", fix) from error
 
 
 DEPTH = 4
@@ -304,7 +304,7 @@ class JsonBatch:
     @property
     def numbers(self) -> Sequence[int]:
         """The number of each record, from 1."""
-        return [each.number for each in self.records]
+        return [record.number for record in self.records]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the keys as columns; null where a record lacks one.
@@ -325,7 +325,7 @@ class JsonBatch:
         return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
 
     def _array(self, name: str, kind: Kind) -> pa.Array:
-        values = [each.value.get(name) for each in self.records]
+        values = [record.value.get(name) for record in self.records]
         match kind:
             case "int" | "large int":
                 values = [value and int(value) for value in values]
@@ -334,7 +334,7 @@ class JsonBatch:
             case "null" | "text":
                 values = [*map(_text, values)]
             case "nested":  # as it is in the file
-                texts = [each.raw.decode() for each in self.records]
+                texts = [record.raw.decode() for record in self.records]
                 values = [
                     None if value is None else text[slice(*spans(text)[name])]
                     for value, text in zip(values, texts, strict=True)
@@ -375,7 +375,7 @@ class JsonReader(FileReader):
         Raises:
             InputError: a record is malformed, or no record has a text column that it needs.
         """
-        found: set[str] = set()
+        columns: set[str] = set()
         nested: dict[str, None] = {}
         rows = 0
         first: dict[str, Any] = {}
@@ -386,19 +386,19 @@ class JsonReader(FileReader):
             first = first or record.value
             for key, value in record.value.items():
                 self._kinds[key] = common_kind(self._kinds.get(key, "null"), kind_of(value))
-            if len(found) < len(self._wanted):
+            if len(columns) < len(self._wanted):
                 texts = zip(self._wanted, self._texts(record), strict=True)
-                found |= {name for name, values in texts if values is not None}
+                columns |= {name for name, values in texts if values is not None}
                 if len(nested) < NESTED_NAMES:
                     nested |= dict.fromkeys(nested_names(record.value))
         if not rows:
             return
-        found |= {*self._kinds}
+        columns |= {*self._kinds}
         there = [*self._kinds, *nested]
         self._wanted = [
-            name if name in found else own_name(there, name) or name for name in self._wanted
+            name if name in columns else own_name(there, name) or name for name in self._wanted
         ]
-        absent = [name for name in self._wanted if name not in found | {*there}]
+        absent = [name for name in self._wanted if name not in columns | {*there}]
         try:
             check_absent(there, absent, self._wanted, self.path)
         except InputError as error:

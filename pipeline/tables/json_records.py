@@ -32,8 +32,8 @@ NAN = Number("NaN")
 
 def after_space(text: str, at: int) -> int:
     """Return the position of the next character that is not white space."""
-    found = SPACE.match(text, at)
-    return found.end() if found else at
+    space = SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def json_error(error: ValueError | RecursionError, start: int = 0) -> str:
@@ -52,19 +52,19 @@ def spans(text: str, at: int = 0) -> dict[Any, tuple[int, int]]:
 
     It is one that `DECODER` accepts, and begins at a position of the text.
     """
-    found: dict[Any, tuple[int, int]] = {}
+    spans_by_key: dict[Any, tuple[int, int]] = {}
     at = after_space(text, at)
     is_object = text[at] == "{"
     at += 1
     while text[at := after_space(text, at)] not in "}]":
-        key, at = len(found), after_space(text, at + (text[at] == ","))
+        key, at = len(spans_by_key), after_space(text, at + (text[at] == ","))
         if is_object:
             key, at = DECODER.raw_decode(text, at)
             at = after_space(text, after_space(text, at) + 1)
         _, end = DECODER.raw_decode(text, at)
-        found[key] = at, end
+        spans_by_key[key] = at, end
         at = end
-    return found
+    return spans_by_key
 
 
 def texts_at(record: Mapping[str, Any], path: str) -> list[str] | None:
@@ -75,8 +75,8 @@ def texts_at(record: Mapping[str, Any], path: str) -> list[str] | None:
     Raises:
         ValueError: the path ends at an object.
     """
-    found = list(_values(record, path))
-    return [text for value in found for text in _texts(value, path)] if found else None
+    values = list(_values(record, path))
+    return [text for value in values for text in _texts(value, path)] if values else None
 
 
 def nested_names(record: dict[str, Any], prefix: str = "", depth: int = 4) -> Iterator[str]:
@@ -157,12 +157,12 @@ def describe(value: Any) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
         raise ValueError(f"the key {quoted(twice)} occurs twice in an object")
-    return found
+    return values
 
 
 DECODER = json.JSONDecoder(

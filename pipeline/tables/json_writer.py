@@ -60,9 +60,9 @@ class JsonWriter(FileWriter):
         if not (self._is_json and isinstance(batch, JsonBatch)):
             records = _records(batch.to_arrow())
         elif self._is_list and not self._in_list:
-            records = [_line(each.raw) for each in batch.records]
+            records = [_line(record.raw) for record in batch.records]
         else:
-            records = [each.before + each.raw for each in batch.records]
+            records = [record.before + record.raw for record in batch.records]
             trailing = batch.trailing or b""
             self._end = b"" if batch.trailing is not None else b"\n]\n" if self._in_list else b"\n"
         self._stream.write(b"".join(map(_append, records, new)) + trailing)

@@ -126,8 +126,8 @@ class OcdsReader(FileReader):
         self._added: tuple[str, ...] = ()
         first = next(elements(path))
         if first.raw:
-            ours = self._read(first)[1].get(OURS, {})
-            self._added = tuple(name for name in ours if name not in NAMES)
+            extension = self._read(first)[1].get(OURS, {})
+            self._added = tuple(name for name in extension if name not in NAMES)
         self._kinds: dict[str, Kind] = dict.fromkeys((*NAMES, *self._added), "text")
         self.schema = pa.schema([(name, pa.string()) for name in self._kinds])
 
@@ -136,47 +136,51 @@ class OcdsReader(FileReader):
 
         See `Reader.batches`.
         """
-        for records in in_batches(islice(elements(self.path), limit), lambda each: len(each.raw)):
+        for records in in_batches(
+            islice(elements(self.path), limit), lambda record: len(record.raw)
+        ):
             trailing = None if records[-1].raw else records.pop().before
-            rows = [self._row(each) for each in records]
+            rows = [self._row(record) for record in records]
             if trailing is not None and self._names:  # there is a tender that could have a column
                 missing, self._missing = self._missing, []  # one warning is enough
                 check_absent([*self._names], missing, self._paths, self.path)
             texts = [row["text"] or "" for row in rows]
-            found = [each._replace(value=row) for each, row in zip(records, rows, strict=True)]
-            yield JsonBatch(texts, found, self._kinds, trailing)
+            records_found = [
+                record._replace(value=row) for record, row in zip(records, rows, strict=True)
+            ]
+            yield JsonBatch(texts, records_found, self._kinds, trailing)
 
     def _row(self, record: Record) -> dict[str, str | None]:
         """Return the values of a release or record for the columns of other formats."""
         text, release = self._read(record)
-        ours = release.get(OURS, {})
-        values = [release["ocid"], release.get("id"), text, *map(ours.get, self._added)]
+        extension = release.get(OURS, {})
+        values = [release["ocid"], release.get("id"), text, *map(extension.get, self._added)]
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
         cells = [None if each is None else encodable([each])[0] for each in texts]
         return dict(zip(self._kinds, cells, strict=True))
 
     def _read(self, record: Record) -> tuple[str, dict[str, Any]]:
         """Return the text and the release of a release or record."""
-        place = f"{self.path}, release {record.number}"
+        where = f"{self.path}, release {record.number}"
         try:
             element: dict[str, Any] = record.value
             if not isinstance(element.get("ocid"), str):
-                raise InputError(f"{place}: it has no ocid.", NO_OCID)
+                raise InputError(f"{where}: it has no ocid.", NO_OCID)
             release: Any = element
             for key in _path_to_release(element):
                 release = release[key]
             if not isinstance(release.get(OURS, {}), dict):
                 raise ValueError(f"its {OURS} is not an object")
-            found = {path: texts_at(release, path) for path in self._paths}
-            joined = _join_once(found)
+            texts = {path: texts_at(release, path) for path in self._paths}
+            joined = _join_once(texts)
             if not joined and self._paths is TEXTS:
                 joined = _join_once({path: texts_at(release, path) for path in LATER})
         except ValueError as error:
             raise InputError(
-                f"{place}: {error}.",
+                f"{where}: {error}.",
                 f"Fix the release, or name its text: {option('text_columns', 'tender.title')}.",
             ) from error
-        self._missing = [path for path in self._missing if found[path] is None]
+        self._missing = [path for path in self._missing if texts[path] is None]
         if self._missing and "tender" in release and len(self._names) < NESTED_NAMES:
             self._names |= dict.fromkeys([*release, *nested_names(release)])
         return joined, {**release, "ocid": element["ocid"]}
@@ -191,8 +195,8 @@ def _path_to_release(element: dict[str, Any]) -> tuple[str | int, ...]:
     """Return where the release to classify is: of a record, the compiled or else the last one."""
     if isinstance(element.get("compiledRelease"), dict):
         return ("compiledRelease",)
-    place = _last_with_text(element.get("releases"))
-    return () if place is None else ("releases", place)
+    index = _last_with_text(element.get("releases"))
+    return () if index is None else ("releases", index)
 
 
 def _last_with_text(releases: Any) -> int | None:
@@ -201,7 +205,7 @@ def _last_with_text(releases: Any) -> int | None:
     Others are links, for example.
     """
     items = releases if isinstance(releases, list) else []
-    found = [(at, {*each}) for at, each in enumerate(items) if isinstance(each, dict)]
+    found = [(at, {*release}) for at, release in enumerate(items) if isinstance(release, dict)]
     tenders = [at for at, members in found if "tender" in members]
     later = [at for at, members in found if members & {"awards", "contracts"}]
     return next(reversed(tenders or later), None)
@@ -253,10 +257,10 @@ class OcdsWriter(JsonWriter):
 
     def _copy(self, between: bytes) -> None:
         """Write the bytes between elements, and note which brackets they open and close."""
-        for found in TOKEN.finditer(between):
-            if found[0] in (b"{", b"["):
-                self._open += found[0]
-            elif found[0] in (b"}", b"]"):
+        for token in TOKEN.finditer(between):
+            if token[0] in (b"{", b"["):
+                self._open += token[0]
+            elif token[0] in (b"}", b"]"):
                 self._open = self._open[:-1]
         self._stream.write(between)
 
@@ -267,13 +271,13 @@ def _with_codes(raw: bytes, values: dict[str, Any]) -> bytes:
     start, end = 0, len(text)
     for key in _path_to_release(DECODER.decode(text)):
         start, end = spans(text, start)[key]
-    places, release = spans(text, start), DECODER.decode(text[start:end])
+    positions, release = spans(text, start), DECODER.decode(text[start:end])
     edits = [(end - 1, _member(OURS, values, not release))]
     if OURS in release:  # an earlier run added columns with other names
         members = _json(values)[1:-1]
-        edits = [(places[OURS][1] - 1, f", {members}" if release[OURS] else members)]
+        edits = [(positions[OURS][1] - 1, f", {members}" if release[OURS] else members)]
     if isinstance(release.get("tender"), dict):
-        edits += _codes(text, places["tender"], release["tender"], values)
+        edits += _codes(text, positions["tender"], release["tender"], values)
     for at, inserted in sorted(edits, reverse=True):
         text = text[:at] + inserted + text[at:]
     return text.encode()
@@ -285,8 +289,8 @@ def _codes(
     """Return what to insert into a tender: its classification and the additional ones."""
     additional = tender.get("additionalClassifications", [])
     main = tender.get("classification")
-    known = additional if isinstance(additional, list) else []
-    new = [each for each in _classifications(values) if not _is_among(each, [main, *known])]
+    old = additional if isinstance(additional, list) else []
+    new = [code for code in _classifications(values) if not _is_among(code, [main, *old])]
     start, end = span
     members = ""
     if "classification" not in tender and new:
@@ -303,23 +307,23 @@ def _codes(
 
 def _classifications(values: dict[str, Any]) -> list[dict[str, str]]:
     """Return the codes that were found, in the order of the systems."""
-    found = []
+    codes = []
     for name, code in values.items():
         fits = [each for each in SYSTEMS if name.endswith(f"{each}_code")]
         if fits and code is not None:
             system = max(fits, key=len)  # unspsc_code ends in psc_code
             title = values[f"{name.removesuffix('_code')}_title"]
-            found.append({"scheme": system.upper(), "id": code, "description": title})
-    return found
+            codes.append({"scheme": system.upper(), "id": code, "description": title})
+    return codes
 
 
-def _is_among(each: dict[str, str], known: Sequence[Any]) -> bool:
+def _is_among(code: dict[str, str], codes: Sequence[Any]) -> bool:
     """Return whether a tender has a code already: the items of the list must differ."""
     return any(
         isinstance(other, dict)
-        and other.get("scheme") == each["scheme"]
-        and str(other.get("id")).partition("-")[0] == each["id"]  # CPV may have a check digit
-        for other in known
+        and other.get("scheme") == code["scheme"]
+        and str(other.get("id")).partition("-")[0] == code["id"]  # CPV may have a check digit
+        for other in codes
     )
 
 

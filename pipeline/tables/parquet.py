@@ -67,7 +67,7 @@ class ParquetReader(FileReader):
             self._batch_rows = _batch_rows(file.metadata)
             self.schema = _schema(file)
             leaf_columns = map(file.schema.column, range(len(file.schema)))
-            old = [each.path for each in leaf_columns if each.physical_type == "INT96"]
+            old = [column.path for column in leaf_columns if column.physical_type == "INT96"]
         if old:
             _check_int96(path, old, self._batch_rows)
         self._text_columns = find_text_columns(self.schema, text_columns, path)

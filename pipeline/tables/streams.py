@@ -59,9 +59,10 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
         ):
             yield stream
     except OSError as error:
-        wanted = compression_of(path)
-        if wanted and error.errno is None:  # what Arrow says of the data is about its libraries
-            raise _damage_error(path, wanted) from error
+        compression = compression_of(path)
+        # What Arrow says of the data is about its libraries.
+        if compression and error.errno is None:
+            raise _damage_error(path, compression) from error
         raise _unreadable(path, error) from error
 
 
@@ -177,12 +178,12 @@ def described_encodings(path: Path, byte: int) -> tuple[str, str]:
     return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
 
 
-def not_utf_8(path: Path, place: str, error: UnicodeDecodeError) -> InputError:
+def not_utf_8(path: Path, where: str, error: UnicodeDecodeError) -> InputError:
     """Return the error about a byte of a JSON file, which must be UTF-8."""
     byte = error.object[error.start]
     encoding, readable = described_encodings(path, byte)
     return InputError(
-        f"{place}: byte 0x{byte:02X} is not UTF-8.",
+        f"{where}: byte 0x{byte:02X} is not UTF-8.",
         f"Convert the file, since JSON is UTF-8: iconv -f {encoding} -t utf-8 FILE > NEW. "
         f"{readable}",
     )
@@ -267,9 +268,10 @@ def _unpack_table(path: Path, folder: Path) -> Path:
     with _open_archive(path) as archive:
         tables = _tables(archive)
         if len(tables) != 1:
-            found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
+            contents = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
             raise InputError(
-                f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
+                f"{path} has {contents}.",
+                "Unpack it, and give the path of a table or of the folder.",
             )
         _check_size(path, archive.getinfo(tables[0]), folder)
         copy = folder / PurePosixPath(tables[0]).name

@@ -63,13 +63,13 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:
+def find_columns(names: Sequence[str], text_columns: Sequence[str], table: Path | str) -> list[int]:
     """Return the positions of text columns; see `find_all`."""
-    return find_all(names, [(ARGUMENT, name) for name in wanted], table)
+    return find_all(names, [(ARGUMENT, name) for name in text_columns], table)
 
 
 def find_all(
-    names: Sequence[str], wanted: Sequence[tuple[str, str]], table: Path | str
+    names: Sequence[str], columns: Sequence[tuple[str, str]], table: Path | str
 ) -> list[int]:
     """Return the positions of columns, each given by the argument that names it, and its name.
 
@@ -77,8 +77,8 @@ def find_all(
         InputError: columns are missing, all of which it names, or several have the same name, or
             Arrow cannot hold a name.
     """
-    found = [_named(names, name) for _, name in wanted]
-    missing = [each for each, places in zip(wanted, found, strict=True) if not places]
+    indices = [_named(names, name) for _, name in columns]
+    missing = [column for column, matching in zip(columns, indices, strict=True) if not matching]
     if missing and not any(map(one_line, names)):
         raise InputError(
             f"{table} has no columns with a name.", "Give a table with a column of texts."
@@ -86,14 +86,14 @@ def find_all(
     if missing:
         cause = MissingError(names, missing, table)
         raise InputError(cause.message, " ".join(cause.hints)) from cause
-    for (_, name), places in zip(wanted, found, strict=True):
-        if len(places) > 1:
+    for (_, name), matching in zip(columns, indices, strict=True):
+        if len(matching) > 1:
             raise InputError(
-                f"{table} has {len(places)} columns named {quoted(name)}.",
+                f"{table} has {len(matching)} columns named {quoted(name)}.",
                 "Rename all but one of them.",
             )
-    check_names([names[place] for (place,) in found], table)
-    return [place for (place,) in found]
+    check_names([names[index] for (index,) in indices], table)
+    return [index for (index,) in indices]
 
 
 def check_names(names: Iterable[str], table: Path | str) -> None:
@@ -138,9 +138,13 @@ def naming_all(needed: Iterable[tuple[str, str]]) -> Iterator[None]:
     except InputError as error:
         if isinstance(error.__cause__, MissingError):
             names, missing, table = error.__cause__.args
-            more = [each for each in needed if each not in missing and not _named(names, each[1])]
-            error.message = MissingError(names, [*missing, *more], table).message
-            hints = MissingError(names, more, table).hints
+            also_missing = [
+                column
+                for column in needed
+                if column not in missing and not _named(names, column[1])
+            ]
+            error.message = MissingError(names, [*missing, *also_missing], table).message
+            hints = MissingError(names, also_missing, table).hints
             error.hint = " ".join([marked(error.hint), *hints])
         raise
 
@@ -150,31 +154,31 @@ def one_line(name: str) -> str:
     return " ".join(name.translate(INVISIBLE).split())
 
 
-def own_name(names: Collection[str], wanted: str) -> str | None:
+def own_name(names: Collection[str], column: str) -> str | None:
     """Return a column's name as it is in the table; None if no column, or several, have it."""
-    if wanted in names:
-        return wanted
-    places = _named([*names], wanted)
-    return [*names][places[0]] if len(places) == 1 else None
+    if column in names:
+        return column
+    matching = _named([*names], column)
+    return [*names][matching[0]] if len(matching) == 1 else None
 
 
-def has_all(names: Collection[str], wanted: Iterable[str]) -> bool:
+def has_all(names: Collection[str], columns: Iterable[str]) -> bool:
     """Return whether a table has all wanted columns."""
-    return all(own_name(names, name) is not None for name in wanted)
+    return all(own_name(names, name) is not None for name in columns)
 
 
-def _named(names: Sequence[str], wanted: str) -> list[int]:
+def _named(names: Sequence[str], column: str) -> list[int]:
     """Return the positions of the columns with a name, apart from white space if need be.
 
     Names in files have blanks at their ends and line breaks, which no error can show.
     """
-    exact = [place for place, name in enumerate(names) if name == wanted]
-    plain = one_line(wanted)
-    return exact or [place for place, name in enumerate(names) if one_line(name) == plain]
+    exact = [index for index, name in enumerate(names) if name == column]
+    plain = one_line(column)
+    return exact or [index for index, name in enumerate(names) if one_line(name) == plain]
 
 
 def check_absent(
-    names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], table: Path | str
+    names: Sequence[str], absent: Sequence[str], columns: Sequence[str], table: Path | str
 ) -> None:
     """Refuse text columns that no row has, or warn of them if other text columns are there.
 
@@ -185,9 +189,9 @@ def check_absent(
     Raises:
         InputError: no text column is there, or one is misspelt.
     """
-    others = [name for name in names if name not in wanted]
+    other_names = [name for name in names if name not in columns]
     for name in absent:
-        if len(absent) == len(wanted) or any(_is_like(name, other) for other in others):
+        if len(absent) == len(columns) or any(_is_like(name, other) for other in other_names):
             find_columns(names, [name], table)
     for name in absent:
         log.warning("%s: no row has the text column %s.", table, quoted(name))
@@ -205,22 +209,22 @@ def _is_like(one: str, other: str) -> bool:
     return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= ALIKE for pair in pairs)
 
 
-def _suggestion(names: Sequence[str], wanted: str, argument: str) -> str:
-    several = [name.strip() for name in wanted.split(",")]
+def _suggestion(names: Sequence[str], column: str, argument: str) -> str:
+    several = [name.strip() for name in column.split(",")]
     if argument == ARGUMENT and len(several) > 1 and has_all(names, several):
         return f"Name each column: {option('text_columns', *map(repr, several))}."
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
-    parent, dot, field = wanted.casefold().rpartition(".")
-    alike = [each for each in folded if dot and _is_like(each, wanted)]
+    parent, dot, field = column.casefold().rpartition(".")
+    alike = [each for each in folded if dot and _is_like(each, column)]
     # A field may be named without its column, which would itself be like any field in it.
-    others = [each for each in folded if each != parent]
-    parts = {each.rpartition(".")[2]: each for each in reversed(others)}
-    parts |= {each.removeprefix(parent + dot): each for each in others}
-    close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
+    other_names = [each for each in folded if each != parent]
+    parts = {each.rpartition(".")[2]: each for each in reversed(other_names)}
+    parts |= {each.removeprefix(parent + dot): each for each in other_names}
+    close = get_close_matches(column.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
-    is_within = any(wanted.startswith(f"{each}.") for each in short)
+    is_within = any(column.startswith(f"{each}.") for each in short)
     if argument != ARGUMENT and is_within and not alike:
         return NESTED
     return (

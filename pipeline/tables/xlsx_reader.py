@@ -102,17 +102,19 @@ class XlsxReader(FileReader):
             types = [ARROW_TYPES.get(kind, pa.string()) for kind in self._kinds.values()]
             self.schema = pa.schema(list(zip(names, types, strict=True)))
             columns = list(self._kinds)
-            others = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
-            sheets = f"other sheets ({others}), " if others else ""
+            other_sheets = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
+            sheets = f"other sheets ({other_sheets}), " if other_sheets else ""
             self.beside_values = f"{sheets}formats and formulas of the workbook"
             try:
-                found = find_cell_texts(names, text_columns, self._where)
+                cell_texts = find_cell_texts(names, text_columns, self._where)
             except InputError as error:
-                if others and not options.sheet:
-                    hint = f"Or name another sheet, {excel_option('sheet', 'NAME')}: {others}."
-                    error.hint = f"{marked(error.hint)} {hint}"
+                if other_sheets and not options.sheet:
+                    hint = f"Or name another sheet, {excel_option('sheet', 'NAME')}"
+                    error.hint = f"{marked(error.hint)} {hint}: {other_sheets}."
                 raise
-            self._text_in = [replace(each, place=columns[each.place]) for each in found]
+            self._text_in = [
+                replace(cell_text, place=columns[cell_text.place]) for cell_text in cell_texts
+            ]
 
     def batches(self, limit: int | None = None) -> Iterator[XlsxBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
@@ -123,7 +125,7 @@ class XlsxReader(FileReader):
             numbers = range(before + 1, before + 1 + len(rows))
             before = numbers[-1]
             texts = [
-                join_texts(merged.text(number, row, each) for each in self._text_in)
+                join_texts(merged.text(number, row, column) for column in self._text_in)
                 for number, row in zip(numbers, rows, strict=True)
             ]
             yield XlsxBatch(encodable(texts), numbers, rows, self._kinds, self.schema)
@@ -218,14 +220,14 @@ def _find_table(
 
 
 def _tables(
-    book: Workbook, sheets: Sequence[Sheet], wanted: set[str], options: ExcelOptions
+    book: Workbook, sheets: Sequence[Sheet], columns: set[str], options: ExcelOptions
 ) -> Iterator[_Table]:
     for sheet in sheets:
         grid = book.grid(sheet)
         within = islice(grid.rows(), options.header_row or HEADER_WITHIN)
         rows = _spread(dict(enumerate(within, 1)), grid.merged)
         top = {number: row for number, row in rows.items() if any(c != "" for c in row)}
-        number = options.header_row or _header_row(top, wanted, grid.merged)
+        number = options.header_row or _header_row(top, columns, grid.merged)
         if number in top:
             yield _Table(sheet.name, grid, number, top[number])
 
@@ -233,13 +235,13 @@ def _tables(
 def _sheets(path: Path, book: Workbook, options: ExcelOptions) -> list[Sheet]:
     """Return the sheet that the options name, by its name or number, or else the visible ones."""
     if options.sheet is None:
-        found = [sheet for sheet in book.sheets if not sheet.hidden]
+        sheets = [sheet for sheet in book.sheets if not sheet.hidden]
     else:
-        found = [sheet for sheet in book.sheets if sheet.name == options.sheet]
-        if not found and options.sheet.isdecimal():
-            found = book.sheets[int(options.sheet) - 1 :][:1] if int(options.sheet) else []
-    if found:
-        return found
+        sheets = [sheet for sheet in book.sheets if sheet.name == options.sheet]
+        if not sheets and options.sheet.isdecimal():
+            sheets = book.sheets[int(options.sheet) - 1 :][:1] if int(options.sheet) else []
+    if sheets:
+        return sheets
     names = listed([sheet.name for sheet in book.sheets])
     what = "no visible sheet" if options.sheet is None else f"no sheet {quoted(options.sheet)}"
     raise InputError(

@@ -85,7 +85,7 @@ class XlsxCopy(FileWriter):
         with ExitStack() as stack:
             with as_input_error(reader.path):
                 book = stack.enter_context(Workbook(reader.path))
-            sheet = next(each for each in book.sheets if each.name == reader.sheet)
+            sheet = next(candidate for candidate in book.sheets if candidate.name == reader.sheet)
             self._part = sheet.part
             self._file = stack.enter_context(ZipFile(path, "w", ZIP_DEFLATED))
             for part in book.archive.infolist():
@@ -207,7 +207,7 @@ def check(batch: Batch, rows: int) -> None:
                 _check_text(value)
 
 
-def _cell_xml(prefix: str, place: str, value: Any) -> str:
+def _cell_xml(prefix: str, reference: str, value: Any) -> str:
     """Return the XML of a cell.
 
     Raises:
@@ -229,8 +229,9 @@ def _cell_xml(prefix: str, place: str, value: Any) -> str:
         _check_text(value)
         text = escape(CONTROLS.sub(lambda found: f"_x{ord(found[0]):04X}_", value))
         inner = f'<{prefix}t xml:space="preserve">{text}</{prefix}t>'
-        return f'<{prefix}c r="{place}" t="inlineStr"><{prefix}is>{inner}</{prefix}is></{prefix}c>'
-    return f'<{prefix}c r="{place}"{attributes}><{prefix}v>{value!r}</{prefix}v></{prefix}c>'
+        inner = f"<{prefix}is>{inner}</{prefix}is>"
+        return f'<{prefix}c r="{reference}" t="inlineStr">{inner}</{prefix}c>'
+    return f'<{prefix}c r="{reference}"{attributes}><{prefix}v>{value!r}</{prefix}v></{prefix}c>'
 
 
 def _same(part: ZipInfo, size: int) -> ZipInfo:
@@ -287,7 +288,9 @@ def _exact(text: str) -> float | str:
 def _original(batch: Batch) -> list[Sequence[Any]]:
     """Return the values of the original columns for cells."""
     columns = batch.to_arrow()
-    return [_values(name, each) for name, each in zip(columns.schema.names, columns, strict=True)]
+    return [
+        _values(name, column) for name, column in zip(columns.schema.names, columns, strict=True)
+    ]
 
 
 def _values(name: str, column: pa.Array) -> Sequence[Any]:
