@@ -133,12 +133,6 @@ WITH_JSON = [
 ]
 
 
-def test_the_commands_with_figures_take_json() -> None:
-    assert {"run", "plan", "evaluate", "train", "doctor", "ledger", "accounts"} == {
-        path[0] for path in WITH_JSON
-    }
-
-
 @pytest.mark.parametrize("path", WITH_JSON, ids=" ".join)
 def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
     command: Command, capsys: Capture, path: tuple[str, ...]

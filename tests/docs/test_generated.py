@@ -16,7 +16,6 @@ from generated import ASKED, OF_THE_SITE, PARTS, WRITTEN, rewritten
 from generated.commands import all_commands, commands, option_names
 from generated.dependencies import EXTRAS, dependencies
 from generated.markdown import table
-from generated.python_api import docstring
 from pipeline.cli.app import COMMANDS
 from tests.docs.pages import DOCUMENTS, names
 
@@ -35,33 +34,6 @@ def test_every_command_is_there_with_its_options_their_defaults_and_variables() 
                 if isinstance(default, str | int | float) and not isinstance(default, bool):
                     assert default == "" or f"Default: `{default}`" in item, (name, item)
                 assert option.envvar is None or f"`{option.envvar}`" in item, (name, item)
-
-
-def test_the_sections_of_a_docstring_become_lists() -> None:
-    text = """Do it.
-
-    At once: without delay.
-
-    Args:
-        one, two: the ``first``
-            and the second: both.
-
-    Raises:
-        ValueError: it is wrong.
-    """
-    assert docstring(text).splitlines() == [
-        "Do it.",
-        "",
-        "At once: without delay.",
-        "",
-        "**Args**",
-        "",
-        "- `one`, `two`: the `first` and the second: both.",
-        "",
-        "**Raises**",
-        "",
-        "- `ValueError`: it is wrong.",
-    ]
 
 
 def test_every_dependency_is_there_with_the_licence_that_it_states() -> None:
@@ -117,11 +89,6 @@ def test_the_parts_that_stand_in_a_page_are_those_of_the_code(path: Path) -> Non
     asked = [part for part in ASKED.findall(text) if part not in OF_THE_SITE]
     assert [part for _, part, _ in WRITTEN.findall(text)] == asked
     assert text == rewritten(text), "run: PYTHONPATH=docs/_ext python -m generated"
-
-
-def test_a_missing_part_is_refused() -> None:
-    with pytest.raises(KeyError):
-        rewritten("<!-- generated: nothing -->\n<!-- end of nothing -->\n")
 
 
 def test_a_cell_cannot_break_its_table() -> None:
