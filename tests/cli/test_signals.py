@@ -116,7 +116,7 @@ def test_a_signal_ends_the_run_with_its_code_and_no_litter(
         stdout=subprocess.PIPE,
     )
     outputs = tmp_path / "outputs"
-    while not (outputs.is_dir() and any(outputs.iterdir())):
+    while not (outputs.is_dir() and any(each.stat().st_size for each in outputs.iterdir())):
         assert process.poll() is None
         time.sleep(0.01)  # until the real process is in the middle of its work
     process.send_signal(number)

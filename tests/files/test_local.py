@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -50,6 +52,41 @@ def test_a_pipe_a_device_and_a_folder_are_refused_without_waiting(
         open_regular(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "nothing")
+
+
+INTERRUPTED = """
+import sys
+from itertools import count
+from pathlib import Path
+from pipeline.files.regular import open_regular
+
+def interrupt(frame, event, _):
+    global left
+    left -= event == "c_return"
+    if left == 0:
+        sys.setprofile(None)
+        raise SystemExit
+
+for moment in count(1):
+    left = moment
+    sys.setprofile(interrupt)
+    try:
+        opened = open_regular(Path(__file__))
+        sys.setprofile(None)
+        break
+    except SystemExit:
+        pass
+print(moment)
+"""
+
+
+def test_a_signal_while_a_file_is_opened_is_no_error_of_the_file(tmp_path: Path) -> None:
+    """To close a descriptor twice would be one, in place of what the signal raised."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert int(done.stdout) > 5
 
 
 def test_a_small_text_may_come_from_a_pipe_that_is_open_already() -> None:
