@@ -8,9 +8,10 @@ from threading import Thread
 from typing import TypeAlias
 
 from pipeline.answers import System
-from pipeline.codes import CodeTable, cpv_titles, load
+from pipeline.codes import CodeTable, load, titles_in
 from pipeline.engine import searched
 from pipeline.engine.search import RANKED
+from pipeline.settings import LANGUAGES
 
 Entity: TypeAlias = dict[str, str]
 """The `id` and `name` of a code, a type or a property, as the API writes them."""
@@ -57,18 +58,10 @@ class Catalogue:
         return [self.any_code, *self.levels.values()]
 
     @cached_property
-    def languages(self) -> Mapping[str, Mapping[str, str]]:
-        """The titles in other languages than English: by language, then by code."""
-        if self.system != "cpv":
-            return {}
-        titles = {name: some for name, some in cpv_titles().items() if name != "en"}
-        codes = list(self.table.titles)
-        return {name: dict(zip(codes, some, strict=True)) for name, some in titles.items()}
-
-    @cached_property
     def properties(self) -> Mapping[str, tuple[str, bool, Values]]:
         """By id: the name of a property, whether its values are codes, and the values."""
         table = self.table
+        languages = sorted(LANGUAGES.keys() - {"en"}) if self.system == "cpv" else []
         return {
             "title": ("title", False, lambda code: [{"str": table.titles[code]}]),
             "level": ("level", False, lambda code: [{"str": table.level(code)}]),
@@ -79,8 +72,8 @@ class Catalogue:
                 for level, kind in self.levels.items()
             },
             **{
-                f"title-{name}": (f"title ({name})", False, partial(self._title_in, name))
-                for name in self.languages
+                f"title-{name}": (f"title ({name})", False, partial(_title_in, name))
+                for name in languages
             },
         }
 
@@ -103,9 +96,6 @@ class Catalogue:
     def _at_level(self, level: str, code: str) -> list[Entity]:
         return self.entities([self.at_level(code, level)])
 
-    def _title_in(self, language: str, code: str) -> list[Entity]:
-        return [{"str": self.languages[language][code]}]
-
     def description(self, code: str) -> str:
         """Return a code's level, and the title above it: ``group in Construction work``."""
         level, above = self.table.level(code), self.table.parents[code]
@@ -120,6 +110,10 @@ class Catalogue:
 
     def _found(self, typed: str) -> list[str]:
         return [match.code for match in searched(self.system, typed, RANKED, every_level=True)]
+
+
+def _title_in(language: str, code: str) -> list[Entity]:
+    return [{"str": titles_in(language)[code]}]
 
 
 @cache
