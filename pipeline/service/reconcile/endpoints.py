@@ -88,7 +88,7 @@ def _manifest(codes: Catalogue, base_url: str, most: int) -> dict[str, Any]:
         "name": f"{codes.system.upper()}: {SYSTEM_NAMES[codes.system]}",
         "identifierSpace": IDENTIFIERS[codes.system],
         "schemaSpace": IDENTIFIERS[codes.system],
-        "documentation": f"{base_url}/docs",
+        "documentation": f"{base_url}/docs#openrefine",
         "serviceVersion": VERSIONS["tender-pipeline"],
         "defaultTypes": [codes.any_code],
         "batchSize": most,
