@@ -38,7 +38,6 @@ from pipeline.engine.model.encoder import Scorer, portions, reading
 from pipeline.engine.model.features import BITS, Vocabulary
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.model.model import Model, is_general
-from pipeline.engine.model.serialization import own
 from pipeline.engine.model.title_words import (
     RARITY_STEP,
     STEMS,
@@ -216,7 +215,7 @@ FEWEST = 20
 
 def lister(task: Task, whole: bool, model: Model) -> Lister:
     """Return what lists the best codes of the finished (``whole``) or the first model."""
-    examples, scorer = task.examples(whole), own(model)
+    examples, scorer = task.examples(whole), model.own
     general = [is_general(task.system, code) for code in examples.codes.tolist()]
     specific = examples.where(~np.array(general, np.bool_))
     words = build(scorer.encoder.vocabulary, scorer.codes, specific, task.phrases)

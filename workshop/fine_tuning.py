@@ -24,7 +24,6 @@ from pipeline.engine.model.encoder import Codebook, Encoder, nearest_centres
 from pipeline.engine.model.features import BITS, Vocabulary, count, hashed_features, word_hashes
 from pipeline.engine.model.matrices import Floats, Ints, find, rounded
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Examples
 from pipeline.engine.training.dataset import PART
 from workshop.examples import Example, Written
@@ -71,14 +70,14 @@ def fine_tuned(
         embed: the sentence encoder, which gives new words their first weights.
     """
     texts = [each.text for each in examples[::EACH]]
-    encoder = with_words(own(next(iter(models.values()))).encoder, written, texts, embed)
+    encoder = with_words(next(iter(models.values())).own.encoder, written, texts, embed)
     log.info("fine-tuning with %s texts", f"{len(examples):,}")
     words, heads = _learned(encoder, models, examples)
     weights = _with_rows(encoder.weights, words, np.arange(len(words)))
     encoder = replace(encoder, weights=weights)
     found = dict[System, Model]()
     for system, (directions, prior) in heads.items():
-        scorer = replace(own(models[system]), encoder=encoder, prior=prior)
+        scorer = replace(models[system].own, encoder=encoder, prior=prior)
         scorer = replace(scorer, directions=rounded(directions))
         found[system] = replace(models[system], scores=scorer)
     return found
@@ -194,7 +193,7 @@ def _learned(
     )
     mean, square = torch.zeros_like(first), torch.zeros_like(first)
     before = {
-        name: (torch.tensor(own(each).directions.rows()), torch.tensor(own(each).prior))
+        name: (torch.tensor(each.own.directions.rows()), torch.tensor(each.own.prior))
         for name, each in models.items()
     }
     after = {name: [each.clone().requires_grad_() for each in before[name]] for name in models}

@@ -30,7 +30,6 @@ from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.serialization import own
 from workshop.acceptance import Judgement, Lessons, judge, lister
 from workshop.examples import RECIPE, judged_descriptions, labelled
 from workshop.fine_tuning import fine_tuned
@@ -97,14 +96,14 @@ def complete(
     folder: Path,
 ) -> None:
     """Save models with the vectors, and with trees that learned to weigh them."""
-    shared = replace(own(models["cpv"]).encoder, word_vectors=in_four_bits(made.words))
+    shared = replace(models["cpv"].own.encoder, word_vectors=in_four_bits(made.words))
     for system, model in models.items():
         titles = dict(zip(shipped(system).titles, made.titles[system], strict=True))
         nothing = np.zeros(made.words.shape[1], np.float32)
         vectors = np.array([titles.get(code, nothing) for code in model.codes.tolist()])
-        scorer = replace(own(model), encoder=shared, title_vectors=vectors)
+        scorer = replace(model.own, encoder=shared, title_vectors=vectors)
         models[system] = replace(model, scores=scorer)
-    scorers = {system: own(model) for system, model in models.items()}
+    scorers = {system: model.own for system, model in models.items()}
     for system, model in models.items():
         log.info("learning to judge the codes of %s", system)
         acceptance, figures = judge(model, listed[system], scorers, judged, made.cosines[system])
@@ -135,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judged = [*tasks["cpv"].judged, *judged_descriptions()]
     found = {system: candidates(model, listed[system], judged) for system, model in models.items()}
     titles = {system: shipped(system).titles for system in models}
-    vocabulary = own(models["cpv"]).encoder.vocabulary
+    vocabulary = models["cpv"].own.encoder.vocabulary
     made = train(vocabulary, written.all, titles, examples, judged, found, embed)
     about = json.loads((networks.path / "model.json").read_text("utf-8"))["about"]
     complete(models, listed, made, judged, about, options.output)

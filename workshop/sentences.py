@@ -29,7 +29,6 @@ from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.acceptance import probability
 from pipeline.engine.model.encoder import portions, reading
 from pipeline.engine.model.matrices import Bools, Floats
-from pipeline.engine.model.serialization import own
 from pipeline.engine.text.cleaning import TITLE, WORD, beginnings, readable, sentences
 from workshop.examples import RECIPE, descriptions, labelled_rows
 from workshop.examples import sentences as written
@@ -102,7 +101,7 @@ def _told_by_model(
     system: System, texts: Sequence[tuple[str, str, str]], random: np.random.Generator
 ) -> Iterator[Sentence]:
     """Yield the sentences of long texts of which the model tells what they say."""
-    scorer = own(load_model(shipped_model(), system))
+    scorer = load_model(shipped_model(), system).own
     place = {code: at for at, code in enumerate(scorer.codes.tolist())}
     label, of_source = dict[str, int](), dict[str, int]()
     for at in random.permutation(len(texts)).tolist():

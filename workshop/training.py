@@ -23,7 +23,6 @@ from pipeline.engine import training
 from pipeline.engine.model.encoder import Scorer
 from pipeline.engine.model.matrices import Ints, Texts
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.engine.training.network import TrainingSet
 from workshop.acceptance import Judgement, judge, lister
@@ -124,7 +123,7 @@ def judging(
     tasks: Sequence[Task], found: Sequence[Trained]
 ) -> dict[System, tuple[Model, dict[str, Any]]]:
     """Return the models of the tasks with judged texts, which now judge, and how well they do."""
-    scorers = {each.model.system: own(each.model) for each in found}
+    scorers = {each.model.system: each.model.own for each in found}
     return {
         task.system: _with_acceptance(task, trained, scorers)
         for task, trained in zip(tasks, found, strict=True)

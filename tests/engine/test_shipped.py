@@ -20,7 +20,6 @@ from pipeline.engine.model import (
     model_folder,
     shipped_model,
 )
-from pipeline.engine.model.serialization import own
 from pipeline.errors import SettingsError
 
 FOLDER = shipped_model().path
@@ -64,9 +63,9 @@ def test_a_damaged_array_is_found(copied: Path, tmp_path: Path) -> None:
 
 
 def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:
-    encoders = {id(own(load_model(shipped_model(), system)).encoder) for system in SYSTEMS}
+    encoders = {id(load_model(shipped_model(), system).own.encoder) for system in SYSTEMS}
     assert len(encoders) == 1
-    weights = own(load_model(shipped_model(), "cpv")).encoder.weights
+    weights = load_model(shipped_model(), "cpv").own.encoder.weights
     assert isinstance(weights.places.base, np.memmap)
 
 

@@ -17,7 +17,6 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.engine.model import Model, load_model, model_folder, save
 from pipeline.engine.model.acceptance import TRAITS, Acceptance, probability
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Trained
 from pipeline.errors import InputError
 from tests.engine.model.training_data import history, ignored
@@ -78,7 +77,7 @@ def judged_anew(
 ) -> tuple[Acceptance, dict[str, Any]]:
     """Return what a model of CPV that knows no verdicts learns from these, and its figures."""
     plain = trained()[0].model
-    scorers = {each.model.system: own(each.model) for each in trained()}
+    scorers = {each.model.system: each.model.own for each in trained()}
     listed = lister(task("cpv", *history(300), ([], [])), True, plain)
     return judge(plain, listed, scorers, judged, cosines)
 

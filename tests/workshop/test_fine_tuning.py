@@ -12,7 +12,6 @@ from pipeline.engine.model import Model, load_model, shipped_model
 from pipeline.engine.model.encoder import reading
 from pipeline.engine.model.features import BITS, count
 from pipeline.engine.model.matrices import Floats, find
-from pipeline.engine.model.serialization import own
 from workshop import fine_tuning
 from workshop.examples import Example, Written, count_words
 from workshop.fine_tuning import fine_tuned
@@ -41,7 +40,7 @@ def model() -> Model:
     """The package's model of NAICS, with the heads of three codes."""
     pytest.importorskip("torch").set_num_threads(1)
     whole = load_model(shipped_model(), "naics")
-    scorer = own(whole)
+    scorer = whole.own
     some = np.flatnonzero(np.isin(scorer.codes, CODES))
     directions = replace(
         scorer.directions,
@@ -65,12 +64,12 @@ def tuned(model: Model, examples: Sequence[Example] = EXAMPLES) -> Model:
 
 def shares(model: Model, text: str) -> Floats:
     """Return the share of each code."""
-    found: Floats = own(model).shares(reading((text,)))[0][0]
+    found: Floats = model.own.shares(reading((text,)))[0][0]
     return found
 
 
 def knows(model: Model, word: str) -> bool:
-    return bool(own(model).encoder.vocabulary.find_words([word])[0][0])
+    return bool(model.own.encoder.vocabulary.find_words([word])[0][0])
 
 
 def test_words_of_names_of_descriptions_and_of_titles_in_use_become_known(model: Model) -> None:
@@ -92,12 +91,12 @@ def test_of_many_words_those_of_names_come_first_and_then_those_of_descriptions(
 def test_parts_of_words_that_move_texts_least_give_way_to_words(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, text = own(model).encoder.vocabulary, "cleaning of buildings"
+    before, text = model.own.encoder.vocabulary, "cleaning of buildings"
     used = before.features[before.vectors(count([text])).columns]
     parts = before.features >= 1 << BITS
     most = int((~parts).sum()) + 1_000
     monkeypatch.setattr(fine_tuning, "MOST", most)
-    after = own(tuned(model, [Example(text, "naics", "561720", 1.0), *EXAMPLES])).encoder
+    after = tuned(model, [Example(text, "naics", "561720", 1.0), *EXAMPLES]).own.encoder
     found = after.vocabulary.features
     assert len(found) == most
     assert find(found, before.features[~parts])[0].all()
@@ -107,7 +106,7 @@ def test_parts_of_words_that_move_texts_least_give_way_to_words(
 def test_the_codes_of_written_texts_are_learned(model: Model) -> None:
     after = tuned(model, [*EXAMPLES, Example("wugfel", "naics", "999999", 1.0)])
     for text, code in TEXTS.items():
-        place = own(model).codes.tolist().index(code)
+        place = model.own.codes.tolist().index(code)
         assert shares(after, text).argmax() == place
         assert shares(after, text)[place] > shares(model, text)[place] + 0.05
 

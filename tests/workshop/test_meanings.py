@@ -22,7 +22,6 @@ from pipeline.engine.model import Model, load_model, model_folder, shipped_model
 from pipeline.engine.model.candidates import Lister
 from pipeline.engine.model.encoder import COLUMNS
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.serialization import own
 from pipeline.engine.text.cleaning import readable
 from tests.engine.model.training_data import WORDS, history
 from workshop import boosting
@@ -148,17 +147,17 @@ def test_a_completed_model_judges_by_its_own_vectors(
     }
     cosines = {system: random.random((60, 15)).astype(np.float32) for system in SYSTEMS}
     models = {system: load_model(shipped_model(), system) for system in SYSTEMS}
-    taught = replace(own(models["psc"]), prior=own(models["psc"]).prior[::-1].copy())
+    taught = replace(models["psc"].own, prior=models["psc"].own.prior[::-1].copy())
     models["psc"] = replace(models["psc"], scores=taught)
     listed = {system: lister_of(model) for system, model in models.items()}
     about: dict[str, Any] = {system: {} for system in SYSTEMS}
     made = Meanings(words, titles, cosines)
     complete(models, listed, made, judged, about, tmp_path / "model")
     folder = model_folder(tmp_path / "model")
-    assert own(load_model(folder, "psc")).prior.tolist() == taught.prior.tolist()
+    assert load_model(folder, "psc").own.prior.tolist() == taught.prior.tolist()
     for system in SYSTEMS:
         model = load_model(folder, system)
-        scorer = own(model)
+        scorer = model.own
         assert model.acceptance is not None
         assert scorer.encoder.word_vectors is not None
         assert scorer.encoder.word_vectors.rows() == pytest.approx(words)

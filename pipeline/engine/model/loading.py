@@ -107,7 +107,7 @@ def _put(draft: Path, place: Path, old: Path) -> None:
 
 def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> None:
     """Write each array to its own file, so that it can be mapped into memory."""
-    shared = serialization.encoder_arrays(serialization.own(models[0]).encoder)
+    shared = serialization.encoder_arrays(models[0].own.encoder)
     arrays = {f"{SHARED}.{name}": array for name, array in shared.items()}
     for model in models:
         its_own = serialization.model_arrays(model)

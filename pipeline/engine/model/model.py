@@ -14,6 +14,7 @@ from pipeline.engine.model.acceptance import Acceptance, Calibration, evidence
 from pipeline.engine.model.encoder import (
     Blend,
     Reading,
+    Scorer,
     Scores,
     familiarity,
     reading,
@@ -152,6 +153,11 @@ class Model:
         return self.scores.codes
 
     @property
+    def own(self) -> Scorer:
+        """Its own scorer, without the shipped model that it is blended with."""
+        return self.scores.own if isinstance(self.scores, Blend) else self.scores
+
+    @property
     def weight(self) -> float:
         """The weight of its scores in a blend with another model's; 1 without a blend."""
         return self.scores.weight if isinstance(self.scores, Blend) else 1.0
@@ -219,8 +225,7 @@ class Model:
 
     def own_words(self, read: Reading) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
-        own = self.scores.own if isinstance(self.scores, Blend) else self.scores
-        return read.kept(own.encoder.encode).composition
+        return read.kept(self.own.encoder.encode).composition
 
     @cached_property
     def _fields(self) -> Sequence[Field]:

@@ -85,11 +85,6 @@ INDEX = ("lengths", "codes", "values", "scales")
 TREES = ("features", "thresholds", "excluded", "leaves")
 
 
-def own(model: Model) -> Scorer:
-    """Return a model's own scorer, without the shipped model that it is blended with."""
-    return model.scores.own if isinstance(model.scores, Blend) else model.scores
-
-
 def encoder_arrays(encoder: Encoder) -> Arrays:
     """Return the arrays of the encoder, which the systems of a model share."""
     words = encoder.word_vectors
@@ -118,7 +113,7 @@ def encoder(arrays: Arrays) -> Encoder:
 
 def model_arrays(model: Model) -> Arrays:
     """Return the arrays that belong to one system."""
-    scorer = own(model)
+    scorer = model.own
     arrays = {
         "codes": scorer.codes.astype("S8"),
         "directions": scorer.directions.levels.astype(np.int8),

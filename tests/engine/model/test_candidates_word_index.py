@@ -11,7 +11,6 @@ from pipeline.engine.model.candidates import MEASURES, WordIndex
 from pipeline.engine.model.encoder import Scorer
 from pipeline.engine.model.features import Composition, count
 from pipeline.engine.model.matrices import Floats
-from pipeline.engine.model.serialization import own
 from pipeline.engine.training import Examples
 from tests.engine.model.training_data import history, taught
 from workshop.acceptance import build
@@ -23,7 +22,7 @@ TEXTS = ("barley wheat", "paving asphalt", "")
 
 @cache
 def scorer() -> Scorer:
-    return own(taught().model)
+    return taught().model.own
 
 
 @cache

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.engine.model import folder as folders
 from pipeline.engine.model import load_model, model_folder, save
-from pipeline.engine.model.serialization import own
 from pipeline.errors import OutputError, SettingsError
 from tests.engine.model.training_data import history, taught
 
@@ -28,7 +27,7 @@ def test_a_model_that_was_kept_answers_the_same_and_is_mapped_into_memory(folder
     expected, sure = taught().model.predict(texts, 3)
     assert kept.codes[places[:, 0]].tolist() == taught().model.codes[expected[:, 0]].tolist()
     assert np.abs(confidence - sure)[:, 0].max() < 0.02
-    assert isinstance(own(kept).encoder.weights.places.base, np.memmap)
+    assert isinstance(kept.own.encoder.weights.places.base, np.memmap)
     assert kept.codes[places].tolist() == kept.codes[load_places(folder, texts)].tolist()
 
 

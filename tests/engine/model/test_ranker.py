@@ -13,7 +13,6 @@ from pipeline.engine.engine import Ranker, _pulls, explain
 from pipeline.engine.model import Model
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import softmax
-from pipeline.engine.model.serialization import own
 from pipeline.engine.text.attribution import says_nothing, strongest
 from pipeline.engine.training.train import train
 from tests.engine.model.training_data import PHRASES, history, ignored, learned, small, task, taught
@@ -85,7 +84,7 @@ def test_confidences_of_codes_that_are_answered_as_one_are_summed(model: Model) 
 def knowing(model: Model, system: System, codes: list[str]) -> Model:
     """Return a model whose codes have other names, in the order of its own."""
     assert len(model.codes) == len(codes)
-    return replace(model, system=system, scores=replace(own(model), codes=np.array(codes)))
+    return replace(model, system=system, scores=replace(model.own, codes=np.array(codes)))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
 
 
 def test_pulls_add_up_to_the_lead_of_the_code_over_the_others_by_their_shares() -> None:
-    scorer = own(taught().model)
+    scorer = taught().model.own
     vectors = scorer.encoder.vocabulary.vectors(count([TEXT, "paving of an office"]))
     scores = scorer.directions(scorer.encoder.weights.sums(vectors))
     shares = softmax(scores + scorer.prior)

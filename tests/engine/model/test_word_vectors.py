@@ -10,7 +10,7 @@ from pipeline.engine.model import load_model, model_folder, save, shipped_model
 from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, reading
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.serialization import encoder, encoder_arrays, model_arrays, own, scorer
+from pipeline.engine.model.serialization import encoder, encoder_arrays, model_arrays, scorer
 from pipeline.errors import SettingsError
 
 WORDS = 40
@@ -53,7 +53,7 @@ def test_features_that_are_no_words_are_left_out() -> None:
 
 
 def test_an_encoder_keeps_its_word_vectors() -> None:
-    without = own(load_model(shipped_model(), "cpv")).encoder
+    without = load_model(shipped_model(), "cpv").own.encoder
     kept = encoder(encoder_arrays(replace(without, word_vectors=vectors()))).word_vectors
     assert kept is not None
     assert kept.levels.tolist() == vectors().levels.tolist()
@@ -77,7 +77,7 @@ def test_a_title_that_means_what_the_text_does_is_near() -> None:
 
 
 def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
-    scorer = own(load_model(shipped_model(), "naics"))
+    scorer = load_model(shipped_model(), "naics").own
     places = np.zeros((len(TEXTS), 3), np.intp)
     assert scorer.nearness(reading(TEXTS), places).any()
     without = replace(scorer, title_vectors=None)
@@ -89,7 +89,7 @@ def test_a_code_without_a_title_is_near_no_text() -> None:
     arrays = dict(model_arrays(cpv))
     arrays["title_vectors"][:2] = 0
     arrays["title_vectors"][1, 5] = 127
-    found = scorer("cpv", arrays, own(cpv).encoder).title_vectors
+    found = scorer("cpv", arrays, cpv.own.encoder).title_vectors
     assert found is not None
     assert not found[0].any()
     assert np.linalg.norm(found[1:], axis=1) == pytest.approx(1)
