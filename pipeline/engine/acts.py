@@ -155,8 +155,8 @@ def acts_of_text(text: str) -> npt.NDArray[np.float32]:
     negated does not count, and "supply and installation" is a supply.
     """
     strengths = np.zeros(len(Act), np.float32)
-    wanted = cleaned(text)[:READ]
-    mentions = [*_mentions("".join(" " * len(s) if out else s for s, out in clauses(wanted)))]
+    beginning = cleaned(text)[:READ]
+    mentions = [*_mentions("".join(" " * len(s) if out else s for s, out in clauses(beginning)))]
     general = [at for at, kind, _ in mentions if kind == GENERAL]
     green = [at for at, kind, _ in mentions if kind == GREEN]
     supplied = [at for at, kind, _ in mentions if kind == Act.SUPPLY]
@@ -188,20 +188,20 @@ def acts_of_text(text: str) -> npt.NDArray[np.float32]:
     return strengths
 
 
-def _near(at: int, places: Iterable[int], reach: float) -> bool:
-    return any(abs(at - place) < reach for place in places)
+def _near(at: int, positions: Iterable[int], reach: float) -> bool:
+    return any(abs(at - position) < reach for position in positions)
 
 
 def _mentions(text: str) -> Iterator[tuple[int, Act | str, bool]]:
     """Yield where each word is, its kind, and whether it follows an "and"."""
-    places, words = _words()
+    beginnings, words = _words()
     end = 0
-    for place in places.finditer(text):
-        start, first = place.start(), place[1] or place[2]
+    for beginning in beginnings.finditer(text):
+        start, first = beginning.start(), beginning[1] or beginning[2]
         for word in words.get(first, ()) if start >= end else ():
             after = start + len(word.literal)
             if (
-                (word.inside or place[1])
+                (word.inside or beginning[1])
                 and text.startswith(word.literal, start)
                 and re.compile(word.context).match(text, after)
             ):

@@ -30,42 +30,43 @@ TITLED = 0.9
 
 
 def explain(
-    scores: Scores, texts: Sequence[str], places: Sequence[Ints], usual: bool = False
+    scores: Scores, texts: Sequence[str], indices: Sequence[Ints], usual: bool = False
 ) -> list[Reasons]:
     """Return the strongest words for the code of each text; none if the model knows no word of it.
 
     Args:
         scores: the scorer that gave the codes.
         texts: the texts that were coded, as few as are scored in one matrix.
-        places: for each text, the index of its code among the codes of the scorer, or the indices
+        indices: for each text, the index of its code among the codes of the scorer, or the indices
             of several codes that were merged into one answer.
         usual: whether the words speak for the code against those that are usually likely, rather
             than against those that the text makes likely.
     """
     if isinstance(scores, Blend):
-        return _of_blend(scores, texts, places)
+        return _of_blend(scores, texts, indices)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
     features = scores.encoder.vocabulary.features[vectors.columns]
-    pulls = _pulls(scores, vectors, places, usual)
-    found = [
+    pulls = _pulls(scores, vectors, indices, usual)
+    reasons_found = [
         strongest(text, parts(text), features[start:end], pull, tokens)
         for text, (start, end), pull in zip(texts, pairwise(vectors.ends), pulls, strict=True)
     ]
-    left = [] if usual else [row for row, reasons in enumerate(found) if not reasons]
-    if left:  # another code was the network's first choice, and every word speaks for that rather
-        some = [texts[row] for row in left], [places[row] for row in left]
+    unexplained = [] if usual else [row for row, reasons in enumerate(reasons_found) if not reasons]
+    # There, another code was the network's first choice, and every word speaks for that rather.
+    if unexplained:
+        some = [texts[row] for row in unexplained], [indices[row] for row in unexplained]
         again = explain(scores, *some, usual=True)
-        for row, reasons in zip(left, again, strict=True):
-            found[row] = reasons
-    return found
+        for row, reasons in zip(unexplained, again, strict=True):
+            reasons_found[row] = reasons
+    return reasons_found
 
 
-def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+def _of_blend(blend: Blend, texts: Sequence[str], indices: Sequence[Ints]) -> list[Reasons]:
     """Explain each text by the model that adds more to its code, or else by the other one."""
-    own = [each[each < len(blend.own.codes)] for each in places]
-    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
+    own = [of_text[of_text < len(blend.own.codes)] for of_text in indices]
+    other = [np.flatnonzero(np.isin(blend.places, of_text)) for of_text in indices]
     from_own, from_other, _ = blend.parts(reading(tuple(texts)))
-    found = []
+    reasons = []
     for row, by_own, by_other in zip(
         range(len(texts)),
         explain(blend.own, texts, own),
@@ -73,44 +74,46 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
         strict=True,
     ):
         by_more = from_own[row, own[row]].sum() >= from_other[row, other[row]].sum()
-        found.append(by_own or by_other if by_more else by_other or by_own)
-    return found
+        reasons.append(by_own or by_other if by_more else by_other or by_own)
+    return reasons
 
 
 def _pulls(
-    scorer: Scorer, vectors: SparseRows, places: Sequence[Ints], usual: bool
+    scorer: Scorer, vectors: SparseRows, indices: Sequence[Ints], usual: bool
 ) -> Iterator[Floats]:
     """Yield how much evidence each feature of a text adds for its code; see `explain`."""
     weights = scorer.encoder.weights
     scores = scorer.directions(weights.sums(vectors)) + scorer.prior
-    for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
-        way = _towards(scorer, scorer.prior if usual else own, place)
+    for text_scores, index, (start, end) in zip(
+        scores, indices, pairwise(vectors.ends), strict=True
+    ):
+        way = _towards(scorer, scorer.prior if usual else text_scores, index)
         yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
 
 
-def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
+def _towards(scorer: Scorer, scores: Floats, indices: Ints) -> Floats:
     """Return the vector from the mean of the other codes, weighted by share, to the given codes.
 
     The mean excludes the given codes: if their share were close to 1, the difference would
     otherwise be only rounding error.
     """
-    own = np.zeros(len(scores), np.bool_)
-    own[places] = True
-    if not own.any():
+    given = np.zeros(len(scores), np.bool_)
+    given[indices] = True
+    if not given.any():
         return np.zeros(scorer.directions.width, np.float32)
-    way: Floats = _centre(scorer, scores, own) - _centre(scorer, scores, ~own)
+    way: Floats = _centre(scorer, scores, given) - _centre(scorer, scores, ~given)
     return way
 
 
-def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
+def _centre(scorer: Scorer, scores: Floats, chosen: Bools) -> Floats:
     """Return the mean of the directions of some codes, weighted by their shares."""
-    if not some.any():
+    if not chosen.any():
         return np.zeros(scorer.directions.width, np.float32)
-    shares = softmax(scores[None, some])[0]
+    shares = softmax(scores[None, chosen])[0]
     if 2 * len(shares) < len(scores):
-        return scorer.directions.combined(shares, some)
+        return scorer.directions.combined(shares, chosen)
     every = np.zeros(len(scores), np.float32)
-    every[some] = shares
+    every[chosen] = shares
     return scorer.directions.combined(every)  # without a copy of nearly all directions
 
 
@@ -152,28 +155,28 @@ class Ranker:
             return []
         ranked = self._learned(texts, top)
         if self._by_title:
-            for place, code in enumerate(map(self._by_title.get, map(normal, texts))):
+            for row, code in enumerate(map(self._by_title.get, map(normal, texts))):
                 if code is not None:
                     first = Match(code, self._table.titles[code], TITLED)
-                    rest = (
-                        Match(each.code, each.title, round(min(each.confidence, 1 - TITLED), 4))
-                        for each in ranked[place][: top - 1]
+                    others = (
+                        Match(match.code, match.title, round(min(match.confidence, 1 - TITLED), 4))
+                        for match in ranked[row][: top - 1]
                     )
-                    ranked[place] = (first, *rest)
+                    ranked[row] = (first, *others)
         return ranked
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
         """Name the words that support each text's code, or say that the text is in the history."""
-        learned = [place for place, code in enumerate(codes) if code in self._places]
+        learned = [row for row, code in enumerate(codes) if code in self._places]
         whys = dict.fromkeys(range(len(texts)), "")
-        own = [texts[place] for place in learned]
+        learned_texts = [texts[row] for row in learned]
         reasons = explain(
-            self._model.scores, own, [self._places[codes[place]] for place in learned]
+            self._model.scores, learned_texts, [self._places[codes[row]] for row in learned]
         )
-        repeated, labels, _ = self._model.repeats.find(hashes(own))
-        for place, found, again, label in zip(learned, reasons, repeated, labels, strict=True):
-            is_repeat = again and self._given[label] == codes[place]
-            whys[place] = REPEATED if is_repeat else named(found)
+        repeated, labels, _ = self._model.repeats.find(hashes(learned_texts))
+        for row, words, again, label in zip(learned, reasons, repeated, labels, strict=True):
+            is_repeat = again and self._given[label] == codes[row]
+            whys[row] = REPEATED if is_repeat else named(words)
         return [
             why or in_title(text, self._table.titles.get(code, ""))
             for why, text, code in zip(whys.values(), texts, codes, strict=True)
@@ -182,22 +185,22 @@ class Ranker:
     @cached_property
     def _places(self) -> dict[str, Ints]:
         """For each code that may be given, the indices of the model's codes that map to it."""
-        places: dict[str, list[int]] = defaultdict(list)
-        for place, code in enumerate(self._given.tolist()):
-            places[code].append(place)
-        return {code: np.array(own) for code, own in places.items()}
+        indices: dict[str, list[int]] = defaultdict(list)
+        for index, code in enumerate(self._given.tolist()):
+            indices[code].append(index)
+        return {code: np.array(its_indices) for code, its_indices in indices.items()}
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        places, confidence = self._model.predict(texts, top + self._extra)
-        rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
+        indices, confidence = self._model.predict(texts, top + self._extra)
+        rows = zip(self._given[indices].tolist(), confidence.tolist(), strict=True)
         return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
 
-    def _matches(self, found: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
+    def _matches(self, scored: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
         sums: dict[str, float] = {}
-        for code, sure in found:
+        for code, sure in scored:
             if code and sure > 0:
                 sums[code] = sums.get(code, 0.0) + sure
-        best = sorted(sums.items(), key=lambda each: -each[1])[:top]
+        best = sorted(sums.items(), key=lambda code_and_sum: -code_and_sum[1])[:top]
         titles = self._table.titles
         return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
 
@@ -252,11 +255,11 @@ class Engine:
         Raises:
             EngineError: a worker process died.
         """
-        left, most = iter(batches), self._jobs
+        remaining, most = iter(batches), self._jobs
         if most == "auto":
-            yield from self._first(left)
-        jobs, left = shared_out(left, most)
-        yield from in_processes(self._answer, left, jobs)
+            yield from self._first(remaining)
+        jobs, remaining = shared_out(remaining, most)
+        yield from in_processes(self._answer, remaining, jobs)
 
     def _first(self, batches: Iterator[Sequence[str]]) -> Iterator[BatchAnswers]:
         answered = 0
@@ -275,12 +278,12 @@ def _answer(
     by_text: dict[System, dict[str, Matched]] = {asked[0]: {} for asked in systems}
     # More threads need more processor time and hardly save any: the matrices are small.
     with _blas().limit(limits=1, user_api="blas"):
-        for some in portions(distinct):
+        for portion in portions(distinct):
             # All systems for some texts before the next texts: they share the cleaned text.
             for asked in systems:
-                found = _matched(ranker(*asked), some, top, explain)
-                by_text[asked[0]].update(zip(some, found, strict=True))
-    return {system: [found.get(text) for text in texts] for system, found in by_text.items()}
+                answers = _matched(ranker(*asked), portion, top, explain)
+                by_text[asked[0]].update(zip(portion, answers, strict=True))
+    return {system: [answers.get(text) for text in texts] for system, answers in by_text.items()}
 
 
 @cache
@@ -295,10 +298,10 @@ def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Se
     ranked = ranks.rank(texts, top)
     if not explain:
         return [*map(Matched, ranked)]
-    best = {text: found[0].code for text, found in zip(texts, ranked, strict=True) if found}
+    best = {text: answer[0].code for text, answer in zip(texts, ranked, strict=True) if answer}
     whys = dict(zip(best, ranks.why(list(best), list(best.values())), strict=True))
     both = zip(texts, ranked, strict=True)
-    return [Explained(found, why=whys.get(text, "")) for text, found in both]
+    return [Explained(answer, why=whys.get(text, "")) for text, answer in both]
 
 
 @cache

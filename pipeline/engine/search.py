@@ -45,8 +45,8 @@ def searched(system: System, words: str, top: int, every_level: bool = False) ->
         Matches, best first. Their confidence is the sum of both; it only serves to compare them.
     """
     table = load(system)
-    given = table.titles.keys() if every_level else table.assignable_codes
-    sums = defaultdict(float, _by_title(system, words, given))
+    codes = table.titles.keys() if every_level else table.assignable_codes
+    sums = defaultdict(float, _by_title(system, words, codes))
     for match in ranker(system).rank([words], RANKED)[0]:
         if match.confidence >= GUESSED:
             sums[match.code] += match.confidence
@@ -58,26 +58,29 @@ def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, f
     """Return how much the titles of some codes are like some words, up to `BY_TITLE`."""
     from pyarrow import compute  # runs import this module, and search nothing
 
-    wanted = list(dict.fromkeys(_marked(readable(words)).split()))[:MOST_WORDS]
-    beginnings = dict.fromkeys(map(_beginning, wanted))
+    typed = list(dict.fromkeys(_marked(readable(words)).split()))[:MOST_WORDS]
+    beginnings = dict.fromkeys(map(_beginning, typed))
     codes, titles, lengths = _searchable(system)
     if not (beginnings and codes):
         return {}
     has = np.stack(
-        [compute.match_substring(titles, f" {one}").to_numpy(False) for one in beginnings]
+        [
+            compute.match_substring(titles, f" {beginning}").to_numpy(False)
+            for beginning in beginnings
+        ]
     )
     rarity = np.log1p(len(codes) / (has.sum(axis=1) + 0.5))
     share = (rarity @ has) / rarity.sum()
     # Of two titles with all the words, the one that is about as long is nearer.
-    length = sum(len(word) + 1 for word in wanted)
+    length = sum(len(word) + 1 for word in typed)
     near = share * np.sqrt(np.minimum(length / lengths, lengths / length))
-    places = np.flatnonzero(share >= ALIKE)
+    alike = np.flatnonzero(share >= ALIKE)
     best: dict[str, float] = {}
-    for place in places[np.argsort(-near[places], kind="stable")].tolist():
+    for row in alike[np.argsort(-near[alike], kind="stable")].tolist():
         if len(best) == RANKED:
             break
-        if codes[place] in given:
-            best.setdefault(codes[place], BY_TITLE * float(near[place]))
+        if codes[row] in given:
+            best.setdefault(codes[row], BY_TITLE * float(near[row]))
     return best
 
 

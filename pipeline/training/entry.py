@@ -92,8 +92,8 @@ def train(
     files = [(name, Path(path)) for name, path in kept if isinstance(path, str | PathLike)]
     check_kept({"output": folder}, files)
     check_labels(data, reviewed.files, system)
-    wanted = cast("System", system)
-    settings = TrainingSettings(wanted, code_column, folder, only_history, jobs, overwrite)
+    system_name = cast("System", system)
+    settings = TrainingSettings(system_name, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)

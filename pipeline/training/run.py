@@ -134,7 +134,7 @@ def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     )
     few = held["rows"] if held["rows"] < FEWEST_OK else 0
     first, five, ten, broad = (
-        _percent(each, few) for each in (*held["right"].values(), held["broad"])
+        _percent(share, few) for share in (*held["right"].values(), held["broad"])
     )
     error = "" if few else f"; calibration error {held['calibration_error']:.3f}"
     yield (
@@ -142,7 +142,7 @@ def summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
         f"right {table.levels_above(about['system'])[2]}: {broad}{error}"
     )
     yield _ok_line(held["ok"])
-    changed, better, worse = (_percent(each, few) for each in held["flips"].values())
+    changed, better, worse = (_percent(share, few) for share in held["flips"].values())
     yield (
         f"  first code other than the package's: {changed}; right instead of wrong {better}, "
         f"wrong instead of right {worse}"
@@ -283,8 +283,8 @@ def _ok_from(trained: Trained, system: System) -> dict[str, float | None]:
         low = test.proportion_ci(CERTAINTY, "wilson").low
         if low >= RIGHT:
             rows = len(reached) / len(right)
-            found = {"rows": rows, "right": reached.mean(), "right_at_least": low}
-            rounded = {name: round(float(value), 4) for name, value in found.items()}
+            measured = {"rows": rows, "right": reached.mean(), "right_at_least": low}
+            rounded = {name: round(float(value), 4) for name, value in measured.items()}
             return {"confidence": least, **rounded}
     return {"confidence": None, "rows": 0.0, "right": 0.0, "right_at_least": 0.0}
 
@@ -299,7 +299,7 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
         ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only
         the new first code, or only the previous one, is right to the depth of the buyer's code.
     """
-    before = np.concatenate([_first(previous, each) for each in task.held_back.portions()])
+    before = np.concatenate([_first(previous, portion) for portion in task.held_back.portions()])
     was = _right(task.system, trained.truth, before)
     now = _right(task.system, trained.truth, trained.found[:, 0])
     shares = {"changed": before != trained.found[:, 0], "better": now & ~was, "worse": was & ~now}
@@ -307,14 +307,14 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
 
 
 def _first(model: Model, examples: Examples) -> Texts:
-    places, _ = model.ranked(reading(examples), examples.hashes, 1)
-    found: Texts = model.codes[places[:, 0]]
-    return found
+    indices, _ = model.ranked(reading(examples), examples.hashes, 1)
+    codes: Texts = model.codes[indices[:, 0]]
+    return codes
 
 
-def _right(system: System, truth: Texts, found: Texts) -> Bools:
+def _right(system: System, truth: Texts, codes: Texts) -> Bools:
     """Tell which codes are right to the depth of the buyer's code."""
-    rows = zip(truth.tolist(), found.tolist(), strict=True)
+    rows = zip(truth.tolist(), codes.tolist(), strict=True)
     return np.array([code.startswith(table.stem(system, label)) for label, code in rows])
 
 
@@ -402,9 +402,9 @@ def _dataset(
     dataset = Dataset(load(settings.system), retirements(settings.system))
     if reader is not None:
         names, column = reader.schema.names, settings.code_column
-        (place,) = find_all(names, [("code_column", column)], name)
+        (index,) = find_all(names, [("code_column", column)], name)
         for batch in reader.batches():
-            codes = labels(batch.to_arrow(), place, "code_column")
+            codes = labels(batch.to_arrow(), index, "code_column")
             dataset.read(batch.texts, decided.corrected(batch.texts, codes))
     dataset.read(*decided.rest())
     return dataset

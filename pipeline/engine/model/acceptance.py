@@ -68,11 +68,11 @@ class Calibration:
         return _others(best, first, self.spread)
 
 
-def evidence(best: Floats, second: Floats, known: Floats) -> Floats:
+def evidence(best: Floats, second: Floats, known_share: Floats) -> Floats:
     """Return the inputs to confidence: log odds, log lead, known share of the features minus 1."""
     best = np.clip(best.astype(np.float64), 1e-6, 1 - 1e-6)
     lead = np.log(best / np.clip(second, 1e-6, best))
-    return np.stack([np.log(best / (1 - best)), lead, known - 1], axis=1)
+    return np.stack([np.log(best / (1 - best)), lead, known_share - 1], axis=1)
 
 
 def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) -> Calibration:
@@ -260,10 +260,10 @@ class Evidence:
         """
         if scorers.keys() != {*SYSTEMS}:
             raise ValueError("the general model beside it lacks a system")
-        place = places(scorers[system].codes, lister.codes)
-        if place.min() < 0:
+        indices = places(scorers[system].codes, lister.codes)
+        if indices.min() < 0:
             raise ValueError("the general model beside it lacks one of its codes")
-        return cls(system, lister, titles, scorers, rates, place)
+        return cls(system, lister, titles, scorers, rates, indices)
 
     def traits(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
         """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
@@ -273,20 +273,20 @@ class Evidence:
             read: the texts.
             words: the texts, by the encoder whose words the lister knows.
         """
-        found = self.lister.candidates(shares, words)
-        best, general = found.places, self.places[found.places]
+        candidates = self.lister.candidates(shares, words)
+        best, general = candidates.places, self.places[candidates.places]
         texts = read.texts
-        own, _ = read.kept(self.scorers[self.system].shares)
-        log = np.log(np.take_along_axis(own, general, 1) + TINY)
+        own_shares, _ = read.kept(self.scorers[self.system].shares)
+        log = np.log(np.take_along_axis(own_shares, general, 1) + TINY)
         alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
         alone += self._acts(general, texts) + self._said(general, read)
-        alone += self._of_texts(texts, found.shares)
+        alone += self._of_texts(texts, candidates.shares)
         columns = np.empty((*best.shape, len(alone)), np.float32)
         for number, values in enumerate(alone):
             columns[:, :, number] = values
         titles = self._titles(read, self.lister.codes[best])
         near = self.scorers[self.system].nearness(read, general)
-        parts = (found.traits, columns, titles, near, self.rates[general])
+        parts = (candidates.traits, columns, titles, near, self.rates[general])
         return best, np.concatenate(parts, axis=2)
 
     def _titles(self, read: Reading, codes: Texts) -> Floats:
@@ -303,30 +303,30 @@ class Evidence:
         norms: Floats = np.linalg.norm(self.scorers[self.system].directions.rows(), axis=1)
         return norms
 
-    def _acts(self, places: Ints, texts: Sequence[str]) -> list[Floats]:
+    def _acts(self, indices: Ints, texts: Sequence[str]) -> list[Floats]:
         """Return the act of each candidate, and how strongly the text names it and the others."""
-        own = self.scorers[self.system].acts[places]
+        acts_of_codes = self.scorers[self.system].acts[indices]
         named = np.array([acts_of_text(text) for text in texts], np.float32)
         named = named.reshape(len(texts), len(Act))  # also without texts
         most = named.max(axis=1)[:, None]
-        of_own = np.take_along_axis(named, own, 1)
-        return [own, of_own, most, of_own - most, *(named[:, [act]] for act in Act)]
+        of_own = np.take_along_axis(named, acts_of_codes, 1)
+        return [acts_of_codes, of_own, most, of_own - most, *(named[:, [act]] for act in Act)]
 
-    def _said(self, places: Ints, read: Reading) -> list[Floats]:
+    def _said(self, indices: Ints, read: Reading) -> list[Floats]:
         """Return what the best codes of each system say of a candidate: by meaning, and by act."""
-        own = self.scorers[self.system]
-        directions, acts = own.unit_directions[places], own.acts[places]
-        found: list[Floats] = []
+        own_scorer = self.scorers[self.system]
+        directions, acts = own_scorer.unit_directions[indices], own_scorer.acts[indices]
+        traits: list[Floats] = []
         for system in SYSTEMS:
             scorer = self.scorers[system]
             heard, shares = read.kept(scorer.heard)
             # Each text is multiplied by itself, so that the sums do not depend on the batch.
             others = scorer.unit_directions[heard].transpose(0, 2, 1)
             near = np.maximum(np.matmul(directions, others), 0)
-            found.append(np.einsum("nkj,nj->nk", near * near, shares))
+            traits.append(np.einsum("nkj,nj->nk", near * near, shares))
             alike = acts[:, :, None] == scorer.acts[heard][:, None, :]
-            found.append(np.einsum("nkj,nj->nk", alike, shares))
-        return found
+            traits.append(np.einsum("nkj,nj->nk", alike, shares))
+        return traits
 
     def _of_texts(self, texts: Sequence[str], shares: Floats) -> list[Floats]:
         """Return what is known of a text: how long it is, and how sure the networks are."""
@@ -337,7 +337,7 @@ class Evidence:
         kept = [*map(cleaned, texts)]
         length = np.log1p([*map(len, kept)])
         digits = [sum(map(str.isdigit, text)) / max(1, len(text)) for text in kept]
-        return [np.array(each)[:, None] for each in (words, length, digits, whole, doubt)]
+        return [np.array(values)[:, None] for values in (words, length, digits, whole, doubt)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,11 +362,11 @@ class Acceptance:
             texts x candidates, the indices of the codes, the likeliest first; and how likely an
             expert accepts each.
         """
-        places, traits = self.evidence.traits(shares, read, words)
+        indices, traits = self.evidence.traits(shares, read, words)
         odds = log_odds(self.evidence.system, self.trees, traits)
         chances = probability(self.slope * odds + self.start)
         order = np.argsort(-chances, axis=1, kind="stable")
-        return np.take_along_axis(places, order, 1), np.take_along_axis(chances, order, 1)
+        return np.take_along_axis(indices, order, 1), np.take_along_axis(chances, order, 1)
 
 
 def log_odds(system: System, trees: Trees, traits: Floats) -> Floats:

@@ -71,10 +71,10 @@ class InvertedIndex:
         text = words.rows[listed]
         row = np.repeat(text * slots.shape[1], lengths)
         slot = slots.reshape(-1)[row + self.codes[entry]]
-        found = np.flatnonzero(slot)
-        owner = np.searchsorted(ends, found, side="right")
-        candidate = slot[found].astype(np.intp) - 1
-        measures = self.values[entry[found]] * self.scales
+        filled = np.flatnonzero(slot)
+        owner = np.searchsorted(ends, filled, side="right")
+        candidate = slot[filled].astype(np.intp) - 1
+        measures = self.values[entry[filled]] * self.scales
         return text[owner], words.values[listed[owner]], candidate, measures
 
 
@@ -93,19 +93,19 @@ class WordIndex:
     titles: InvertedIndex
     texts: Floats
 
-    def measured(self, words: SparseRows, places: Ints) -> Floats:
+    def measured(self, words: SparseRows, indices: Ints) -> Floats:
         """Compare texts with their candidates.
 
         Args:
             words: texts x features: the words and pairs of neighbours, and their weights.
-            places: texts x candidates, the indices of codes; those that the index lacks are above.
+            indices: texts x candidates, the indices of codes; those that the index lacks are above.
 
         Returns:
             texts x candidates x `MEASURES`: the log likelihood ratio of the text's words (naive
             Bayes), the cosine with the code's mean example, how much of a title is in the text,
             and how much of the text is in titles.
         """
-        slots, shape = self._slots(places), places.shape
+        slots, shape = self._slots(indices), indices.shape
         text, weight, candidate, values = self.examples.entries(words, slots)
         at = text * shape[1] + candidate
         ratio, cosine = (_sums(values[:, k] * weight, at, shape) for k in range(OF_EXAMPLES))
@@ -113,21 +113,21 @@ class WordIndex:
         at = text * shape[1] + candidate
         of_title, of_text = _sums(values[:, 0], at, shape), _sums(weight, at, shape)
         whole = words.sums(words.values)[:, None]
-        common = whole * np.log(SMOOTHING / (self.counts(places) + SMOOTHING))
+        common = whole * np.log(SMOOTHING / (self.counts(indices) + SMOOTHING))
         return np.stack(
             [ratio + common, cosine, of_title, of_text / np.maximum(whole, LEAST)], axis=2
         )
 
-    def counts(self, places: Ints) -> Floats:
+    def counts(self, indices: Ints) -> Floats:
         """Return how many examples the codes have; none those that the index lacks."""
-        known = places < len(self.texts)
-        return np.where(known, self.texts[np.where(known, places, 0)], 0)
+        has_texts = indices < len(self.texts)
+        return np.where(has_texts, self.texts[np.where(has_texts, indices, 0)], 0)
 
-    def _slots(self, places: Ints) -> Ints:
+    def _slots(self, indices: Ints) -> Ints:
         """Return texts x codes: the number of the candidate, from 1, or 0."""
-        slots = np.zeros((len(places), len(self.texts)), np.uint8)
-        row, number = np.nonzero(places < len(self.texts))
-        slots[row, places[row, number]] = number + 1
+        slots = np.zeros((len(indices), len(self.texts)), np.uint8)
+        row, number = np.nonzero(indices < len(self.texts))
+        slots[row, indices[row, number]] = number + 1
         return slots
 
 
@@ -203,34 +203,34 @@ class Lister:
             shares: texts x codes.
             composition: the texts, by the encoder whose words are in the index.
         """
-        places, best = highest(shares, CANDIDATES)
+        indices, best = highest(shares, CANDIDATES)
         log = np.log(best + TINY)
         words = composition.words
-        measured = self.words.measured(words, places)
+        measured = self.words.measured(words, indices)
         # How far each is behind the best one: by the words, the examples, and the titles.
         behind = measured[:, :, :3] - measured[:, :, :3].max(axis=1, keepdims=True)
         each = (
             log,
             log - log[:, :1],
-            np.log1p(np.arange(places.shape[1])),
-            self.prior[places],
-            self.depths[places],
-            np.log1p(self.words.counts(places)),
+            np.log1p(np.arange(indices.shape[1])),
+            self.prior[indices],
+            self.depths[indices],
+            np.log1p(self.words.counts(indices)),
             composition.known[:, None],
             np.log1p(words.lengths)[:, None],
             log[:, :1],
         )
-        alone = np.empty((*places.shape, len(each)), np.float32)
+        alone = np.empty((*indices.shape, len(each)), np.float32)
         for number, values in enumerate(each):
             alone[:, :, number] = values
-        parts = (alone, measured, behind, self._together(places, best))
-        return Candidates(places, best, np.concatenate(parts, axis=2, dtype=np.float32))
+        parts = (alone, measured, behind, self._together(indices, best))
+        return Candidates(indices, best, np.concatenate(parts, axis=2, dtype=np.float32))
 
-    def _together(self, places: Ints, shares: Floats) -> Floats:
+    def _together(self, indices: Ints, shares: Floats) -> Floats:
         """Return the log share of the candidates that begin like each one, for each length."""
-        found = []
+        sums = []
         for beginning in self.beginnings.T:
-            own = beginning[places]
-            alike = own[:, :, None] == own[:, None, :]
-            found.append(np.einsum("nij,nj->ni", alike, shares))
-        return np.log(np.stack(found, axis=2) + TINY)
+            beginnings = beginning[indices]
+            alike = beginnings[:, :, None] == beginnings[:, None, :]
+            sums.append(np.einsum("nij,nj->ni", alike, shares))
+        return np.log(np.stack(sums, axis=2) + TINY)

@@ -84,11 +84,11 @@ class Codebook:
         # As single values, the columns of a centroid are copied at once.
         flat = np.ascontiguousarray(self.centres).reshape(-1).view(f"V{4 * columns}")
         places = np.empty((most, parts), np.intp)
-        found = np.empty((most, parts), flat.dtype)
+        decoded = np.empty((most, parts), flat.dtype)
         kept = np.asarray(self.places)
 
         def decode(which: Ints) -> Floats:
-            here = places[: len(which)], found[: len(which)]
+            here = places[: len(which)], decoded[: len(which)]
             here[0][...] = kept.take(which, axis=0) + offsets
             flat.take(here[0], out=here[1], mode="clip")
             return here[1].view(np.float32)
@@ -125,19 +125,22 @@ def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
 def nearest_centres(rows: Floats, centres: Floats) -> Ints:
     """Return rows x subvectors: the index of the centroid that is nearest to each subvector."""
     parts = np.split(rows, len(centres), axis=1)
-    places = [_nearest(part, some) for part, some in zip(parts, centres, strict=True)]
-    return np.stack(places, axis=1)
+    nearest = [
+        _nearest(part, centres_of_part)
+        for part, centres_of_part in zip(parts, centres, strict=True)
+    ]
+    return np.stack(nearest, axis=1)
 
 
 def _centres(parts: Floats, random: np.random.Generator) -> Floats:
     """Return k-means centroids; with few rows, some are duplicates."""
     centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
     for _ in range(ROUNDS):
-        places = _nearest(parts, centres)
-        times = np.bincount(places, minlength=CENTRES)
-        sums = [np.bincount(places, column, CENTRES) for column in parts.T]
-        found = (np.stack(sums, axis=1) / np.maximum(times, 1)[:, None]).astype(np.float32)
-        centres = np.where(times[:, None] > 0, found, centres)
+        nearest = _nearest(parts, centres)
+        times = np.bincount(nearest, minlength=CENTRES)
+        sums = [np.bincount(nearest, column, CENTRES) for column in parts.T]
+        means = (np.stack(sums, axis=1) / np.maximum(times, 1)[:, None]).astype(np.float32)
+        centres = np.where(times[:, None] > 0, means, centres)
     return np.ascontiguousarray(centres)
 
 
@@ -288,17 +291,17 @@ class Scorer:
 
     def heard(self, read: Reading) -> tuple[Ints, Floats]:
         """Return (texts x `HEARD`: the best codes; their shares, which add up to one)."""
-        places, shares = highest(read.kept(self.shares)[0], HEARD)
-        return places, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+        indices, shares = highest(read.kept(self.shares)[0], HEARD)
+        return indices, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
-    def nearness(self, read: Reading, places: Ints) -> Floats:
+    def nearness(self, read: Reading, indices: Ints) -> Floats:
         """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.
 
         Both are 0 if the model does not know what words mean.
         """
         if self.title_vectors is None:
-            return np.zeros((*places.shape, 2), np.float32)
-        texts, titles = read.kept(self.encoder.meanings), self.title_vectors[places]
+            return np.zeros((*indices.shape, 2), np.float32)
+        texts, titles = read.kept(self.encoder.meanings), self.title_vectors[indices]
         near = np.einsum("nd,nkd->nk", texts, titles)
         return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
 
@@ -340,11 +343,11 @@ class Blend:
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares."""
-        own, other, known = self.parts(read)
+        own, other, trust = self.parts(read)
         shares = np.zeros((len(other), len(self.codes)), np.float32)
         shares[:, self.places] = other
         shares[:, : own.shape[1]] += own
-        return shares, known
+        return shares, trust
 
     def parts(self, read: Reading) -> tuple[Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
@@ -367,9 +370,9 @@ Scores: TypeAlias = Scorer | Blend
 """Scores the codes of one system."""
 
 
-def familiarity(known: Floats) -> Floats:
+def familiarity(known_share: Floats) -> Floats:
     """Return the trust in texts, from 0 to 1, given the known share of their features."""
-    trusted: Floats = np.clip((known - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
+    trusted: Floats = np.clip((known_share - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
     return trusted
 
 
@@ -379,10 +382,10 @@ def blend(own: Scorer, other: Scores, weight: float) -> Blend:
     return Blend(own, other, weight, codes, places(codes, other.codes))
 
 
-def places(codes: Texts, wanted: Texts) -> Ints:
+def places(codes: Texts, codes_wanted: Texts) -> Ints:
     """Return the index in ``codes`` of each wanted code, -1 for a code that is missing."""
-    place = {code: number for number, code in enumerate(codes.tolist())}
-    return np.array([place.get(code, -1) for code in wanted.tolist()], np.intp)
+    index_of = {code: number for number, code in enumerate(codes.tolist())}
+    return np.array([index_of.get(code, -1) for code in codes_wanted.tolist()], np.intp)
 
 
 COLUMNS = 96
@@ -423,17 +426,17 @@ class WordVectors:
         Args:
             words: texts x features; those that are no words, such as pairs of words, are left out.
         """
-        own = words.where(words.columns < len(self.levels))
-        own = own.scaled(self.scales[own.columns].astype(np.float32))
-        found = weighted_sums(own, self._levels, COLUMNS)
-        found /= np.linalg.norm(found, axis=1, keepdims=True) + TINY
-        return found
+        known_words = words.where(words.columns < len(self.levels))
+        known_words = known_words.scaled(self.scales[known_words.columns].astype(np.float32))
+        vectors = weighted_sums(known_words, self._levels, COLUMNS)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + TINY
+        return vectors
 
     def rows(self) -> Floats:
         """Return the vectors of all words."""
         levels = self._levels(np.arange(len(self.levels)))
-        found: Floats = levels * self.scales.astype(np.float32)[:, None]
-        return found
+        vectors: Floats = levels * self.scales.astype(np.float32)[:, None]
+        return vectors
 
     def _levels(self, which: Ints) -> Floats:
         return DECODED[self.levels[which]].reshape(len(which), COLUMNS)

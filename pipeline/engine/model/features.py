@@ -89,24 +89,25 @@ def tokens(text: str) -> list[str]:
 
     A text with only short numbers has no tokens. Excluded words are marked; see `EXCLUDED`.
     """
-    found = [
+    cut = [
         EXCLUDED + token if excluded else token
         for clause, excluded in clauses(cleaned(text))
         for token in TOKEN.findall(clause)
     ][:MAX_TOKENS]
-    return found if any(len(token) > 4 or not token.isdigit() for token in found) else []
+    return cut if any(len(token) > 4 or not token.isdigit() for token in cut) else []
 
 
 def count(texts: Sequence[str]) -> Counts:
     """Count the features of texts, giving earlier tokens more weight."""
-    found = [tokens(text) for text in texts]
-    sums = [_weights(each) for each in found]
-    vocabulary = {token: place for place, token in enumerate(dict.fromkeys(chain(*found)))}
-    ids = np.fromiter(map(vocabulary.__getitem__, chain(*found)), np.intp)
+    token_lists = [tokens(text) for text in texts]
+    sums = [_weights(token_list) for token_list in token_lists]
+    vocabulary = {token: number for number, token in enumerate(dict.fromkeys(chain(*token_lists)))}
+    ids = np.fromiter(map(vocabulary.__getitem__, chain(*token_lists)), np.intp)
     distinct_ids = np.fromiter(map(vocabulary.__getitem__, chain(*sums)), np.intp)
     weights = np.fromiter(chain.from_iterable(map(dict.values, sums)), np.float32)
-    row = np.repeat(np.arange(len(texts)), [*map(len, found)])
-    position = np.concatenate([np.empty(0, np.intp), *(np.arange(len(each)) for each in found)])
+    row = np.repeat(np.arange(len(texts)), [*map(len, token_lists)])
+    positions = (np.arange(len(token_list)) for token_list in token_lists)
+    position = np.concatenate([np.empty(0, np.intp), *positions])
 
     # Compute the features of each distinct token only once.
     spellings, owners = _spellings(list(vocabulary))
@@ -128,10 +129,10 @@ def count(texts: Sequence[str]) -> Counts:
     )
 
 
-def _weights(found: Sequence[str]) -> dict[str, float]:
+def _weights(token_list: Sequence[str]) -> dict[str, float]:
     """Return the sum of the weights of each distinct token, in the order of the text."""
     sums: dict[str, float] = {}
-    for token, weight in zip(found, _WEIGHTS, strict=False):
+    for token, weight in zip(token_list, _WEIGHTS, strict=False):
         sums[token] = sums.get(token, 0.0) + weight
     return sums
 
@@ -144,34 +145,39 @@ def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
     )
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     features = (mixed >> np.uint64(40)) % np.uint64(1 << BITS) + np.uint64(1 << BITS)
-    found: Ints = features.astype(np.uint32)
-    return found
+    pairs: Ints = features.astype(np.uint32)
+    return pairs
 
 
-def _spellings(found: Sequence[str]) -> tuple[Ints, Ints]:
+def _spellings(distinct: Sequence[str]) -> tuple[Ints, Ints]:
     """Return the features of tokens, and the index of each one's token, ascending.
 
     A token has a feature for itself and, if it is a word, for its n-grams with marked boundaries.
     A stock number has one for its supply class and one for its group instead.
     """
-    numbers = [place for place, token in enumerate(found) if token[0].isdigit()]
-    stock = [place for place in numbers if len(found[place]) > 4]
-    own = word_hashes(found)
-    own[stock] = [crc32(f"nsn{found[place][:4]}".encode()) for place in stock]
-    groups = [crc32(f"nsg{found[place][:2]}".encode()) for place in stock]
-    whole = {*numbers, *(place for place, token in enumerate(found) if token.startswith(EXCLUDED))}
-    cut = [place for place in range(len(found)) if place not in whole]
-    grams, cut_from = gram_hashes([found[place] for place in cut], GRAM_LENGTHS)
-    words = hashed_features(np.concatenate([own, np.array(groups, np.uint32)]), 0)
-    owners = np.concatenate([np.arange(len(found)), stock, np.array(cut)[cut_from]]).astype(np.intp)
+    numbers = [number for number, token in enumerate(distinct) if token[0].isdigit()]
+    stock = [number for number in numbers if len(distinct[number]) > 4]
+    of_words = word_hashes(distinct)
+    of_words[stock] = [crc32(f"nsn{distinct[number][:4]}".encode()) for number in stock]
+    groups = [crc32(f"nsg{distinct[number][:2]}".encode()) for number in stock]
+    whole = {
+        *numbers,
+        *(number for number, token in enumerate(distinct) if token.startswith(EXCLUDED)),
+    }
+    cut = [number for number in range(len(distinct)) if number not in whole]
+    grams, cut_from = gram_hashes([distinct[number] for number in cut], GRAM_LENGTHS)
+    words = hashed_features(np.concatenate([of_words, np.array(groups, np.uint32)]), 0)
+    owners = np.concatenate([np.arange(len(distinct)), stock, np.array(cut)[cut_from]]).astype(
+        np.intp
+    )
     order = np.argsort(owners, kind="stable")
     return np.concatenate([words, hashed_features(grams, 2)])[order], owners[order]
 
 
 def hashed_features(hashes: Hashes, block: int) -> Ints:
     """Return the features with the given hashes in a block: 0 for words, 2 for n-grams."""
-    found: Ints = hashes % np.uint32(1 << BITS) + np.uint32(block << BITS)
-    return found
+    features: Ints = hashes % np.uint32(1 << BITS) + np.uint32(block << BITS)
+    return features
 
 
 @lru_cache(maxsize=KEPT)
@@ -182,18 +188,18 @@ def parts(text: str) -> Parts:
 
     They are cached for the systems that explain the same texts in turn.
     """
-    found = tokens(text)
-    places = np.arange(len(found))
-    weights = WEIGHTS[: len(found)]
-    sums = _weights(found)
-    whole = np.array([sums[token] for token in found], np.float32)
+    token_list = tokens(text)
+    numbers = np.arange(len(token_list))
+    weights = WEIGHTS[: len(token_list)]
+    sums = _weights(token_list)
+    whole = np.array([sums[token] for token in token_list], np.float32)
     shares = np.log1p(whole) / np.maximum(whole, WEIGHTS[-1]) * weights
-    spellings, own = _spellings(found)
-    pairs = _pairs(found, places[:-1], places[1:])
-    owners = np.concatenate([own, places[:-1], places[1:]])
+    spellings, of_token = _spellings(token_list)
+    pairs = _pairs(token_list, numbers[:-1], numbers[1:])
+    owners = np.concatenate([of_token, numbers[:-1], numbers[1:]])
     halves = np.tile(weights[1:] / 2, 2)
     features = np.concatenate([spellings, pairs, pairs])
-    return Parts(found, features, owners, np.concatenate([shares[own], halves]))
+    return Parts(token_list, features, owners, np.concatenate([shares[of_token], halves]))
 
 
 BLOCK_WEIGHTS = np.array([1.0, 0.7, 0.7])
@@ -270,12 +276,12 @@ class Vocabulary:
 
     def _known(self, counted: SparseRows) -> SparseRows:
         """Return rows x known features, given rows x hashed features."""
-        known, places = find(self.features, counted.columns)
-        return replace(counted.where(known), columns=places[known])
+        is_known, indices = find(self.features, counted.columns)
+        return replace(counted.where(is_known), columns=indices[is_known])
 
-    def _weighed(self, known: SparseRows) -> SparseRows:
+    def _weighed(self, counted: SparseRows) -> SparseRows:
         """Return rows x known features: the values times the rarity of the features."""
-        return known.scaled(self.rarity[known.columns].astype(np.float32))
+        return counted.scaled(self.rarity[counted.columns].astype(np.float32))
 
     def find_words(self, words: Sequence[str]) -> tuple[Bools, Ints]:
         """Return (which words are known; the index of the feature of each that is)."""
@@ -298,8 +304,8 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
     texts = sum(map(len, parts))
     seen = [part.frequencies() for part in parts]
     found = np.concatenate([found for found, _ in seen])
-    features, places = np.unique(found, return_inverse=True)
-    times = _sums(np.concatenate([often for _, often in seen]), places, len(features))
+    features, indices = np.unique(found, return_inverse=True)
+    times = _sums(np.concatenate([often for _, often in seen]), indices, len(features))
     often = np.flatnonzero(times >= at_least)
     if len(often) > most:
         often = np.sort(often[np.argsort(-times[often], kind="stable")[:most]])
@@ -325,9 +331,9 @@ def _logarithms(rows: SparseRows) -> SparseRows:
 
 def _scales(lengths: Floats) -> Floats:
     """Return texts x blocks: the factors with which the text's vector has unit length."""
-    wanted = BLOCK_WEIGHTS * (lengths > 0)
-    whole = np.sqrt((wanted**2).sum(axis=1, keepdims=True))
-    scales: Floats = wanted / np.maximum(lengths * whole, 1e-9)
+    weights = BLOCK_WEIGHTS * (lengths > 0)
+    whole = np.sqrt((weights**2).sum(axis=1, keepdims=True))
+    scales: Floats = weights / np.maximum(lengths * whole, 1e-9)
     return scales
 
 
@@ -368,10 +374,10 @@ def gram_hashes(words: Sequence[str], lengths: Sequence[int]) -> tuple[Hashes, P
     text = "".join([f"<{word}>" for word in words])
     sizes = np.fromiter(map(len, words), np.intp, len(words)) + 2
     owners = np.repeat(np.arange(len(words)), sizes)
-    left = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(text))  # characters of the word
+    characters_left = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(text))
     grams = _Grams(text)
-    begins = [np.flatnonzero(left >= length) for length in lengths]
-    hashes = [grams.hashes(length)[each] for length, each in zip(lengths, begins, strict=True)]
+    begins = [np.flatnonzero(characters_left >= length) for length in lengths]
+    hashes = [grams.hashes(length)[starts] for length, starts in zip(lengths, begins, strict=True)]
     return np.concatenate(hashes), owners[np.concatenate(begins)]
 
 
@@ -389,25 +395,25 @@ class _Grams:
         """Return the hash of each n-gram; an arbitrary one where the text ends before it."""
         first = self._starts[:-length]
         sizes = self._starts[length:] - first
-        found = np.zeros(len(self._starts) - 1, np.uint32)
-        found[: len(first)] = self._of_bytes(length).take(first, mode="clip")
+        hashes = np.zeros(len(self._starts) - 1, np.uint32)
+        hashes[: len(first)] = self._of_bytes(length).take(first, mode="clip")
         for size in np.flatnonzero(np.bincount(sizes)[length + 1 :]) + length + 1:
             longer = np.flatnonzero(sizes == size)  # in other scripts than Latin
-            found[longer] = self._at(first[longer], int(size))
-        return found
+            hashes[longer] = self._at(first[longer], int(size))
+        return hashes
 
     def _of_bytes(self, size: int) -> Hashes:
         """Return the hash of so many bytes from each byte on."""
-        found = np.full(max(0, self._size - size + 1), crc32(bytes(size)), np.uint32)
-        for place in range(size):
-            found ^= self._values(size - 1 - place)[place : place + len(found)]
-        return found
+        hashes = np.full(max(0, self._size - size + 1), crc32(bytes(size)), np.uint32)
+        for at in range(size):
+            hashes ^= self._values(size - 1 - at)[at : at + len(hashes)]
+        return hashes
 
     def _at(self, starts: Places, size: int) -> Hashes:
-        found = np.full(len(starts), crc32(bytes(size)), np.uint32)
-        for place in range(size):
-            found ^= self._values(size - 1 - place)[starts + place]
-        return found
+        hashes = np.full(len(starts), crc32(bytes(size)), np.uint32)
+        for at in range(size):
+            hashes ^= self._values(size - 1 - at)[starts + at]
+        return hashes
 
 
 @cache

@@ -128,7 +128,7 @@ def _no_model(path: Path) -> SettingsError:
 
 def _ok_from(about: Any, systems: Iterable[System]) -> dict[System, float]:
     """Return the threshold of each system that has one, from the figures of the training."""
-    found: dict[System, float] = {}
+    thresholds: dict[System, float] = {}
     for system in systems:
         try:
             ok = about.get(system, about)["held_back"]["ok"]
@@ -136,8 +136,8 @@ def _ok_from(about: Any, systems: Iterable[System]) -> dict[System, float]:
         except (AttributeError, KeyError, TypeError):
             continue  # an older version wrote a threshold without evidence
         if shown and isinstance(confidence, float) and 0 <= confidence <= 1:
-            found[system] = confidence
-    return found
+            thresholds[system] = confidence
+    return thresholds
 
 
 @cache

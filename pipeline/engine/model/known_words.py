@@ -42,10 +42,10 @@ def enough_known(
     Of nearly all real texts, at least twice this share is known at the beginning. These are not
     read further, which saves most of the time. Of noise, so much is hardly ever known.
     """
-    wanted = [cleaned(text) for text in texts]
-    enough = shares_known([text[:BEGINNING] for text in wanted], vocabulary) >= 2 * least
-    if others := np.flatnonzero(~enough).tolist():
-        enough[others] = shares_known([wanted[place] for place in others], vocabulary) >= least
+    cleaned_texts = [cleaned(text) for text in texts]
+    enough = shares_known([text[:BEGINNING] for text in cleaned_texts], vocabulary) >= 2 * least
+    if unsure := np.flatnonzero(~enough).tolist():
+        enough[unsure] = shares_known([cleaned_texts[row] for row in unsure], vocabulary) >= least
     return enough
 
 
@@ -55,29 +55,29 @@ def shares_known(texts: Sequence[str], vocabulary: Vocabulary) -> npt.NDArray[np
     A word is weighted by its length. An unknown word counts by the share of its parts that are
     known.
     """
-    found = [_words(text) for text in texts]
-    distinct = list(dict.fromkeys(chain.from_iterable(words or () for words in found)))
+    words_of_texts = [_words(text) for text in texts]
+    distinct = list(dict.fromkeys(chain.from_iterable(words or () for words in words_of_texts)))
     shares = zip(distinct, _words_known(distinct, vocabulary), strict=True)
     letters_known = {word: len(word) * share for word, share in shares}
-    return np.array([_share(words, letters_known) for words in found])
+    return np.array([_share(words, letters_known) for words in words_of_texts])
 
 
 def _words(text: str) -> list[str] | None:
     """Return the words that say what is bought; None for a text with a stock number."""
-    wanted = UUID.sub(" ", text)
-    if STOCK_NUMBER.search(wanted):
+    without_ids = UUID.sub(" ", text)
+    if STOCK_NUMBER.search(without_ids):
         return None
-    words: list[str] = WORD.findall(wanted)[:MAX_WORDS]
+    words: list[str] = WORD.findall(without_ids)[:MAX_WORDS]
     longer = [word for word in words if len(word) > SHORT]
-    return longer if longer or DIGIT.search(wanted) else words
+    return longer if longer or DIGIT.search(without_ids) else words
 
 
 def _words_known(words: Sequence[str], vocabulary: Vocabulary) -> list[float]:
     share = vocabulary.find_words(words)[0].astype(np.float64)
-    others = np.flatnonzero(share == 0)  # most words are known, so their parts do not matter
-    known, owners = vocabulary.knows_grams([words[place] for place in others.tolist()], GRAM)
-    found = np.bincount(owners, known, len(others))
-    share[others] = found / np.maximum(np.bincount(owners, minlength=len(others)), 1)
+    unknown = np.flatnonzero(share == 0)  # most words are known, so their parts do not matter
+    known, owners = vocabulary.knows_grams([words[index] for index in unknown.tolist()], GRAM)
+    known_parts = np.bincount(owners, known, len(unknown))
+    share[unknown] = known_parts / np.maximum(np.bincount(owners, minlength=len(unknown)), 1)
     return [*share.tolist()]
 
 

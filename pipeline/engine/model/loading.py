@@ -46,16 +46,16 @@ def check_free(folder: Path, overwrite: bool) -> None:
     Raises:
         OutputError: the path is a file, holds something else, or contains the current folder.
     """
-    place = folder.resolve()
-    if place == Path.cwd() or place in Path.cwd().parents:
+    target = folder.resolve()
+    if target == Path.cwd() or target in Path.cwd().parents:
         raise OutputError(
             f"{folder} is where you are.", f"Give a folder of its own: {option('output', 'DIR')}."
         )
-    if place.exists() and not place.is_dir():
+    if target.exists() and not target.is_dir():
         raise OutputError(
             f"{folder} is a file.", f"Give a folder of its own: {option('output', 'DIR')}."
         )
-    if place.exists() and any(place.iterdir()) and not (overwrite or is_model(place)):
+    if target.exists() and any(target.iterdir()) and not (overwrite or is_model(target)):
         raise OutputError(
             f"{folder} is not a model of this tool.",
             f"Write elsewhere{beside('output', 'DIR')}, or replace it and all that is in it with "
@@ -78,30 +78,30 @@ def save(
         OutputError: the folder must not be replaced or cannot be written.
     """
     check_free(folder, overwrite)
-    place = folder.resolve()
+    target = folder.resolve()
     with translated(folder):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        rubbish = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rubbish = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         with translated(folder):
             draft = rubbish / "new"
             draft.mkdir()
             _write(models, draft, about)
-            _put(draft, place, rubbish / "old")
-            sync(place.parent)
+            _put(draft, target, rubbish / "old")
+            sync(target.parent)
     finally:
         shutil.rmtree(rubbish, ignore_errors=True)
 
 
-def _put(draft: Path, place: Path, old: Path) -> None:
+def _put(draft: Path, target: Path, old: Path) -> None:
     """Move a folder into place; if that fails, restore the previous one."""
-    if place.exists():
-        place.replace(old)
+    if target.exists():
+        target.replace(old)
     try:
-        draft.replace(place)
+        draft.replace(target)
     except OSError:
         if old.exists():
-            old.replace(place)
+            old.replace(target)
         raise
 
 
@@ -198,9 +198,9 @@ def load_model(folder: ModelFolder, system: System) -> Model:
             f"The model {folder.path} was replaced meanwhile.", "Run the command again."
         )
     try:
-        arrays, own = _scorer(folder, system)
+        arrays, scorer = _scorer(folder, system)
         beside, scorers = _beside(folder, system), _general_scorers(folder, system)
-        return serialization.model(system, arrays, folder.values[system], own, beside, scorers)
+        return serialization.model(system, arrays, folder.values[system], scorer, beside, scorers)
     except MALFORMED as error:
         raise damaged(folder.path, error) from error
     except OSError as error:

@@ -62,21 +62,21 @@ class IntegerRows:
         rows: Floats = self.levels * self.scales[:, None]
         return rows
 
-    def combined(self, weights: Floats, some: Bools | slice = slice(None)) -> Floats:
+    def combined(self, weights: Floats, rows: Bools | slice = slice(None)) -> Floats:
         """Return the weighted sum of some rows."""
-        total: Floats = (weights * self.scales[some]) @ self.levels[some]
+        total: Floats = (weights * self.scales[rows]) @ self.levels[rows]
         return total
 
     def __call__(self, vectors: Floats) -> Floats:
         """Return vectors x rows: the dot product of each vector with each row."""
         total = np.abs(vectors).sum(axis=1, dtype=np.float64)
         growth = (self._most / np.maximum(total, TINY)).astype(np.float32)
-        found = self._of_integers(np.rint(vectors * growth[:, None]))
+        products = self._of_integers(np.rint(vectors * growth[:, None]))
         shrinkage = 1 / growth[:, None]
-        for block in _blocks(found):
-            found[block] *= self.scales
-            found[block] *= shrinkage[block]
-        return found
+        for block in _blocks(products):
+            products[block] *= self.scales
+            products[block] *= shrinkage[block]
+        return products
 
     def _of_integers(self, vectors: Floats) -> Floats:
         if len(vectors) > FEW:
@@ -108,11 +108,11 @@ def _blocks(matrix: Floats) -> Iterator[slice]:
 def softmax(scores: Floats, prior: Floats | float = 0.0) -> Floats:
     """Add the prior to each row and apply softmax to it, in place."""
     for block in _blocks(scores):
-        some = scores[block]
-        some += prior
-        some -= some.max(axis=1, keepdims=True)
-        np.exp(some, out=some)
-        some /= some.sum(axis=1, keepdims=True)
+        portion = scores[block]
+        portion += prior
+        portion -= portion.max(axis=1, keepdims=True)
+        np.exp(portion, out=portion)
+        portion /= portion.sum(axis=1, keepdims=True)
     return scores
 
 
@@ -126,10 +126,10 @@ FEWEST = 160
 def highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
     """Return (the indices of each row's highest values, those values); ties go to the first."""
     count = min(count, rows.shape[1])
-    places, values = np.empty((len(rows), count), np.intp), np.empty((len(rows), count))
+    indices, values = np.empty((len(rows), count), np.intp), np.empty((len(rows), count))
     for block in _blocks(rows):
-        places[block], values[block] = _highest(rows[block], count)
-    return places, values
+        indices[block], values[block] = _highest(rows[block], count)
+    return indices, values
 
 
 def _highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
@@ -141,11 +141,11 @@ def _highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
     return column[best], values[best]
 
 
-def find(ascending: Ints, wanted: Ints) -> tuple[Bools, Ints]:
+def find(ascending: Ints, values: Ints) -> tuple[Bools, Ints]:
     """Return (which numbers are among some, of which there is one; the index of each that is)."""
-    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    known: Bools = ascending[places] == wanted
-    return known, places
+    indices = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    is_there: Bools = ascending[indices] == values
+    return is_there, indices
 
 
 def _lower_bound(rows: Floats, count: int) -> Floats:
@@ -208,11 +208,11 @@ class SparseRows:
         at = np.repeat(self.ends[rows] - ends[:-1], lengths) + np.arange(ends[-1])
         return SparseRows(self.values[at], self.columns[at], ends)
 
-    def joined(self, more: SparseRows) -> SparseRows:
+    def joined(self, other: SparseRows) -> SparseRows:
         """Return the rows, and more below them."""
-        values = np.concatenate([self.values, more.values])
-        columns = np.concatenate([self.columns, more.columns])
-        return SparseRows(values, columns, np.append(self.ends, self.ends[-1] + more.ends[1:]))
+        values = np.concatenate([self.values, other.values])
+        columns = np.concatenate([self.columns, other.columns])
+        return SparseRows(values, columns, np.append(self.ends, self.ends[-1] + other.ends[1:]))
 
     def scaled(self, factors: Floats) -> SparseRows:
         """Return the rows with each value multiplied by a factor."""
@@ -258,8 +258,8 @@ def weighted_sums(matrix: SparseRows, read: Callable[[Ints], Floats], width: int
     sums = np.zeros((len(matrix), width), np.float32)
     lengths = matrix.lengths
     order = np.argsort(lengths, kind="stable")
-    for some in _portions(lengths[order]):
-        rows = order[some]
+    for rows_together in _portions(lengths[order]):
+        rows = order[rows_together]
         length = lengths[rows]
         inner = np.arange(length[-1])
         entries = matrix.ends[rows, None] + inner

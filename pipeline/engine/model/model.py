@@ -46,9 +46,9 @@ class Repeats:
         if not len(self.hashes):
             nothing = np.zeros(len(hashes), np.intp)
             return nothing.astype(np.bool_), nothing, nothing.astype(np.float64)
-        found, place = find(self.hashes, hashes)
-        sure = (self.usual[place] - 1 + 2 * self.trust) / (self.seen[place] + 1)
-        return found, self.labels[place].astype(np.intp), sure
+        is_repeat, index = find(self.hashes, hashes)
+        sure = (self.usual[index] - 1 + 2 * self.trust) / (self.seen[index] + 1)
+        return is_repeat, self.labels[index].astype(np.intp), sure
 
 
 def normal(text: str) -> str:
@@ -94,14 +94,14 @@ def fields(system: System, codes: Texts) -> tuple[Field, ...]:
     """Return the fields for which the codes include the general code and any code below it."""
     general = np.array([is_general(system, code) for code in codes.tolist()], np.bool_)
     field = codes.astype("U2")
-    found = (
-        (place, np.flatnonzero((field == field[place]) & ~general))
-        for place in np.flatnonzero(general).tolist()
+    fields_found = (
+        (index, np.flatnonzero((field == field[index]) & ~general))
+        for index in np.flatnonzero(general).tolist()
     )
-    return tuple((place, below) for place, below in found if len(below))
+    return tuple((index, below) for index, below in fields_found if len(below))
 
 
-def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
+def made_specific(shares: Floats, general_fields: Sequence[Field]) -> Floats:
     """Pass the shares of general codes on to the codes below them, in place.
 
     A general code that would rank above all codes below it keeps only the highest of their shares.
@@ -109,13 +109,13 @@ def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
 
     Args:
         shares: texts x codes.
-        some: the fields among the codes.
+        general_fields: the fields among the codes.
     """
     # All fields are looked at together: for most, no text has a share worth passing on.
-    likely = shares[:, [own for own, _ in some]] >= LEAST
-    for place in np.flatnonzero(likely.any(axis=0)).tolist():
-        own, below = some[place]
-        rows = np.flatnonzero(likely[:, place])
+    likely = shares[:, [own for own, _ in general_fields]] >= LEAST
+    for number in np.flatnonzero(likely.any(axis=0)).tolist():
+        own, below = general_fields[number]
+        rows = np.flatnonzero(likely[:, number])
         parts = shares[np.ix_(rows, below)]
         best, general = parts.max(axis=1), shares[rows, own]
         lower = (best < general) & (best >= EVIDENCE * general)
@@ -168,10 +168,10 @@ class Model:
         The texts are few enough to be scored in one matrix, as `portions` makes them.
         """
         read, seen = reading(tuple(texts)), self._hashed(texts)
-        places, confidence = self.ranked(read, seen, min(top, len(self.codes)))
+        indices, confidence = self.ranked(read, seen, min(top, len(self.codes)))
         is_repeat, _, _ = self.repeats.find(seen)
         confidence[~is_repeat & ~self.scores.enough_words_known(read)] = 0
-        return places, confidence
+        return indices, confidence
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares, with those of general codes passed on; see `Scorer.shares`."""
@@ -198,30 +198,30 @@ class Model:
         In training, which does not keep the texts, no codes are judged.
         """
         if self.acceptance is not None and read.texts:
-            places, best = self._judged(self.acceptance, read, top)
-            return places[:, :top], best[:, :top]
+            indices, best = self._judged(self.acceptance, read, top)
+            return indices[:, :top], best[:, :top]
         shares, known = self.shares(read)
-        places, best = highest(shares, max(top, 2))
+        indices, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
             first = self.calibration.confidence(evidence(best[:, 0], second, known))
             first *= familiarity(known)  # no known features: confidence 0, which means no match
             best = np.column_stack([first, self.calibration.others(best, first)])
-        self._put_repeats_first(places, best, seen)
-        return places[:, :top], best[:, :top]
+        self._put_repeats_first(indices, best, seen)
+        return indices[:, :top], best[:, :top]
 
     def _judged(self, acceptance: Acceptance, read: Reading, top: int) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
         shares, known = self.listed(read)
-        places, chances = acceptance.judged(shares, read, self.own_words(read))
+        indices, chances = acceptance.judged(shares, read, self.own_words(read))
         chances *= familiarity(known)[:, None]
-        if top <= places.shape[1]:
-            return places, chances
-        rest = shares.copy()
-        np.put_along_axis(rest, places, -1, axis=1)
-        other_places, others = highest(rest, top - places.shape[1])
+        if top <= indices.shape[1]:
+            return indices, chances
+        remaining = shares.copy()
+        np.put_along_axis(remaining, indices, -1, axis=1)
+        other_places, others = highest(remaining, top - indices.shape[1])
         others = np.clip(others, 0, chances[:, -1:])
-        return np.hstack([places, other_places]), np.hstack([chances, others])
+        return np.hstack([indices, other_places]), np.hstack([chances, others])
 
     def own_words(self, read: Reading) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
@@ -242,13 +242,13 @@ class Model:
         known = len(self.repeats.hashes)
         return hashes(texts) if known else np.zeros(len(texts), np.uint64)
 
-    def _put_repeats_first(self, places: Ints, confidence: Floats, seen: Ints) -> None:
+    def _put_repeats_first(self, indices: Ints, confidence: Floats, seen: Ints) -> None:
         """Put the usual code of each text that was seen in training first."""
-        found, labels, sure = self.repeats.find(seen)
-        for row in np.flatnonzero(found):
-            others = places[row] != labels[row]
-            rest = places[row][others][: places.shape[1] - 1]
-            left = np.minimum(confidence[row][others][: len(rest)], 1 - sure[row])
-            places[row] = [labels[row], *rest]
+        is_repeat, labels, sure = self.repeats.find(seen)
+        for row in np.flatnonzero(is_repeat):
+            others = indices[row] != labels[row]
+            rest = indices[row][others][: indices.shape[1] - 1]
+            confidences = np.minimum(confidence[row][others][: len(rest)], 1 - sure[row])
+            indices[row] = [labels[row], *rest]
             # Each other confidence is at most 1 minus the first, and at most the first.
-            confidence[row] = [sure[row], *np.minimum(left, sure[row])]
+            confidence[row] = [sure[row], *np.minimum(confidences, sure[row])]

@@ -190,7 +190,7 @@ def model(
     system: System,
     arrays: Arrays,
     values: Mapping[str, Any],
-    own: Scorer,
+    scorer: Scorer,
     beside: Model | None,
     scorers: Mapping[System, Scorer],
 ) -> Model:
@@ -200,23 +200,23 @@ def model(
         system: the system whose codes the model predicts.
         arrays: see `model_arrays`.
         values: see `model_values`.
-        own: the model's own scorer; see `scorer`.
+        scorer: the model's own; see `scorer`.
         beside: the shipped model, if the model is blended with it.
         scorers: those of the general model, if the best codes are judged by what they say.
 
     Raises:
         ValueError: what judges its best codes does not fit the shipped model.
     """
-    scores: Scorer | Blend = own
+    scores: Scorer | Blend = scorer
     if beside is not None:
-        scores = blend(own, beside.scores, float(values["weight"]))
+        scores = blend(scorer, beside.scores, float(values["weight"]))
     return Model(
         system,
         scores,
         _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
         Calibration(np.array(values["calibration"], float), float(values["spread"])),
-        _acceptance(system, arrays, values, own, scores, scorers) if scorers else None,
+        _acceptance(system, arrays, values, scorer, scores, scorers) if scorers else None,
     )
 
 
@@ -224,7 +224,7 @@ def _acceptance(
     system: System,
     arrays: Arrays,
     values: Mapping[str, Any],
-    own: Scorer,
+    scorer: Scorer,
     scores: Scores,
     scorers: Mapping[System, Scorer],
 ) -> Acceptance:
@@ -233,7 +233,7 @@ def _acceptance(
         for kind in ("word", "title")
     )
     index = WordIndex(examples, titles, np.asarray(arrays["texts"]))
-    lister = Lister.of(index, scores.codes, own.prior)
+    lister = Lister.of(index, scores.codes, scorer.prior)
     rare = (RARITY_STEP * arrays[name] for name in ("rare_in_titles", "rare_in_texts"))
     trees = Trees(*(np.asarray(arrays[f"tree_{name}"]) for name in TREES))
     rates = arrays["rates"].astype(np.float32)

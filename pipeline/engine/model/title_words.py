@@ -126,13 +126,13 @@ class TitleWords:
         for at in range(0, len(texts), TOGETHER):
             part = slice(at, at + TOGETHER)
             fits[part] = self._fits(texts[part], numbers[part])
-        own, above = fits[:, :, 0], fits[:, :, 1:, :1].max(axis=2, initial=0)
-        overall = own[:, :, :1] * np.sqrt(own[:, :, 1:2])
+        own_fits, above = fits[:, :, 0], fits[:, :, 1:, :1].max(axis=2, initial=0)
+        overall = own_fits[:, :, :1] * np.sqrt(own_fits[:, :, 1:2])
         below = np.where(_is_below(codes), overall[:, None, :, 0], -1.0).max(axis=2)[:, :, None]
-        found = np.concatenate([own, above, below, overall], axis=2, dtype=np.float32)
-        behind = found[:, :, [6, 0]]
+        measures = np.concatenate([own_fits, above, below, overall], axis=2, dtype=np.float32)
+        behind = measures[:, :, [6, 0]]
         behind = behind - behind.max(axis=1, keepdims=True, initial=0)
-        return np.concatenate([found, behind], axis=2)
+        return np.concatenate([measures, behind], axis=2)
 
     def _with_above(self, codes: Texts) -> Ints:
         """Return texts x candidates x levels: the number of each code, and of those above it."""
@@ -189,14 +189,14 @@ class TitleWords:
             return read
         rows = rows.copy()
         rows[new] = len(titles) + np.arange(len(new))
-        found = [*map(_stems_of_titles, titles_of(self.table, new))]
-        every = [*chain.from_iterable(found)]
+        stems_of_codes = [*map(_stems_of_titles, titles_of(self.table, new))]
+        every = [*chain.from_iterable(stems_of_codes)]
         columns = np.fromiter(chain.from_iterable(every), np.intp)
         rare = self._rare[columns]
         more = SparseRows(rare, columns, np.cumsum([0, *map(len, every)]))
         rarity = np.add.reduceat(rare, more.ends[:-1])
         places = len(stems) + np.arange(len(every))
-        own = SparseRows(rarity, places, np.cumsum([0, *map(len, found)]))
+        own = SparseRows(rarity, places, np.cumsum([0, *map(len, stems_of_codes)]))
         # Another thread may do the same, so what is read is replaced as a whole.
         read = _Read(rows, titles.joined(own), stems.joined(more))
         self._read = read
@@ -220,8 +220,8 @@ class TitleWords:
 def _stems_of_titles(titles: Sequence[str]) -> Sequence[Sequence[int]]:
     # One text of many lines is folded much faster than many texts.
     lines = readable("\n".join(filter(None, titles))).split("\n")
-    some = [own for own in dict.fromkeys(tuple(stems(line)) for line in lines) if own]
-    return some or [(NO_STEM,)]
+    distinct = dict.fromkeys(tuple(stems(line)) for line in lines)
+    return [*filter(None, distinct)] or [(NO_STEM,)]
 
 
 def _is_below(codes: Texts) -> Bools:

@@ -84,8 +84,8 @@ def named(reasons: Reasons) -> str:
 
 def in_title(text: str, title: str) -> str:
     """Return the first words of a text that are in a title, as the text writes them."""
-    wanted = {word for word in words(title) if not says_nothing(word)}
-    written = _spellings(text, wanted, words)
+    title_words = {word for word in words(title) if not says_nothing(word)}
+    written = _spellings(text, title_words, words)
     return ", ".join([*written.values()][:MOST])
 
 
@@ -93,25 +93,25 @@ def _shared_out(parts: Parts, features: Array, pulls: Array) -> Array:
     """Return the pull of each word: its part of the pull of each of its features."""
     if not len(features):
         return np.zeros(len(parts.words))
-    place = np.minimum(np.searchsorted(features, parts.features), len(features) - 1)
-    known = features[place] == parts.features
-    place, owners, weights = place[known], parts.owners[known], parts.weights[known]
-    whole = np.bincount(place, weights, len(features))
-    pull: Array = np.bincount(owners, weights / whole[place] * pulls[place], len(parts.words))
+    index = np.minimum(np.searchsorted(features, parts.features), len(features) - 1)
+    is_known = features[index] == parts.features
+    index, owners, weights = index[is_known], parts.owners[is_known], parts.weights[is_known]
+    whole = np.bincount(index, weights, len(features))
+    pull: Array = np.bincount(owners, weights / whole[index] * pulls[index], len(parts.words))
     return pull
 
 
 def _spellings(text: str, wanted: set[str], fold: Callable[[str], list[str]]) -> dict[str, str]:
     """Return the first spelling of some words in a text; reading stops when all are found."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     seen: set[str] = set()
     for match in WORD.finditer(unicodedata.normalize("NFC", html.unescape(text[:MAX_CHARS]))):
-        if len(found) == len(wanted):
+        if len(spellings) == len(wanted):
             break
         word = match[0]
         if word not in seen:
             seen.add(word)
             folded = fold(word)
             if len(folded) == 1 and folded[0] in wanted:
-                found.setdefault(folded[0], word)
-    return found
+                spellings.setdefault(folded[0], word)
+    return spellings

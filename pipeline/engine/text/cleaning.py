@@ -216,17 +216,17 @@ def item_of(text: str) -> str:
 
 
 def _without_boilerplate(text: str) -> str:
-    wanted, others, length = [], [], 0
+    kept, excluded, length = [], [], 0
     for sentence in sentences(text):
         if _is_boilerplate(sentence):
-            others.append(sentence)
+            excluded.append(sentence)
         else:
-            wanted.append(sentence)
+            kept.append(sentence)
             length += len(sentence)
         if length > ENOUGH:
             break
-    found = "\n".join(wanted)
-    return found if _has_words(found, 2) else "\n".join([found, *others])
+    text_kept = "\n".join(kept)
+    return text_kept if _has_words(text_kept, 2) else "\n".join([text_kept, *excluded])
 
 
 def _has_words(text: str, count: int) -> bool:
@@ -270,11 +270,11 @@ def says_how_to_bid(words: Iterable[str]) -> bool:
 
 
 def _is_boilerplate(sentence: str) -> bool:
-    found = WORD.findall(sentence)
-    if says_how_to_bid(found) or POSTAL.match(sentence):
+    words_found = WORD.findall(sentence)
+    if says_how_to_bid(words_found) or POSTAL.match(sentence):
         return True
     # A word or two may be all of a telephone number, as in "Phone: (478) 555-0134".
-    return 0 < len(found) <= FEW and not _has_words(REFERENCE.sub(" ", sentence), 1)
+    return 0 < len(words_found) <= FEW and not _has_words(REFERENCE.sub(" ", sentence), 1)
 
 
 def words(text: str) -> list[str]:

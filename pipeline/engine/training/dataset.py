@@ -44,17 +44,19 @@ class Examples:
         return Examples(parts, hashes(texts), np.array(codes, "U8"))
 
     @staticmethod
-    def joined(some: Sequence[Examples]) -> Examples:
+    def joined(portions: Sequence[Examples]) -> Examples:
         """Concatenate several sets of examples."""
-        parts = [part for each in some for part in each.parts]
-        found = np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in some)])
-        return Examples(parts, found, np.concatenate([np.empty(0, "U8"), *(e.codes for e in some)]))
+        parts = [part for portion in portions for part in portion.parts]
+        hashes = np.concatenate([np.empty(0, np.uint64), *(portion.hashes for portion in portions)])
+        return Examples(
+            parts, hashes, np.concatenate([np.empty(0, "U8"), *(e.codes for e in portions)])
+        )
 
     def where(self, kept: Bools) -> Examples:
         """Return the examples that a mask selects."""
         ends = np.cumsum([0, *map(len, self.parts)])
-        places = zip(self.parts, ends[:-1], ends[1:], strict=True)
-        parts = [part.select(np.flatnonzero(kept[start:end])) for part, start, end in places]
+        spans = zip(self.parts, ends[:-1], ends[1:], strict=True)
+        parts = [part.select(np.flatnonzero(kept[start:end])) for part, start, end in spans]
         return Examples(parts, self.hashes[kept], self.codes[kept])
 
     def vectors(self, vocabulary: Vocabulary, width: int | None = None) -> sparse.csr_matrix:
@@ -64,9 +66,11 @@ class Examples:
         """
         features = len(vocabulary.features)
         rows = [sparse.csr_matrix((0, features), dtype=np.float32)[:, :width]]
-        for each in map(vocabulary.vectors, self.parts):
-            shape = (len(each), features)
-            rows.append(sparse.csr_matrix((each.values, each.columns, each.ends), shape)[:, :width])
+        for vectors in map(vocabulary.vectors, self.parts):
+            shape = (len(vectors), features)
+            rows.append(
+                sparse.csr_matrix((vectors.values, vectors.columns, vectors.ends), shape)[:, :width]
+            )
         return sparse.vstack(rows).tocsr()
 
     def portions(self) -> Iterator[Examples]:
@@ -75,8 +79,8 @@ class Examples:
         for part in self.parts:
             for at in range(0, len(part), AT_ONCE):
                 counts = part.select(np.arange(at, min(at + AT_ONCE, len(part))))
-                place = slice(start, start + len(counts))
-                yield Examples([counts], self.hashes[place], self.codes[place])
+                span = slice(start, start + len(counts))
+                yield Examples([counts], self.hashes[span], self.codes[span])
                 start += len(counts)
 
 

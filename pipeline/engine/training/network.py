@@ -139,15 +139,15 @@ class _Learner:
         nothing = np.zeros((data.tree.shape[1], settings.dimensions), np.float32)
         self._traits = _Adagrad(nothing, by_row=False)
         self._codes_of_traits = data.tree.T.tocsr()
-        self._field = {own: np.append(below, own) for own, below in data.fields}
+        self._field = {general: np.append(below, general) for general, below in data.fields}
 
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
         """Take one step on some texts, at a fraction of the full learning rates."""
         data, settings = self.data, self._settings
         vectors, used = _compact(_thinned(data.vectors[rows], settings.dropout, random))
-        known = self._features.weights[used]
+        weights = self._features.weights[used]
         directions = data.tree @ self._traits.weights
-        hidden = vectors @ known
+        hidden = vectors @ weights
         error = softmax(hidden @ directions.T, data.prior)
         self._subtract_labels(error, rows)
         error *= (data.weights[rows] / data.shares[rows])[:, None].astype(np.float32)
@@ -155,8 +155,8 @@ class _Learner:
         by_trait = self._codes_of_traits @ (error.T @ hidden)
         self._traits.step(slice(None), by_trait, rate * settings.trait_rate)
         gradient = vectors.T.tocsr() @ back
-        known *= settings.shrinkage
-        gradient += known
+        weights *= settings.shrinkage
+        gradient += weights
         self._features.step(used, gradient, rate * settings.feature_rate)
 
     def _subtract_labels(self, shares: Floats, rows: Ints) -> None:
@@ -196,8 +196,8 @@ def prior(
     """
     seen = np.bincount(labels, weights * ~partial, codes) + 0.05
     partly = np.bincount(labels, weights * partial, codes)
-    for own, below in fields:
-        seen[below] *= 1 + partly[own] / seen[below].sum()
+    for general, below in fields:
+        seen[below] *= 1 + partly[general] / seen[below].sum()
     logarithm: Floats = np.log(seen / seen.sum()).astype(np.float32)
     return logarithm
 
@@ -212,8 +212,8 @@ def _batches(
         taking_part = np.flatnonzero(random.random(len(data.labels)) < data.shares)
         order = random.permutation(taking_part)
         batches += [(learner, order[at : at + size]) for at in range(0, len(order), size)]
-    for place in random.permutation(len(batches)):
-        yield batches[place]
+    for number in random.permutation(len(batches)):
+        yield batches[number]
 
 
 def _thinned(
@@ -247,7 +247,9 @@ def merge(networks: Sequence[Network], use: Floats, width: int) -> Network:
         width: dimensions of the result; fewer if there are fewer codes.
     """
     features = np.hstack([network.features for network in networks])
-    heads = [_mean(each) for each in zip(*(network.heads for network in networks), strict=True)]
+    heads = [
+        _mean(of_system) for of_system in zip(*(network.heads for network in networks), strict=True)
+    ]
     used = features * (use + 1e-6)[:, None]
     # With few texts the features do not span all dimensions; the floor keeps the inverse stable.
     spread, axes = np.linalg.eigh((used.T @ used).astype(np.float64))
@@ -274,46 +276,46 @@ def _importance(head: Head) -> Floats:
 
 def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
     """Return a matrix (codes x traits) with 1 where a code has a trait."""
-    place: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     rows: list[int] = []
     columns: list[int] = []
     for row, code in enumerate(codes):
         for trait in traits(system, code):
             rows.append(row)
-            columns.append(place.setdefault(trait, len(place)))
+            columns.append(number_of.setdefault(trait, len(number_of)))
     ones = np.ones(len(rows), np.float32)
-    return sparse.csr_matrix((ones, (rows, columns)), (len(codes), len(place)))
+    return sparse.csr_matrix((ones, (rows, columns)), (len(codes), len(number_of)))
 
 
 def traits(system: System, code: str) -> list[str]:
     """Return the code, its ancestors and, for PSC, the equipment or structure serviced."""
-    own = f"={code}"
+    itself = f"={code}"
     match system:
         case "cpv":
             short = stem("cpv", code)
-            return [own, *(short[:length] for length in range(2, min(len(short), 6) + 1))]
+            return [itself, *(short[:length] for length in range(2, min(len(short), 6) + 1))]
         case "unspsc":
             return [
-                own,
+                itself,
                 *(code[:length] for length in (2, 4, 6) if code[length - 2 : length] != "00"),
             ]
         case "naics":
-            return [own, cut("naics", code, 2), code[:3], code[:4], code[:5]]
+            return [itself, cut("naics", code, 2), code[:3], code[:4], code[:5]]
         case _:
-            return [own, *_psc(code)]
+            return [itself, *_psc(code)]
 
 
 def _psc(code: str) -> list[str]:
-    found = [code[:2]]
+    traits = [code[:2]]
     if code[:2].isdigit():
-        return [*found, "supplies", f"equipment {code[:2]}"]
-    found.append(code[0])
+        return [*traits, "supplies", f"equipment {code[:2]}"]
+    traits.append(code[0])
     if code[0] in "EHJKLNW" and code[2:].isdigit():
-        found.append(f"equipment {code[2:]}")
+        traits.append(f"equipment {code[2:]}")
     if code[0] in "CEFMXYZ" and code[1].isdigit():
-        found += [f"structure {code[2:]}", f"structures {code[2]}"]
+        traits += [f"structure {code[2:]}", f"structures {code[2]}"]
     if code[0] == "A":
-        found.append(f"stage {code[3]}")
+        traits.append(f"stage {code[3]}")
     if code[0] in "7D":
-        found.append(f"technology {code[1]}")
-    return found
+        traits.append(f"technology {code[1]}")
+    return traits

@@ -85,11 +85,11 @@ def history_task(system: System, examples: Examples, beside: Model | None) -> Ta
 
     The trained model is blended with ``beside``, or used alone if there is none.
     """
-    own = len(examples)
-    back = np.zeros(own, np.bool_)
-    back[np.random.default_rng(0).permutation(own)[: max(1, own // HELD_BACK)]] = True
+    rows = len(examples)
+    back = np.zeros(rows, np.bool_)
+    back[np.random.default_rng(0).permutation(rows)[: max(1, rows // HELD_BACK)]] = True
     nothing = np.empty(0, np.float32)
-    weights = np.ones(own, np.float32)
+    weights = np.ones(rows, np.float32)
     return Task(
         system,
         examples.where(~back),

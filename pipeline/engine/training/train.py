@@ -200,17 +200,17 @@ def _unheard(read: int) -> None:
 
 
 def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> TrainingSet:
-    own = len(taught) - len(task.phrases)
+    from_texts = len(taught) - len(task.phrases)
     labels = np.searchsorted(codes, taught.codes)
     its_fields = fields(task.system, codes) if task.system in PARTIAL else ()
-    partial = np.isin(labels, [place for place, _ in its_fields])
-    partial[own:] = False  # the title of a general code describes that code only
-    weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
+    partial = np.isin(labels, [index for index, _ in its_fields])
+    partial[from_texts:] = False  # the title of a general code describes that code only
+    weights = np.concatenate([task.weights[:from_texts], task.phrase_weights]).astype(np.float32)
     return TrainingSet(
         taught.vectors(vocabulary),
         labels,
         weights,
-        np.concatenate([np.ones(own), task.phrase_shares]),
+        np.concatenate([np.ones(from_texts), task.phrase_shares]),
         tree(task.system, codes.tolist()),
         its_fields,
         partial,
@@ -276,8 +276,10 @@ def _tried(task: Task, scorer: Scorer) -> Trained:
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
     )
-    places, confidence = _answered(task, lambda each: model.ranked(reading(each), each.hashes, TOP))
-    top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
+    indices, confidence = _answered(
+        task, lambda each: model.ranked(reading(each), each.hashes, TOP)
+    )
+    top = np.pad(model.codes[indices], ((0, 0), (0, TOP - indices.shape[1])))
     return Trained(model, model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
 
 
@@ -285,15 +287,15 @@ def _answered(
     task: Task, answer: Callable[[Examples], tuple[npt.NDArray[Any], ...]]
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return what ``answer`` returns for the held-out examples."""
-    found = [answer(each) for each in task.held_back.portions()]
-    return tuple(map(np.concatenate, zip(*found, strict=True)))
+    answers = [answer(portion) for portion in task.held_back.portions()]
+    return tuple(map(np.concatenate, zip(*answers, strict=True)))
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     """Return (texts x 10: top probabilities; whether those codes are right; share known)."""
     shares, known = model.shares(reading(examples))
-    places, best = highest(shares, TOP)
-    hits = (model.codes[places] == examples.codes[:, None]).astype(np.float64)
+    indices, best = highest(shares, TOP)
+    hits = (model.codes[indices] == examples.codes[:, None]).astype(np.float64)
     missing = ((0, 0), (0, TOP - best.shape[1]))
     return np.pad(best, missing), np.pad(hits, missing), known
 
@@ -307,9 +309,9 @@ def _weight(task: Task, scorer: Scorer) -> float:
     if task.beside is None:
         return 1.0
     likelihood = CAUTION * np.log(1 - WEIGHTS)
-    for each in task.held_back.portions():
-        own, known = _share_of_truth(task.system, scorer, each)
-        other, _ = _share_of_truth(task.system, task.beside.scores, each)
+    for portion in task.held_back.portions():
+        own, known = _share_of_truth(task.system, scorer, portion)
+        other, _ = _share_of_truth(task.system, task.beside.scores, portion)
         weights = WEIGHTS[:, None] * familiarity(known)
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
@@ -321,10 +323,10 @@ def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple
     For a general code, this is the probability of its whole field.
     """
     shares, known = scores.shares(reading(examples))
-    for own, below in fields(system, scores.codes):
-        shares[:, own] += shares[:, below].sum(axis=1)
-    place = places(scores.codes, examples.codes)
-    return np.where(place >= 0, shares[np.arange(len(examples)), place], 0), known
+    for general, below in fields(system, scores.codes):
+        shares[:, general] += shares[:, below].sum(axis=1)
+    indices = places(scores.codes, examples.codes)
+    return np.where(indices >= 0, shares[np.arange(len(examples)), indices], 0), known
 
 
 def _repeats(task: Task, scores: Scores, whole: bool) -> Repeats:
