@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from io import BufferedReader, FileIO
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +57,14 @@ def read_toml(path: Path, parse_float: Callable[[str], Any] = float) -> dict[str
 
 
 def _open(path: Path, pipes: bool) -> BufferedReader:
-    def opened(*_: object) -> int:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            _check_kind(descriptor, path, pipes)
-            os.set_blocking(descriptor, True)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
-
-    # Once the file has the descriptor, only the file closes it, whenever a signal comes.
-    return BufferedReader(FileIO(path, opener=opened))
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_kind(descriptor, path, pipes)
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")  # only the file closes it then, whenever a signal comes
 
 
 def _check_kind(descriptor: int, path: Path, pipes: bool) -> None:
