@@ -95,16 +95,14 @@ class Retired:
 
 def retired(code: str) -> Retired | None:
     """Return when a PSC was retired; None for a valid or an unknown code."""
-    return _psc().get(normalized("psc", code) or "")
-
-
-def retirements(system: System) -> Mapping[str, Retired]:
-    """Return the retired codes of a system; only PSC has any."""
-    return _psc() if system == "psc" else {}
+    return retirements("psc").get(normalized("psc", code) or "")
 
 
 @cache
-def _psc() -> Mapping[str, Retired]:
+def retirements(system: System) -> Mapping[str, Retired]:
+    """Return the retired codes of a system; only PSC has any."""
+    if system != "psc":
+        return {}
     lines = (DATA / "psc_retired.tsv").read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return MappingProxyType(

@@ -336,7 +336,7 @@ class Blend:
     """
 
     own: Scorer
-    other: Scorer | Blend
+    other: Scorer
     weight: float
     codes: Texts
     places: Ints
@@ -376,7 +376,7 @@ def familiarity(known_share: Floats) -> Floats:
     return trusted
 
 
-def blend(own: Scorer, other: Scores, weight: float) -> Blend:
+def blend(own: Scorer, other: Scorer, weight: float) -> Blend:
     """Return the blend of both models' scores; see `Blend`."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
     return Blend(own, other, weight, codes, places(codes, other.codes))

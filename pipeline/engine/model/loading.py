@@ -238,8 +238,8 @@ def check_arrays(folder: ModelFolder) -> None:
         raise damaged(folder.path, error) from error
 
 
-def _beside(folder: ModelFolder, system: System) -> Model | None:
-    """Return the shipped model that the model is blended with, if it is."""
+def _beside(folder: ModelFolder, system: System) -> Scorer | None:
+    """Return the scorer of the shipped model, if the model is blended with it."""
     if folder.values[system]["weight"] is None:
         return None
     shipped = shipped_model()
@@ -249,7 +249,7 @@ def _beside(folder: ModelFolder, system: System) -> Model | None:
             "its confidence may be off, until it is trained again",
             folder.path,
         )
-    return load_model(shipped, system)
+    return _scorer(shipped, system)[1]
 
 
 @cache

@@ -191,7 +191,7 @@ def model(
     arrays: Arrays,
     values: Mapping[str, Any],
     scorer: Scorer,
-    beside: Model | None,
+    beside: Scorer | None,
     scorers: Mapping[System, Scorer],
 ) -> Model:
     """Return a model from its arrays and values.
@@ -201,7 +201,7 @@ def model(
         arrays: see `model_arrays`.
         values: see `model_values`.
         scorer: the model's own; see `scorer`.
-        beside: the shipped model, if the model is blended with it.
+        beside: that of the shipped model, if the model is blended with it.
         scorers: those of the general model, if the best codes are judged by what they say.
 
     Raises:
@@ -209,7 +209,7 @@ def model(
     """
     scores: Scorer | Blend = scorer
     if beside is not None:
-        scores = blend(scorer, beside.scores, float(values["weight"]))
+        scores = blend(scorer, beside, float(values["weight"]))
     return Model(
         system,
         scores,

@@ -301,7 +301,7 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
 
 
 def _beside(task: Task, scorer: Scorer, weight: float) -> Scorer | Blend:
-    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight)
+    return scorer if task.beside is None else blend(scorer, task.beside.own, weight)
 
 
 def _weight(task: Task, scorer: Scorer) -> float:
@@ -310,22 +310,22 @@ def _weight(task: Task, scorer: Scorer) -> float:
         return 1.0
     likelihood = CAUTION * np.log(1 - WEIGHTS)
     for portion in task.held_back.portions():
-        own, known = _share_of_truth(task.system, scorer, portion)
-        other, _ = _share_of_truth(task.system, task.beside.scores, portion)
+        own, known = _share_of_truth(scorer, portion)
+        other, _ = _share_of_truth(task.beside.own, portion)
         weights = WEIGHTS[:, None] * familiarity(known)
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 
 
-def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple[Floats, Floats]:
+def _share_of_truth(scorer: Scorer, examples: Examples) -> tuple[Floats, Floats]:
     """Return (probability of each example's right code; share of its features known).
 
     For a general code, this is the probability of its whole field.
     """
-    shares, known = scores.shares(reading(examples))
-    for general, below in fields(system, scores.codes):
+    shares, known = scorer.shares(reading(examples))
+    for general, below in fields(scorer.system, scorer.codes):
         shares[:, general] += shares[:, below].sum(axis=1)
-    indices = places(scores.codes, examples.codes)
+    indices = places(scorer.codes, examples.codes)
     return np.where(indices >= 0, shares[np.arange(len(examples)), indices], 0), known
 
 
