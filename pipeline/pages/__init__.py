@@ -29,12 +29,12 @@ class Taken:
     confidence: float | None
 
 
-def most_taken(points: Sequence[Taken], wanted: float) -> Taken | None:
+def most_taken(points: Sequence[Taken], share: float) -> Taken | None:
     """Return the largest part of the rows that reaches an accuracy; None if none does.
 
     The points go from few rows to many.
     """
-    return next((each for each in reversed(points) if each.share >= wanted), None)
+    return next((point for point in reversed(points) if point.share >= share), None)
 
 
 def environment(package: str) -> Environment:

@@ -93,10 +93,10 @@ class Candidates:
         codes = load(system)
         code = find_code(codes, words)
         if code is None:
-            found = [match.code for match in searched(system, words, MOST)]
+            codes_found = [match.code for match in searched(system, words, MOST)]
         else:
-            found = [*filter(codes.assignable, [code, *codes.children(code)])]
-        return [self._candidate(system, each) for each in found[:MOST]]
+            codes_found = [*filter(codes.assignable, [code, *codes.children(code)])]
+        return [self._candidate(system, code_found) for code_found in codes_found[:MOST]]
 
     def _ranker(self, system: System) -> Ranker:
         return ranker(system, self._table.models.get(system))
@@ -164,7 +164,7 @@ class Pages:
             texts, rows = queue.acceptable_counts(filters)
             found = islice(queue.acceptable(filters), EXAMPLES)
             examples = [
-                (each, excerpt(each.text, self._spoken(each, self._why(each)))) for each in found
+                (item, excerpt(item.text, self._spoken(item, self._why(item)))) for item in found
             ]
         return self._render(
             "accept.html",
@@ -188,8 +188,8 @@ class Pages:
                 return self._problem(500)
 
     def _problem(self, status: int, heading: str = "", message: str = "") -> HTMLResponse:
-        known = WORDS.get(status, ("This did not work", "Go back and try again."))
-        words = {"heading": heading or known[0], "message": message or known[1]}
+        title_and_hint = WORDS.get(status, ("This did not work", "Go back and try again."))
+        words = {"heading": heading or title_and_hint[0], "message": message or title_and_hint[1]}
         return self._render("problem.html", status, **words)
 
     def _asked(self, item: str) -> Item | None:
@@ -205,7 +205,7 @@ class Pages:
         else:
             candidates = self._candidates.of(item)
             if blind:
-                candidates.sort(key=lambda each: each.code)
+                candidates.sort(key=lambda candidate: candidate.code)
             else:
                 best = item.code
         why = self._why(item)
@@ -240,16 +240,16 @@ class Pages:
         queue, table = self._review.queue, self._review.table
         systems = {each: each.upper() for each in table.systems}
         statuses = {name: f"{name} ({texts:,})" for name, texts in queue.statuses().items()}
-        found: dict[str, tuple[str, dict[str, str]]] = {}
+        choices: dict[str, tuple[str, dict[str, str]]] = {}
         if len(systems) > 1:
-            found["system"] = "System", {"": "All systems"} | systems
+            choices["system"] = "System", {"": "All systems"} | systems
         if not self._review.blind:
-            found["band"] = "How sure", {"": "Any confidence"} | {each: each for each in BANDS}
-        found["status"] = "Status", {LOOK: "Needs a look", ALL: "All statuses"} | statuses
+            choices["band"] = "How sure", {"": "Any confidence"} | {each: each for each in BANDS}
+        choices["status"] = "Status", {LOOK: "Needs a look", ALL: "All statuses"} | statuses
         if filters.system or len(systems) == 1:
             system = filters.system or table.systems[0]
             shown = titles(system, table.language)
-            found["division"] = (
+            choices["division"] = (
                 "Best match in",
                 {"": "Any division"}
                 | {
@@ -257,8 +257,8 @@ class Pages:
                     for each, texts in queue.divisions(system).items()
                 },
             )
-        found["order"] = "Order", {order: name for order, (name, _) in ORDERS.items()}
-        return found
+        choices["order"] = "Order", {order: name for order, (name, _) in ORDERS.items()}
+        return choices
 
     def _render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         page = _templates().get_template(template)
@@ -275,10 +275,10 @@ def _templates() -> Environment:
 
 def _parts(text: str, words: Sequence[str]) -> Markup:
     """Return a text with the words that speak for its best match marked, and boilerplate dimmed."""
-    wanted = {word.casefold() for word in words}
+    folded = {word.casefold() for word in words}
 
     def mark(part: str) -> str:
-        return Markup("<mark>{}</mark>").format(part) if part.casefold() in wanted else part
+        return Markup("<mark>{}</mark>").format(part) if part.casefold() in folded else part
 
     return Markup("").join(
         Markup('<span class="soft">{}</span>').format(sentence)
@@ -345,8 +345,8 @@ class Access:
         return _same(cookie_of(request, self._cookie), self._session)
 
 
-def _same(given: str, wanted: str) -> bool:
-    return secrets.compare_digest(given.encode(), wanted.encode())
+def _same(sent: str, expected: str) -> bool:
+    return secrets.compare_digest(sent.encode(), expected.encode())
 
 
 Action: TypeAlias = Callable[[Review, Form, Filters], Response]

@@ -155,8 +155,8 @@ class Item:
     @property
     def titles(self) -> dict[str, str]:
         """The titles that the table has for its matches, by code."""
-        own = {self.code: self.title} if self.code else {}
-        return {code: title for code, title, _ in self.matches} | own
+        titles = {self.code: self.title} if self.code else {}
+        return {code: title for code, title, _ in self.matches} | titles
 
     @property
     def key(self) -> Key:
@@ -301,7 +301,7 @@ class Queue:
     def _items(self, where: str, *values: Any) -> Iterator[Item]:
         for row in self._database.execute(f"{JOINED} {where}", values):
             *cells, columns, matches = row
-            listed = tuple((*each,) for each in json.loads(matches))
+            listed = tuple((*match,) for match in json.loads(matches))
             yield Item(*[*cells, json.loads(columns), listed])
 
     def _one(self, query: str, *values: Any) -> tuple[Any, ...]:
@@ -327,6 +327,7 @@ def _matches(value: Any) -> list[Listed]:
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         listed = json.loads(value) if isinstance(value, str) and value else value or []
         return [
-            (str(each["code"]), str(each["title"]), _number(each["confidence"])) for each in listed
+            (str(match["code"]), str(match["title"]), _number(match["confidence"]))
+            for match in listed
         ]
     return []

@@ -57,14 +57,14 @@ class Review:
         self.saved: Sequence[Decision] = ()
         self.made = 0
         self._opened_as = stamp(table.path)
-        own = merged([log.before])
+        own_decisions = merged([log.before])
         together = merged([log.before, *others])
-        self.taken_over = self._take_over(own, together)
+        self.taken_over = self._take_over(own_decisions, together)
         self.conflicts: dict[Key, Conflict] = {
-            each.decisions[0].key: each for each in together.conflicts
+            conflict.decisions[0].key: conflict for conflict in together.conflicts
         }
         self._undoable = _undoable(log.before.decisions, reviewer)
-        self._mark(own, together)
+        self._mark(own_decisions, together)
 
     @property
     def unit(self) -> str:
@@ -151,8 +151,8 @@ class Review:
             case "none" | "skip":
                 return self._decision(item, chosen)
             case code:
-                known = titles(item.system, self.table.language)
-                title = known.get(code, item.titles.get(code))
+                titles_of_system = titles(item.system, self.table.language)
+                title = titles_of_system.get(code, item.titles.get(code))
                 return None if title is None else self._decision(item, "code", code, title)
 
     def _decision(
@@ -177,9 +177,9 @@ class Review:
     def _take_over(self, own: Decisions, together: Decisions) -> int:
         """Add to the reviewer's file what others decided, where nobody disagrees."""
         new = [
-            each
-            for key, each in together.by_key.items()
-            if key not in own.by_key or own.by_key[key].outcome != each.outcome
+            decision
+            for key, decision in together.by_key.items()
+            if key not in own.by_key or own.by_key[key].outcome != decision.outcome
         ]
         if new:
             self.log.append(new)

@@ -106,11 +106,13 @@ def answer_questions(
     every = dict.fromkeys(text for _, text in questions)
     if len(every) * len(asked) <= MOST_ANSWERS * sum(map(len, asked.values())):
         asked = dict.fromkeys(asked, every)
-    found: dict[Question, Answer | None] = {}
+    by_question: dict[Question, Answer | None] = {}
     for system, texts in asked.items():
         (answers,) = matchers[system].answers([list(texts)])
-        found |= {(system, text): one for text, one in zip(texts, answers[system], strict=True)}
-    return [found[question] for question in questions]
+        by_question |= {
+            (system, text): answer for text, answer in zip(texts, answers[system], strict=True)
+        }
+    return [by_question[question] for question in questions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,12 @@ class Calls:
             answering = (self._answered(system, text) for text in descriptions)
             answered = await asyncio.gather(*answering)
         if holder is None:
-            return [Answered(one.matches, free(one.matches)) for one in answered]
+            return [Answered(answer.matches, free(answer.matches)) for answer in answered]
         if not answered:
             return []
-        dues = [Due(holder.account_id, holder.key_id, system, one.price.final) for one in answered]
+        dues = [
+            Due(holder.account_id, holder.key_id, system, answer.price.final) for answer in answered
+        ]
         if not await self._charging.result(dues):
             calls = "this call" if len(dues) == 1 else f"these {len(dues)} calls"
             usd = total(due.price_usd for due in dues)

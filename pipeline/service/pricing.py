@@ -64,7 +64,7 @@ def _shares(units: int, count: int) -> tuple[Decimal, ...]:
     if count == 0:
         return ()
     share, odd = divmod(units, count)
-    return tuple(_usd(share + (place < odd)) for place in range(count))
+    return tuple(_usd(share + (number < odd)) for number in range(count))
 
 
 def _usd(units: int) -> Decimal:

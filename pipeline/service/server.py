@@ -129,17 +129,17 @@ def networks(names: Iterable[str]) -> list[Network]:
     Raises:
         SettingsError: a name is neither.
     """
-    found = []
-    for name in filter(None, (part.strip() for given in names for part in given.split(","))):
+    networks_found = []
+    for name in filter(None, (part.strip() for listed in names for part in listed.split(","))):
         try:
-            found.append(ip_network(name))
+            networks_found.append(ip_network(name))
         except ValueError as error:
             raise SettingsError(
                 f"The trusted proxy {name!r} is neither an address nor a network: {error}.",
                 "Set --trusted-proxy to an address such as 10.0.0.7 or a network such as "
                 "10.0.0.0/8.",
             ) from error
-    return found
+    return networks_found
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -361,7 +361,11 @@ def _call(system: System, terms: Terms) -> dict[str, Any]:
         "requestBody": {"required": True, "content": {JSON: request}},
         "responses": {
             "200": {"description": "The matches and the price.", "content": {JSON: answer}},
-            **{str(one.status): _describe_failure(one) for one in FAILURES if one.of_a_call},
+            **{
+                str(failure.status): _describe_failure(failure)
+                for failure in FAILURES
+                if failure.of_a_call
+            },
         },
         "security": [{}, {"ApiKey": []}],
     }
@@ -369,25 +373,25 @@ def _call(system: System, terms: Terms) -> dict[str, Any]:
 
 def _health() -> dict[str, Any]:
     content = {JSON: {"schema": _reference("Health")}}
-    failures = [one for one in FAILURES if one.status in (408, 431, 500, 503)]
+    failures = [failure for failure in FAILURES if failure.status in (408, 431, 500, 503)]
     return {
         "operationId": "health",
         "tags": ["Operation"],
         "summary": "Check whether the service takes requests",
         "responses": {
             "200": {"description": "The service takes requests.", "content": content},
-            **{str(one.status): _describe_failure(one) for one in failures},
+            **{str(failure.status): _describe_failure(failure) for failure in failures},
         },
     }
 
 
-def _describe_failure(one: Failure) -> dict[str, Any]:
+def _describe_failure(failure: Failure) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "description": f"{one.when} {one.then}",
+        "description": f"{failure.when} {failure.then}",
         "content": {JSON: {"schema": _reference("Failure")}},
     }
-    if one.status in HEADERS:
-        name, description, schema = HEADERS[one.status]
+    if failure.status in HEADERS:
+        name, description, schema = HEADERS[failure.status]
         header = {"description": description, "required": True, "schema": schema}
         described["headers"] = {name: header}
     return described

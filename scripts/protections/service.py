@@ -15,8 +15,8 @@ PROTECTIONS = (
     Protection(
         "a charge is within the balance",
         """\
-                covered.append(left >= ZERO)
-                if left >= ZERO:
+                covered.append(balance >= ZERO)
+                if balance >= ZERO:
 """,
         """\
                 covered.append(True)
@@ -121,7 +121,7 @@ PROTECTIONS = (
     # What the service charges.
     Protection(
         "charges that are committed together share one balance",
-        "                    balances[account] = left\n",
+        "                    balances[account] = balance\n",
         "",
         "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
     ),
@@ -155,7 +155,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a demo call, which nobody pays, states the price 0",
-        "return [Answered(one.matches, free(one.matches)) for one in answered]",
+        "return [Answered(answer.matches, free(answer.matches)) for answer in answered]",
         "return answered",
         "tests/service/test_app.py::test_a_demo_call_states_the_price_0_and_nobody_pays",
     ),

@@ -107,10 +107,10 @@ class Accounts:
 
         It takes as long without such an account.
         """
-        found = self._database.read(
+        rows = self._database.read(
             "SELECT account_id, password_hash FROM accounts WHERE email = ?", canonical_email(email)
         )
-        account, kept = found[0] if found else (None, None)
+        account, kept = rows[0] if rows else (None, None)
         return account if self._passwords.matches(password, kept) else None
 
     def set_password(self, account: int, password: str) -> None:
@@ -128,10 +128,10 @@ class Accounts:
 
     def find(self, name: str) -> Account | None:
         """Return the account with a number or an e-mail address; None without one."""
-        found = self._read(
+        rows = self._read(
             "WHERE account_id = ? OR email = ?", row_number(name), canonical_email(name)
         )
-        return found[0] if found else None
+        return rows[0] if rows else None
 
     def account(self, account: int) -> Account:
         """Return an account.
@@ -139,10 +139,10 @@ class Accounts:
         Raises:
             LookupError: there is no such account.
         """
-        found = self._read("WHERE account_id = ?", account)
-        if not found:
+        rows = self._read("WHERE account_id = ?", account)
+        if not rows:
             raise LookupError(account)
-        return found[0]
+        return rows[0]
 
     def all(self) -> list[Account]:
         """Return every account, the oldest first."""

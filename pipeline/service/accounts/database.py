@@ -134,15 +134,15 @@ def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int
                 for statement in schema.split(";\n"):
                     connection.execute(statement)
                 connection.execute("INSERT INTO about VALUES (?)", (version,))
-    (found,) = connection.execute("SELECT version FROM about").fetchone() or (None,)
-    if not isinstance(found, int):
+    (there,) = connection.execute("SELECT version FROM about").fetchone() or (None,)
+    if not isinstance(there, int):
         raise damaged(file)
-    if found != version:
+    if there != version:
         raise SettingsError(
-            f"The service's {file} was written by {'a newer' if found > version else 'an older'} "
+            f"The service's {file} was written by {'a newer' if there > version else 'an older'} "
             "version of this tool.",
             "Choose another folder: --data DIR."
-            if found < version
+            if there < version
             else "Update tender-pipeline, or choose another folder: --data DIR.",
         )
 

@@ -100,12 +100,12 @@ class Sessions:
 
     def account_of(self, token: str) -> int | None:
         """Return the account of a token; None if there is no such session, or it has ended."""
-        found = self._database.read(
+        rows = self._database.read(
             "SELECT account_id FROM sessions WHERE token_hash = ? AND ends_at > ?",
             hash_secret(token),
             self._clock(),
         )
-        return int(found[0][0]) if found else None
+        return int(rows[0][0]) if rows else None
 
     def end(self, token: str) -> None:
         """End a session."""
@@ -181,11 +181,11 @@ class Keys:
 
     def holder(self, key: str) -> Holder | None:
         """Return the holder of a key; None if it is unknown or revoked."""
-        found = self._database.read(
+        rows = self._database.read(
             "SELECT account_id, key_id FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL",
             hash_secret(key),
         )
-        return Holder(*found[0]) if found else None
+        return Holder(*rows[0]) if rows else None
 
     def of(self, account: int) -> list[ApiKey]:
         """Return an account's keys, the newest first."""

@@ -100,12 +100,12 @@ class Statement:
             rows: list[Row] = []
             for dues in requests:
                 account = dues[0].account_id
-                left = total([balances[account], *(-due.price_usd for due in dues)])
-                covered.append(left >= ZERO)
-                if left >= ZERO:
+                balance = total([balances[account], *(-due.price_usd for due in dues)])
+                covered.append(balance >= ZERO)
+                if balance >= ZERO:
                     rows += _charges(dues, balances[account], now)
                     paid += dues
-                    balances[account] = left
+                    balances[account] = balance
             _write(connection, rows)
             _count_use(connection, paid, now)
             return covered
@@ -218,10 +218,10 @@ def _count_use(connection: sqlite3.Connection, paid: Sequence[Due], now: float) 
     for due in paid:
         prices.setdefault((due.account_id, day, due.system), []).append(due.price_usd)
     for total_of, usd in prices.items():
-        found = connection.execute(
+        use = connection.execute(
             "SELECT usd FROM daily_use WHERE account_id = ? AND day = ? AND system = ?", total_of
         ).fetchone()
-        before = Decimal(found[0]) if found else ZERO
+        before = Decimal(use[0]) if use else ZERO
         connection.execute(
             "INSERT INTO daily_use VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
             "SET calls = calls + excluded.calls, usd = excluded.usd",
@@ -249,8 +249,8 @@ def check_amount(usd: Decimal) -> None:
 
 
 def _entry(*row: Any) -> Entry:
-    entry_id, account, at, kind, amount, balance, *rest = row
-    return Entry(entry_id, account, at, kind, Decimal(amount), Decimal(balance), *rest)
+    entry_id, account, at, kind, amount, balance, *details = row
+    return Entry(entry_id, account, at, kind, Decimal(amount), Decimal(balance), *details)
 
 
 COLUMNS: dict[str, Callable[[Entry, Mapping[int | None, str]], object]] = {
@@ -306,9 +306,9 @@ class Audit:
             yield f"{DAMAGED}{error}"
 
     def _damage(self) -> Iterator[str]:
-        for (found,) in self._connection.execute("PRAGMA integrity_check"):
-            if found != "ok":
-                yield f"{DAMAGED}{found}"
+        for (problem,) in self._connection.execute("PRAGMA integrity_check"):
+            if problem != "ok":
+                yield f"{DAMAGED}{problem}"
         for table, row, parent, _ in self._connection.execute("PRAGMA foreign_key_check"):
             which = "a row" if row is None else f"row {row}"
             yield f"{which} of {table} refers to a missing row of {parent}"

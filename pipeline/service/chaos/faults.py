@@ -93,11 +93,11 @@ class Fault(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
         """Check what the types cannot."""
         if self.kind not in KINDS:
             raise ValueError(f"Its kind must be one of {', '.join(KINDS)}")
-        own = KINDS[self.kind]
+        kind = KINDS[self.kind]
         for name in self.changed():
-            if name not in (*COMMON, *own):
+            if name not in (*COMMON, *kind):
                 raise ValueError(f"The kind {self.kind} has no setting {name}")
-        if "seconds" in own and own["seconds"] is None and not self.seconds:
+        if "seconds" in kind and kind["seconds"] is None and not self.seconds:
             raise ValueError(f"The kind {self.kind} needs seconds, above 0")
         if None not in (self.probability, self.requests):
             raise ValueError("Give a probability or requests, not both")
@@ -164,9 +164,9 @@ def read_script(path: Path) -> Script:
 
 def _in_words(error: msgspec.ValidationError) -> str:
     """Name the fault, counted from 1, and the setting that an error is about."""
-    message, _, place = str(error).partition(" - at `$.")
-    place = re.sub(r"fault\[(\d+)\]\.?", lambda found: f"fault {int(found[1]) + 1} ", place)
-    return f"{place.rstrip(' `')}: {message}" if place else message
+    message, _, where = str(error).partition(" - at `$.")
+    where = re.sub(r"fault\[(\d+)\]\.?", lambda match: f"fault {int(match[1]) + 1} ", where)
+    return f"{where.rstrip(' `')}: {message}" if where else message
 
 
 class Dice:
@@ -187,8 +187,8 @@ class Dice:
         self._requests += 1
         chance = Random(f"{self._script.seed}//{self._requests}")  # noqa: S311 - to be repeatable
         delay, struck = 0.0, None
-        for place, fault in enumerate(self._script.fault):
-            if not self._strikes(place, fault, system, elapsed):
+        for number, fault in enumerate(self._script.fault):
+            if not self._strikes(number, fault, system, elapsed):
                 continue
             if fault.kind == "latency":
                 delay += fault.setting("seconds") + chance.uniform(0, fault.setting("jitter"))
@@ -198,15 +198,15 @@ class Dice:
             struck = msgspec.structs.replace(struck, form=chance.choice(FORMS))
         return delay, struck
 
-    def _strikes(self, place: int, fault: Fault, system: System, elapsed: float) -> bool:
+    def _strikes(self, number: int, fault: Fault, system: System, elapsed: float) -> bool:
         if system not in fault.systems:
             return False
-        self._seen[place] += 1
+        self._seen[number] += 1
         if not fault.after <= elapsed < fault.until:
             return False
-        if self._begins(place, fault):
-            self._last[place] = self._seen[place] + fault.burst - 1
-        return self._seen[place] <= self._last[place]
+        if self._begins(number, fault):
+            self._last[number] = self._seen[number] + fault.burst - 1
+        return self._seen[number] <= self._last[number]
 
     def _begins(self, place: int, fault: Fault) -> bool:
         """Return whether a burst begins with the last request of a fault's systems."""

@@ -80,7 +80,9 @@ class Record:
     def note(self, number: int, **values: float | str | Decimal | None) -> None:
         """Record what happens to a request, by column; the schema explains them."""
         columns = ", ".join(f"{column} = ?" for column in values)
-        written = [plain(one) if isinstance(one, Decimal) else one for one in values.values()]
+        written = [
+            plain(value) if isinstance(value, Decimal) else value for value in values.values()
+        ]
         self._connection.execute(
             f"UPDATE requests SET {columns} WHERE request_id = ?",  # noqa: S608 - our own columns
             (*written, number),
@@ -100,12 +102,14 @@ class Record:
 
 
 def _read_row(
-    number: int, arrived_at: float, system: System, digest: str | None, *rest: Any
+    number: int, arrived_at: float, system: System, digest: str | None, *details: Any
 ) -> Served:
-    worked_at, billed, at, fault, status, stated = rest
+    worked_at, billed, at, fault, status, stated = details
     text = digest and bytes.fromhex(digest)
-    usd, said = (money and Decimal(money) for money in (billed, stated))
-    return Served(number, arrived_at, system, text or None, worked_at, usd, at, fault, status, said)
+    usd, in_response = (money and Decimal(money) for money in (billed, stated))
+    return Served(
+        number, arrived_at, system, text or None, worked_at, usd, at, fault, status, in_response
+    )
 
 
 def outcomes(requests: Iterable[Served]) -> str:
@@ -116,6 +120,6 @@ def outcomes(requests: Iterable[Served]) -> str:
     by_name = dict(sorted(by_fault.items())) | {"all": [*chain.from_iterable(by_fault.values())]}
     rows = []
     for name, usd in by_name.items():
-        billed = [one for one in usd if one is not None]
+        billed = [amount for amount in usd if amount is not None]
         rows.append([name, f"{len(usd):,}", f"{len(billed):,}", plain(total(billed))])
     return "\n".join(aligned(["", "requests", "billed", "USD"], rows, 3))

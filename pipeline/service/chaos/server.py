@@ -198,9 +198,9 @@ class _Exchange:
             case "drip":
                 self._note(response, kind)
                 await self.send(response.start)
-                for place in range(len(response.body)):
+                for position in range(len(response.body)):
                     await asyncio.sleep(fault.setting("seconds") / len(response.body))
-                    await self._send_body(response.body[place : place + 1], more=True)
+                    await self._send_body(response.body[position : position + 1], more=True)
                 await self._send_body(b"", more=False)
             case "gateway":
                 await self._answer(Response(fault.setting("status"), PAGE, HTML), kind)
@@ -224,10 +224,10 @@ class _Exchange:
         await self.app(self.scope, replay, keep)
         billed: Decimal | None = self.scope.get("state", {}).get("price_usd")
         self.record.note(self.number, billed_usd=billed)
-        start, *rest = parts
+        start, *others = parts
         headers = {name.decode(): value.decode() for name, value in start["headers"]}
         headers.pop("content-length", None)
-        body = b"".join(part.get("body", b"") for part in rest)
+        body = b"".join(part.get("body", b"") for part in others)
         return Response(start["status"], body, headers, billed)
 
     async def _answer(self, response: Response, fault: str | None) -> None:

@@ -70,10 +70,12 @@ async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, s
         raise ValidationError("The form cannot be read. Send URL-encoded UTF-8.") from error
 
 
-def _check_media_type(request: Request, wanted: str, name: str) -> None:
+def _check_media_type(request: Request, media_type: str, name: str) -> None:
     stated = request.headers.get("Content-Type", "").partition(";")[0]
-    if stated.strip().lower() != wanted:
-        raise ValidationError(f"The body is not {name}. Send it with Content-Type: {wanted}.", 415)
+    if stated.strip().lower() != media_type:
+        raise ValidationError(
+            f"The body is not {name}. Send it with Content-Type: {media_type}.", 415
+        )
 
 
 async def _read(request: Request, what: str, most: int) -> bytes:
@@ -88,14 +90,14 @@ async def _read(request: Request, what: str, most: int) -> bytes:
         refusal.headers = {"Accept-Encoding": "identity"}
         raise refusal
     body, size = bytearray(), float(request.headers.get("Content-Length", 0))
-    more = size <= most
-    while more:
+    has_more = size <= most
+    while has_more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
         size = len(body)
-        more = message.get("more_body", False) and size <= most
+        has_more = message.get("more_body", False) and size <= most
     if size > most:
         raise ValidationError(f"The {what} is too large. Send {most:,} bytes at most.", 413)
     return bytes(body)

@@ -75,7 +75,10 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (str(parse_address(self.client[0]) or self.client[0]), self.client[1])
-        extra = sum(isinstance(one, BoundedHttp) and one._is_extra for one in self.connections)
+        extra = sum(
+            isinstance(connection, BoundedHttp) and connection._is_extra
+            for connection in self.connections
+        )
         self._is_extra = self._most is not None and len(self.connections) - extra > self._most
         if self._is_extra and extra >= MOST_REFUSED:
             transport.abort()
@@ -124,7 +127,7 @@ class BoundedHttp(HttpToolsProtocol):
                 # It is not taken, but llhttp leaves even the body to the other protocol.
                 first = self.parser.get_method(), self.url, self.parser.get_http_version().encode()
                 lines = [b"%s %s HTTP/%s" % first]
-                lines += [b"%s: %s" % one for one in self.headers if one[0] != b"upgrade"]
+                lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
                 data = b"\r\n".join([*lines, b"", data[offer.args[0] :]])
                 self.parser = httptools.HttpRequestParser(self)
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # like uvicorn

@@ -195,7 +195,7 @@ def extend(request: str, codes: Catalogue) -> dict[str, Any]:
     if len(asked.ids) > MOST_IDS:
         raise ValidationError(f"There are {len(asked.ids):,} ids. Send {MOST_IDS:,} at most.", 413)
     wanted = {wanted.id: codes.properties.get(wanted.id) for wanted in asked.properties}
-    known = {name: found for name, found in wanted.items() if found is not None}
+    known = {name: extension for name, extension in wanted.items() if extension is not None}
     if len(known) < len(wanted):
         names = ", ".join(codes.properties)
         raise ValidationError(f"A property is unknown. Send some of {names}.")
@@ -249,15 +249,15 @@ def _candidates(
     levels = query.levels(codes)
     if code is None:
         least = CERTAIN
-        found = {one.code: one.confidence for one in matches if one.code in codes.table}
+        by_code = {match.code: match.confidence for match in matches if match.code in codes.table}
     else:
         written = "".join(query.text.upper().split()).replace("-", "")
         least = 0.0 if written.startswith(code.replace("-", "")) else inf
-        found = {code: 1.0}
-    best = sorted(_at_levels(found, levels, codes).items(), key=lambda item: -item[1])
+        by_code = {code: 1.0}
+    best = sorted(_at_levels(by_code, levels, codes).items(), key=lambda item: -item[1])
     return [
-        _candidate(one, sure, rank == 0 and sure >= least, levels, codes)
-        for rank, (one, sure) in enumerate(best[: query.most])
+        _candidate(candidate, sure, rank == 0 and sure >= least, levels, codes)
+        for rank, (candidate, sure) in enumerate(best[: query.most])
     ]
 
 
@@ -350,9 +350,9 @@ def _code(request: Request, codes: Catalogue) -> str:
 def _propose_properties(request: Request, codes: Catalogue) -> Response:
     """Propose properties for new columns; they are the same for all types."""
     kind = request.query_params.get("type", codes.any_code["id"])
-    known = [{"id": name, "name": title} for name, (title, _, _) in codes.properties.items()]
-    most = _number(request, "limit", len(known))
-    return JSONResponse({"type": kind, "limit": most, "properties": known[:most]})
+    properties = [{"id": name, "name": title} for name, (title, _, _) in codes.properties.items()]
+    most = _number(request, "limit", len(properties))
+    return JSONResponse({"type": kind, "limit": most, "properties": properties[:most]})
 
 
 def _suggest_codes(request: Request, codes: Catalogue) -> Response:
@@ -370,8 +370,10 @@ def _suggest_codes(request: Request, codes: Catalogue) -> Response:
 
 def _suggest(request: Request, entities: Sequence[Entity]) -> Response:
     typed = _typed(request).casefold()
-    found = [kind for kind in entities if typed in f"{kind['id']} {kind['name']}".casefold()]
-    return JSONResponse({"result": list(islice(found, *_page(request)))})
+    entities_found = [
+        kind for kind in entities if typed in f"{kind['id']} {kind['name']}".casefold()
+    ]
+    return JSONResponse({"result": list(islice(entities_found, *_page(request)))})
 
 
 def _typed(request: Request) -> str:
@@ -462,8 +464,8 @@ async def _reconcile(
         raise
     answered = await calls.answer_all(holder, codes.system, list(texts.values()))
     if answered:
-        request.state.price_usd = total(one.price.final for one in answered)
-    matches = {name: one.matches for name, one in zip(texts, answered, strict=True)}
+        request.state.price_usd = total(answer.price.final for answer in answered)
+    matches = {name: answer.matches for name, answer in zip(texts, answered, strict=True)}
     return {
         name: {"result": _candidates(written[name], matches.get(name, ()), query, codes)}
         for name, query in queries.items()

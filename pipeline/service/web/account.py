@@ -118,7 +118,9 @@ def show_dashboard(site: Site, visitor: Visitor) -> Response:
         days=DAYS,
         usage=_by_day(usage),
         systems=SYSTEMS,
-        made={one: sum(use.calls for use in usage if use.system == one) for one in SYSTEMS},
+        made={
+            system: sum(use.calls for use in usage if use.system == system) for system in SYSTEMS
+        },
         spent=total(use.usd for use in usage),
     )
 

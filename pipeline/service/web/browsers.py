@@ -168,9 +168,9 @@ class SecurityHeaders:
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [*message.get("headers", ())]
-                own = {name for name, _ in headers}
-                headers.extend(header for header in HEADERS if header[0] not in own)
-                if FRAMING[0][0] not in own:
+                names = {name for name, _ in headers}
+                headers.extend(header for header in HEADERS if header[0] not in names)
+                if FRAMING[0][0] not in names:
                     headers.extend(FRAMING)
                 if scope.get("scheme") == "https":
                     headers.append(HTTPS_ONLY)
@@ -192,8 +192,8 @@ class PageFiles(StaticFiles):
             follow_symlink=True,  # some installers make each file a link into a cache
         )
 
-    def file_response(self, *args: Any, **more: Any) -> Response:
+    def file_response(self, *args: Any, **options: Any) -> Response:
         """Return a file."""
-        response = super().file_response(*args, **more)
+        response = super().file_response(*args, **options)
         response.headers["Cache-Control"] = "max-age=300"
         return response

@@ -114,7 +114,7 @@ def show_trial(site: Site, visitor: Visitor, outcomes: Sequence[Outcome] = ()) -
     if not visitor.form.values:
         language = _preferred(visitor.request.headers.get("Accept-Language", ""))
         visitor.form = Form({"system": ["cpv"], "language": [language]})
-    refused = [one.refused for one in outcomes if one.refused is not None]
+    refused = [outcome.refused for outcome in outcomes if outcome.refused is not None]
     failed = refused[0] if refused and len(refused) == len(outcomes) else None
     return render(
         visitor,
@@ -174,4 +174,6 @@ async def _ask(
 
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:
-    return total(one.answered.price.final for one in outcomes if one.answered is not None)
+    return total(
+        outcome.answered.price.final for outcome in outcomes if outcome.answered is not None
+    )

@@ -80,17 +80,17 @@ def page_of(error: PageError, visitor: Visitor) -> HTMLResponse:
 @cache
 def templates() -> Environment:
     """Return the templates of all pages, with the filters that they use."""
-    found = environment("pipeline.service.web")
-    found.filters |= {"duration": duration, "rate": _rate, "usd": usd, "when": when}
-    return found
+    jinja = environment("pipeline.service.web")
+    jinja.filters |= {"duration": duration, "rate": _rate, "usd": usd, "when": when}
+    return jinja
 
 
-def usd(amount: Decimal, places: int = 2) -> str:
+def usd(amount: Decimal, decimals: int = 2) -> str:
     """Write an amount exactly, with at least `places` decimal places."""
     text = plain(abs(amount))
     whole, _, fraction = text.partition(".")
     sign = "\N{MINUS SIGN}" if amount < 0 else ""
-    return f"{sign}{int(whole):,}.{fraction.ljust(places, '0')}"
+    return f"{sign}{int(whole):,}.{fraction.ljust(decimals, '0')}"
 
 
 def when(at: float) -> Markup:
