@@ -249,7 +249,7 @@ def _beside(folder: ModelFolder, system: System) -> Scorer | None:
             "its confidence may be off, until it is trained again",
             folder.path,
         )
-    return _scorer(shipped, system)[1]
+    return load_model(shipped, system).own  # which names the right folder if it is damaged
 
 
 @cache
