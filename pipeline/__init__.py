@@ -115,10 +115,10 @@ if not TYPE_CHECKING:
                 from pipeline.arguments import check_platform
 
                 check_platform()
-            found = getattr(import_module(f"pipeline.{home}"), name, None)
-            if found is not None:
-                globals()[name] = found  # not asked for again
-                return found
+            value = getattr(import_module(f"pipeline.{home}"), name, None)
+            if value is not None:
+                globals()[name] = value  # not asked for again
+                return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

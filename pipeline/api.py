@@ -202,7 +202,7 @@ def classify_files(
     for file in files if asked.overwrite else ():  # no other is written that is not of this tool
         _check_kept(file.path, file.output, asked)
     run = methodcaller("run", Reporter(warn=warn_in_python))
-    return [_in_python(each) for each in outcomes(files, asked, run)]
+    return [_in_python(outcome) for outcome in outcomes(files, asked, run)]
 
 
 def _in_python(outcome: FileOutcome) -> FileOutcome:
@@ -274,8 +274,8 @@ def _open(
 
 def _check_kept(path: AnyPath, output: AnyPath, asked: Request) -> None:
     kept: list[tuple[str, AnyPath | None]] = [("data", path)]
-    kept += [("the file of decisions", Path(each)) for each in asked.settings.decisions]
-    kept += [("the model", Path(each)) for each in asked.settings.models]
+    kept += [("the file of decisions", Path(named)) for named in asked.settings.decisions]
+    kept += [("the model", Path(named)) for named in asked.settings.models]
     check_kept(
         files_of(output, "output"), kept, asked.buyer.service.ledger if asked.buyer else None
     )

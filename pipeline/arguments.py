@@ -87,11 +87,15 @@ def with_options_of(
     """
 
     def signed(call: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-        own, theirs = inspect.signature(call), inspect.signature(function).parameters
-        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        known = {*own.parameters, *without}
-        named += [each for name, each in theirs.items() if name not in known]
-        call.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
+        signature, options = inspect.signature(call), inspect.signature(function).parameters
+        named = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        names = {*signature.parameters, *without}
+        named += [parameter for name, parameter in options.items() if name not in names]
+        call.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
         return call
 
     return signed
@@ -128,27 +132,27 @@ def _wrong_arguments(
     function: Callable[..., object], args: Sequence[object], names: Iterable[str]
 ) -> str:
     """Return what is wrong with the arguments, and what to write instead; "" if nothing is."""
-    known = inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
     called = function.__qualname__.removesuffix(".__init__")
     called = f"spark.{called}" if function.__module__ == "pipeline.spark" else called
     for name in names:
-        if name not in known:
-            return f"{called}() has no argument {name!r}. {_instead(name, called, known)}"
-    if len(args) > 1 and known[[*known][1]].kind is inspect.Parameter.KEYWORD_ONLY:
-        first, second, *_ = known
-        other = "text_columns" if "text_columns" in known else second
+        if name not in parameters:
+            return f"{called}() has no argument {name!r}. {_instead(name, called, parameters)}"
+    if len(args) > 1 and parameters[[*parameters][1]].kind is inspect.Parameter.KEYWORD_ONLY:
+        first, second, *_ = parameters
+        other = "text_columns" if "text_columns" in parameters else second
         return f"{called}() takes only {first} without a name. Name the others, such as {other}=..."
     return ""
 
 
-def _instead(name: str, called: str, known: Iterable[str]) -> str:
+def _instead(name: str, called: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches  # the command line needs none of this
 
     for argument, kind in HOLDERS.items():
         made = getattr(sys.modules["pipeline"], kind)
-        if argument in known and name in inspect.signature(made).parameters:
+        if argument in names and name in inspect.signature(made).parameters:
             return f"Write {argument}=pipeline.{kind}({name}=...)."
-    if meant := get_close_matches(name, known):
+    if meant := get_close_matches(name, names):
         return f"Did you mean {' or '.join(meant)}?"
     return f"help(pipeline.{called}) lists its arguments."
 
@@ -212,9 +216,9 @@ def fraction(name: str, value: Any, over_zero: bool = False) -> float:
     """
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
     if not (0.0 < number <= 1.0 or (number == 0.0 and not over_zero)):
-        wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
+        hint = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
         called = option(name)
-        raise SettingsError(f"{called} is {value!r}.", f"{called} must be a fraction {wanted}.")
+        raise SettingsError(f"{called} is {value!r}.", f"{called} must be a fraction {hint}.")
     return number
 
 

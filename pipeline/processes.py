@@ -80,7 +80,7 @@ def in_processes(
     waiting: deque[Future[Found]] = deque()
     with _executor(jobs - 1) as executor:
         for item in items:
-            if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
+            if sum(not future.done() for future in waiting) < AHEAD * (jobs - 1):
                 waiting.append(_submit(executor, work, item))
             else:  # the others have enough to do
                 done: Future[Found] = Future()

@@ -86,8 +86,8 @@ def log_lines(total: int, unit: Unit = "rows") -> Iterator[Count]:
         logged = now
         if not note:
             rate = total_done / (now - started)
-            left = max(0, total - total_done) / rate  # a total may be an estimate
-            note = f"{rate:,.0f} {unit}/s, {duration(left)} left"
+            seconds_left = max(0, total - total_done) / rate  # a total may be an estimate
+            note = f"{rate:,.0f} {unit}/s, {duration(seconds_left)} left"
         figures = {"event": "progress", "done": total_done, "total": total, "unit": unit}
         log.info(f"{total_done:,} of {total:,} {unit}, {note}", extra={FIELDS: figures})
 

@@ -76,8 +76,8 @@ class Estimate:
         if not self.distinct:
             return "nothing to buy: 0 USD"
         held = f"{self.held:,} held, lost or paid without an answer, " if self.held else ""
-        known = f"{how_many(self.distinct, 'distinct call')}, {self.owned:,} owned, {held}"
-        return f"{known}{self.to_buy:,} to buy: {self.takes}"
+        calls = f"{how_many(self.distinct, 'distinct call')}, {self.owned:,} owned, {held}"
+        return f"{calls}{self.to_buy:,} to buy: {self.takes}"
 
     @property
     def takes(self) -> str:
@@ -225,8 +225,8 @@ class Paid:
     @property
     def so_far(self) -> str:
         """What a job has paid, for one that ends without a summary."""
-        more = f", and perhaps {plain(self.at_risk_usd)} USD more" if self.at_risk_usd else ""
-        return f"This job has paid {plain(self.confirmed_usd)} USD so far{more}."
+        at_risk = f", and perhaps {plain(self.at_risk_usd)} USD more" if self.at_risk_usd else ""
+        return f"This job has paid {plain(self.confirmed_usd)} USD so far{at_risk}."
 
     def __str__(self) -> str:
         attempts, unconfirmed = (

@@ -133,12 +133,12 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     names = systems
     if isinstance(systems, str):
         names = [name for name in systems.split(",") if name.strip()]
-    found = [_system(name) for name in _names("systems", names)]
-    if not found:
+    systems_found = [_system(name) for name in _names("systems", names)]
+    if not systems_found:
         raise SettingsError("No system is chosen.", SYSTEMS_HINT)
-    if len(set(found)) < len(found):
+    if len(set(systems_found)) < len(systems_found):
         raise SettingsError("A system is chosen twice.", "Name each system once.")
-    return tuple(found)
+    return tuple(systems_found)
 
 
 def parse_system(system: str | Sequence[str] | None) -> System:
@@ -147,10 +147,10 @@ def parse_system(system: str | Sequence[str] | None) -> System:
     Raises:
         SettingsError: the name is missing or unknown, or there are several.
     """
-    found = parse_systems(system or ())
-    if len(found) > 1:
+    systems = parse_systems(system or ())
+    if len(systems) > 1:
         raise SettingsError(f"system is {system!r}.", f"Give one system{beside('system')}.")
-    return found[0]
+    return systems[0]
 
 
 def check_labels(table: object, decisions: object, system: object) -> None:
@@ -178,13 +178,13 @@ def _system(name: str) -> System:
     raise SettingsError(f"There is no system {name!r}.", SYSTEMS_HINT)
 
 
-def parse_text_columns(given: str | Sequence[str]) -> tuple[str, ...]:
+def parse_text_columns(text_columns: str | Sequence[str]) -> tuple[str, ...]:
     """Return the text columns in a name or a list of names.
 
     Raises:
         SettingsError: a name is not text or occurs twice, or there is none.
     """
-    names = _names("text_columns", given)
+    names = _names("text_columns", text_columns)
     if not names:
         hint = f"{option('text_columns')} must name the columns that hold the text."
         raise SettingsError("No text column is named.", hint)
@@ -194,19 +194,19 @@ def parse_text_columns(given: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _names(name: str, given: Any) -> tuple[str, ...]:
+def _names(name: str, value: Any) -> tuple[str, ...]:
     """Return a name, or several, as a tuple."""
-    if isinstance(given, set | frozenset):
+    if isinstance(value, set | frozenset):
         # Another order of the columns is another text, which would be bought again.
-        raise SettingsError(f"{name} is {given!r}.", f"{name} must be a list: a set has no order.")
+        raise SettingsError(f"{name} is {value!r}.", f"{name} must be a list: a set has no order.")
     try:
-        names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
+        names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
         names = (None,)
-    if not all(isinstance(each, str) for each in names):
-        as_text = f": {str(given)!r}" if isinstance(given, int) else ""  # as pandas may name one
+    if not all(isinstance(item, str) for item in names):
+        as_text = f": {str(value)!r}" if isinstance(value, int) else ""  # as pandas may name one
         hint = f"{name} must be a name or a list of names, as text{as_text}."
-        raise SettingsError(f"{name} is {given!r}.", hint)
+        raise SettingsError(f"{name} is {value!r}.", hint)
     return names
 
 

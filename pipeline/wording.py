@@ -165,11 +165,11 @@ def _literal(value: str | int) -> str:
 
 def warn_in_python(text: str) -> None:
     """Issue a warning that names arguments, and the line of the user's call."""
-    ours = 0
+    depth = 0
     frame = inspect.currentframe()
     while frame and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
-        ours, frame = ours + 1, frame.f_back
-    warnings.warn(in_python(text), stacklevel=ours + 1)
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(in_python(text), stacklevel=depth + 1)
 
 
 OUTPUT, OVERWRITE = option("output", "PATH"), option("overwrite", True)
@@ -195,7 +195,7 @@ def command(*words: str | Path) -> str:
     Args:
         words: what follows the tool's name: words as they are, and paths.
     """
-    arguments = (in_shell(each) if isinstance(each, Path) else each for each in words)
+    arguments = (in_shell(word) if isinstance(word, Path) else word for word in words)
     return " ".join(["tender-pipeline", *arguments])
 
 
@@ -227,8 +227,8 @@ def listed(names: Sequence[str]) -> str:
 
 def first_of(parts: Sequence[str], most: int) -> str:
     """Return parts separated by commas; of many, the first ones and how many more there are."""
-    more = len(parts) - most
-    return ", ".join(parts[:most]) + (f" and {more:,} more" if more > 0 else "")
+    unnamed = len(parts) - most
+    return ", ".join(parts[:most]) + (f" and {unnamed:,} more" if unnamed > 0 else "")
 
 
 def visible(text: str) -> str:

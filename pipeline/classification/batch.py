@@ -103,10 +103,10 @@ def outcomes(
     whole = total(spent)
     for number, before in enumerate(earlier):
         log.info("File %d of %d", number + 1, len(files))
-        others = difference(whole, spent[number])
-        left = _with_remaining_limits(request, others, time.monotonic() - started)
-        outcome = _run_one(before, left, run)
-        whole = total([others, outcome.cost_usd])
+        spent_on_others = difference(whole, spent[number])
+        remaining = _with_remaining_limits(request, spent_on_others, time.monotonic() - started)
+        outcome = _run_one(before, remaining, run)
+        whole = total([spent_on_others, outcome.cost_usd])
         yield _with_limit_of_all(outcome, request, whole)
         if outcome.exit_code not in SEVERITY:
             return
@@ -120,25 +120,25 @@ def plans(
     Raises:
         LedgerError: the ledger cannot be used.
     """
-    found: dict[AnyPath, Plan] = {}
+    plans_by_file: dict[AnyPath, Plan] = {}
     failures: dict[AnyPath, PipelineError] = {}
     earlier = [EarlierRuns(file, request) for file in files]
     for before in earlier:
         try:
-            found[before.file.path] = before.plan()
+            plans_by_file[before.file.path] = before.plan()
         except LedgerError:
             raise
         except PipelineError as error:
             failures[before.file.path] = error
     left: dict[Any, Decimal] = {}
-    for plan in found.values():  # those of the day and the month as found last
+    for plan in plans_by_file.values():  # those of the day and the month as found last
         left.update(plan.purchase.left)
     left.pop("job", None)
     if (of_all := remaining_limit(earlier, request)) is not None:
         left["files"] = of_all
-    for path, plan in found.items():
-        found[path] = replace(plan, purchase=replace(plan.purchase, left=left))
-    return found, failures
+    for path, plan in plans_by_file.items():
+        plans_by_file[path] = replace(plan, purchase=replace(plan.purchase, left=left))
+    return plans_by_file, failures
 
 
 def severity(code: int) -> int:
@@ -155,7 +155,7 @@ def remaining_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal
     if request.buyer is None or request.buyer.service.max_cost is None:
         return None
     return max(
-        ZERO, difference(request.buyer.service.max_cost, *(each.cost_usd for each in earlier))
+        ZERO, difference(request.buyer.service.max_cost, *(summary.cost_usd for summary in earlier))
     )
 
 
@@ -169,11 +169,11 @@ def _with_remaining_limits(request: Request, spent: Decimal, seconds: float) -> 
     if buyer is None:
         return request
     cost, duration = buyer.service.max_cost, buyer.service.max_duration
-    left = buyer.with_limits(
+    limited = buyer.with_limits(
         cost and max(ZERO, difference(cost, spent)),
         duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
     )
-    return replace(request, buyer=left)
+    return replace(request, buyer=limited)
 
 
 def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -> FileOutcome:
@@ -214,8 +214,8 @@ def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary
 def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
     file, settings = before.file, before.request.settings
     failed = done["exit_state"] != "complete"
-    more = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
-    log.info("%s: done before, the same input and settings%s", file.path, Words(more))
+    failures = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
+    log.info("%s: done before, the same input and settings%s", file.path, Words(failures))
     summary = _summary_of(done, settings.systems)
     share = settings.fail_if_no_match
     too_few = summary.too_few_matches(share)
@@ -244,16 +244,17 @@ class EarlierRuns:
         if buyer is not None and buyer.service.retry_failed:
             return None
         output = existing(self.file.output, request.storage)
-        found = output.manifest
-        known = self._input(found) if found else None
-        if known is None:
+        manifest = output.manifest
+        input_ = self._input(manifest) if manifest else None
+        if input_ is None:
             return None
-        fingerprint, input_format = known
+        fingerprint, input_format = input_
         output_format = output_format_of(self.file.output, request.output_format, input_format)
         files = request.files(input_format, output_format)
         endpoint = None if buyer is None else buyer.service.endpoint
-        same = was_done(found, fingerprint, request.settings, files, endpoint)
-        return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
+        same = was_done(manifest, fingerprint, request.settings, files, endpoint)
+        is_there = part_of(manifest, "output").get("sha256") == output.sha256
+        return manifest if same and is_there else None
 
     @property
     def cost_usd(self) -> Decimal:
@@ -282,7 +283,7 @@ class EarlierRuns:
         with self.request.open(self.file.path, self.file.output) as job:
             return job.plan()
 
-    def _input(self, found: Manifest) -> tuple[str, Format] | None:
+    def _input(self, manifest: Manifest) -> tuple[str, Format] | None:
         """Return the SHA-256 and the format of an input; None if it is missing or surely another.
 
         An object is not read: if its version is that in the manifest, so is everything else.
@@ -293,7 +294,7 @@ class EarlierRuns:
                 return None
             with local_table(path, self.request.storage) as (table, _):
                 return sha256_of(table), format_of(table, stated)
-        match found:
+        match manifest:
             case {
                 "input": {"path": input_path, "version": version, "sha256": str(digest)},
                 "files": {"input_format": input_format},
@@ -313,7 +314,7 @@ def _summary_of(done: Manifest, systems: Iterable[System]) -> Summary:
     recorded = part_of(part_of(done, "summary"), "systems")
     counts = {system: part_of(recorded, system) for system in systems}
     statuses = {
-        system: {kind: n for kind in COUNTED if isinstance(n := each.get(kind), int)}
-        for system, each in counts.items()
+        system: {kind: n for kind in COUNTED if isinstance(n := numbers.get(kind), int)}
+        for system, numbers in counts.items()
     }
-    return Summary(0, {name: SystemSummary(each) for name, each in statuses.items()}, ZERO, 0)
+    return Summary(0, {name: SystemSummary(numbers) for name, numbers in statuses.items()}, ZERO, 0)

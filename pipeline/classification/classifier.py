@@ -86,8 +86,10 @@ class Classifier:
 
     def __repr__(self) -> str:
         usual = {**asdict(Settings()), "systems": ()}  # which are always shown
-        given = (each for each in asdict(self.settings).items() if each[1] != usual[each[0]])
-        return f"Classifier({', '.join(f'{name}={value!r}' for name, value in given)})"
+        changed = (
+            option for option in asdict(self.settings).items() if option[1] != usual[option[0]]
+        )
+        return f"Classifier({', '.join(f'{name}={value!r}' for name, value in changed)})"
 
     @public
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
@@ -116,10 +118,10 @@ class Classifier:
         """
         table = _table(data)
         schema = self.output_schema(table.schema)
-        found = pa.Table.from_batches(self.map(table.to_batches()), schema)
+        classified = pa.Table.from_batches(self.map(table.to_batches()), schema)
         if not isinstance(data, pa.RecordBatch):
-            return found
-        new: list[pa.ChunkedArray] = found.columns[table.num_columns :]
+            return classified
+        new: list[pa.ChunkedArray] = classified.columns[table.num_columns :]
         arrays = [*data.columns, *(column.combine_chunks() for column in new)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -212,12 +214,12 @@ def _same_columns(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def _made_with(settings: Settings) -> dict[str, str]:
     """Return what the answers depend on beside the settings: versions and checksums."""
-    found = {
+    made_with = {
         "version of tender-pipeline": VERSIONS["tender-pipeline"],
         "checksum of the package's models": shipped_model().sha256,
     }
     tables = {f"{system} code table": added_digest(system) for system in settings.systems}
-    return found | {name: digest or "the package's" for name, digest in tables.items()}
+    return made_with | {name: digest or "the package's" for name, digest in tables.items()}
 
 
 def _table(data: Any) -> pa.Table:

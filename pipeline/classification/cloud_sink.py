@@ -129,13 +129,13 @@ class CloudSink(Sink):
         or one that says that the job has started.
         """
         with _as_output_errors():
-            found = ExistingObject(self.path, self.storage)
-            self._check(found)
+            existing_object = ExistingObject(self.path, self.storage)
+            self._check(existing_object)
             started = json.dumps(STARTED).encode()
-            mine = found.manifest_text if found.manifest else started
-            self.storage.write(mine, manifest_path(self.path))
+            manifest = existing_object.manifest_text if existing_object.manifest else started
+            self.storage.write(manifest, manifest_path(self.path))
 
-    def _check(self, found: ExistingObject) -> None:
+    def _check(self, existing_object: ExistingObject) -> None:
         if not self.path.key:
             raise OutputError(
                 f"{self.path} is a bucket.",
@@ -145,36 +145,36 @@ class CloudSink(Sink):
             raise OutputError(f"{self.path} is the input.", f"Write elsewhere: {OUTPUT}.")
         if self.overwrite:
             return
-        if found.version is not None:
-            full = self.sample and is_full_table(found.manifest)
-            check_replaceable(self.path, found.is_ours, full)
-        if found.manifest_text and not found.manifest:
+        if existing_object.version is not None:
+            full = self.sample and is_full_table(existing_object.manifest)
+            check_replaceable(self.path, existing_object.is_ours, full)
+        if existing_object.manifest_text and not existing_object.manifest:
             raise foreign_manifest(self.path)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
         """Open a temporary file; see `pipeline.classification.sink.Sink.draft`."""
         with _as_output_errors():
-            found = ExistingObject(self.path, self.storage)
-            self._check(found)
+            existing_object = ExistingObject(self.path, self.storage)
+            self._check(existing_object)
         name, table = self.path.name, self.output_format
         with temporary_writer(name, table, reader, new_fields) as (writer, temporary):
-            yield Draft(writer, partial(_commit, temporary, found))
+            yield Draft(writer, partial(_commit, temporary, existing_object))
 
     def note(self, parked: Manifest) -> None:
         """See `pipeline.classification.sink.Sink.note`."""
         with _as_output_errors():
-            found = ExistingObject(self.path, self.storage)
-            self._check(found)
-            _write_manifest(found, with_note(found.manifest, parked))
+            existing_object = ExistingObject(self.path, self.storage)
+            self._check(existing_object)
+            _write_manifest(existing_object, with_note(existing_object.manifest, parked))
 
     def discard(self) -> None:
         """See `pipeline.classification.sink.Sink.discard`."""
         try:
-            found = ExistingObject(self.path, self.storage)
-            if self.sample and is_full_table(found.manifest):
+            existing_object = ExistingObject(self.path, self.storage)
+            if self.sample and is_full_table(existing_object.manifest):
                 return
-            if found.version is not None and found.is_ours:
+            if existing_object.version is not None and existing_object.is_ours:
                 self.storage.delete(self.path)
                 self.storage.delete(manifest_path(self.path))
                 log.info("Removed %s: the complete table replaces it.", self.path)

@@ -63,8 +63,8 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
     Raises:
         SettingsError: such columns exist; the message names them.
     """
-    ours = {field.name for field in new_fields(settings)}
-    taken = [name for name in names if name in ours]
+    new_names = {field.name for field in new_fields(settings)}
+    taken = [name for name in names if name in new_names]
     if taken:
         raise SettingsError(
             f"The table already has the column{'s' if len(taken) > 1 else ''} {listed(taken)}.",
@@ -136,7 +136,8 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     columns.append([*map(_total, zip(*costs, strict=True))])
     fields = new_fields(settings)
     return [
-        NewColumn(field.name, field.type, each) for field, each in zip(fields, columns, strict=True)
+        NewColumn(field.name, field.type, values)
+        for field, values in zip(fields, columns, strict=True)
     ]
 
 
@@ -147,8 +148,8 @@ def for_distinct(
     make: Callable[[Answer | None], Made], answers: Sequence[Answer | None]
 ) -> list[Made]:
     """Return what is made of each answer; rows with the same text share theirs."""
-    made = {key: make(each) for key, each in {id(each): each for each in answers}.items()}
-    return [made[id(each)] for each in answers]
+    made = {key: make(answer) for key, answer in {id(answer): answer for answer in answers}.items()}
+    return [made[id(answer)] for answer in answers]
 
 
 def cost(answer: Answer | None) -> Decimal | None:
@@ -171,7 +172,7 @@ def _cells(settings: Settings, under: float, answer: Answer | None) -> tuple[Any
         best = (first.code, first.title, first.confidence)
     values = (*best, status(answer, under), cost(answer))
     if settings.top > 1:
-        listed = None if matches is None else [asdict(each) for each in matches[: settings.top]]
+        listed = None if matches is None else [asdict(match) for match in matches[: settings.top]]
         values = (*values, listed)
     if settings.explain:
         values = (*values, (answer.why or None) if isinstance(answer, Explained) else None)

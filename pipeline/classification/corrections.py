@@ -74,10 +74,10 @@ def decisions_in(
         raise SettingsError(
             f"decisions is {paths!r}.", "decisions must be the path of a file, or a list of paths."
         ) from error
-    found = merged([decision_file(path, text_columns, kept) for path in files.values()])
-    if found.warnings:
-        warn("\n".join(found.warnings))
-    return found
+    decisions = merged([decision_file(path, text_columns, kept) for path in files.values()])
+    if decisions.warnings:
+        warn("\n".join(decisions.warnings))
+    return decisions
 
 
 def decision_file(
@@ -130,23 +130,23 @@ def _open(path: Path, text_columns: Sequence[str], kept: System | None) -> _Corr
     from pipeline.classification.enriched import open_enriched
 
     folders = dict.fromkeys([path.parent, Path("outputs")])
-    others = (each for folder in folders for each in sorted(folder.glob(f"*{MANIFEST}")))
+    other_manifests = (each for folder in folders for each in sorted(folder.glob(f"*{MANIFEST}")))
     candidates: list[tuple[int, str, _Corrections]] = []
-    for manifest_file in dict.fromkeys([manifest_path(path), *others]):
+    for manifest_file in dict.fromkeys([manifest_path(path), *other_manifests]):
         try:
             manifest = parse_manifest(read_text(manifest_file))
             if not (marks := CellMarks(manifest.get("marks"))):
                 continue
             files = part_of(manifest, "files") | {"output_format": format_of(path)}
             table = open_enriched(path, manifest=manifest | {"files": files}, needed=("code",))
-            found = _Corrections(table, marks, str(manifest_file), kept)
-            unchanged = found.unchanged_cells()
+            corrections = _Corrections(table, marks, str(manifest_file), kept)
+            unchanged = corrections.unchanged_cells()
         except (OSError, ValueError, InputError, SettingsError):
             continue
         if unchanged is not None:
             if manifest_file == manifest_path(path):
-                return found
-            candidates.append((-unchanged, str(manifest.get("finished")), found))
+                return corrections
+            candidates.append((-unchanged, str(manifest.get("finished")), corrections))
     if candidates:
         return min(candidates, key=lambda each: each[:2])[2]
     table = open_enriched(path, text_columns, _prefix(path), manifest={}, needed=("code",))
@@ -167,13 +167,13 @@ def _prefix(path: Path) -> str:
         InputError: there are none.
     """
     names = open_reader(path, ()).schema.names
-    found = [match[1] for name in names if (match := CODE_COLUMN.fullmatch(name))]
-    if not found:
+    prefixes = [match[1] for name in names if (match := CODE_COLUMN.fullmatch(name))]
+    if not prefixes:
         raise InputError(
             f"{path} has neither decisions nor columns of codes, such as cpv_code.",
             HINT,
         )
-    return min(found, key=len)
+    return min(prefixes, key=len)
 
 
 class _Cell(NamedTuple):
@@ -228,18 +228,18 @@ class _Corrections:
             elif first.code != made.code and first.is_kept == made.is_kept:
                 self._note_wrong(row, cell, f"{made.outcome}, but {first.outcome} in row {before}")
                 disputed.add(key)
-        decisions = [each for key, (_, each) in self.found.items() if key not in disputed]
+        decisions = [decision for key, (_, decision) in self.found.items() if key not in disputed]
         if self.wrong and not decisions:
             raise InputError(f"No code in {table.path} is understood:{self._list_wrong()}", HINT)
         counts = ", ".join(f"{cells:,} {kind}" for kind, cells in self.counts.items())
         beside = f" (compared with {self.compared})" if self.compared else ""
         log.info("%s: codes: %s%s", table.path, counts or "none", beside)
         taken = {text for system, text in self.found if system == self.kept}
-        left = [each for text, each in self.unchanged.items() if text not in taken]
+        unchanged = [decision for text, decision in self.unchanged.items() if text not in taken]
         sha256 = table.reader.opened_fingerprint
         notes = tuple(self._notes())
         return DecisionFile(
-            table.path, sha256, (*decisions, *left), notes=notes, counts=dict(self.counts)
+            table.path, sha256, (*decisions, *unchanged), notes=notes, counts=dict(self.counts)
         )
 
     def _cells(self) -> Iterator[tuple[int, _Cell]]:
@@ -305,10 +305,10 @@ class _Corrections:
         """
         if not cell.code:
             return ""
-        system, known = cell.system, self._tables[cell.system]
+        system, codes = cell.system, self._tables[cell.system]
         meant = spellings(system, cell.code)
-        others = (each for each in meant if system == "unspsc" or each in retirements(system))
-        return find_code(known, cell.code) or next(others, None)
+        replacements = (code for code in meant if system == "unspsc" or code in retirements(system))
+        return find_code(codes, cell.code) or next(replacements, None)
 
     def _make_decision(self, cell: _Cell, code: str, best: str) -> Decision:
         return Decision(
@@ -328,17 +328,17 @@ class _Corrections:
         self.wrong.append(f"\n  row {row}, {column} {readable(cell.code)!r}: {what}")
 
     def _list_wrong(self) -> str:
-        more = len(self.wrong) - SHOWN
-        return "".join(self.wrong[:SHOWN]) + (f"\n  and {more:,} more" if more > 0 else "")
+        unlisted = len(self.wrong) - SHOWN
+        return "".join(self.wrong[:SHOWN]) + (f"\n  and {unlisted:,} more" if unlisted > 0 else "")
 
     def _notes(self) -> Iterator[str]:
-        path, others = self.table.path, self.counts["other text"]
+        path, unseen = self.table.path, self.counts["other text"]
         if self.wrong:
             what = how_many(len(self.wrong), "code")
             yield f"{path}: {what} not understood, and not used:{self._list_wrong()}"
-        if others:
+        if unseen:
             yield (
-                f"{path}: the run did not see the texts of {how_many(others, 'code')}, which are "
+                f"{path}: the run did not see the texts of {how_many(unseen, 'code')}, which are "
                 "not used. Keep the texts as they are, and a CSV file in UTF-8."
             )
         if self.unchanged:

@@ -101,8 +101,8 @@ def open_enriched(
         texts = texts_of_output(texts, *formats)
     csv, excel = _dialect(files)
     stated = files.get("output_format")
-    known = next((each for each in TABLE_FORMATS if each == stated), None)
-    reader = open_reader(path, texts, csv, format_of(path, known), excel)
+    table_format = next((name for name in TABLE_FORMATS if name == stated), None)
+    reader = open_reader(path, texts, csv, format_of(path, table_format), excel)
     names = reader.schema.names if csv.header else _names(reader.schema.names, settings, prefix)
     systems = _systems(path, names, prefix, needed)
     folders = part_of(settings, "models")
@@ -123,10 +123,12 @@ def open_enriched(
     )
 
 
-def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any]) -> Sequence[str]:
+def _text_columns(
+    path: Path, text_columns: Sequence[str], settings: Mapping[str, Any]
+) -> Sequence[str]:
     """Return the given text columns, or those of the manifest."""
-    texts = [*given] or settings.get("text_columns")
-    if isinstance(texts, list) and all(isinstance(each, str) for each in texts):
+    texts = [*text_columns] or settings.get("text_columns")
+    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
         return texts
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
@@ -141,16 +143,16 @@ def _systems(
     path: Path, names: Sequence[str], prefix: str, needed: Sequence[str]
 ) -> tuple[System, ...]:
     """Return the systems that have all needed columns."""
-    found = tuple(
+    systems = tuple(
         system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in needed)
     )
-    if not found:
+    if not systems:
         raise InputError(
             f"{path} has no columns such as {prefix}cpv_code and {prefix}cpv_status.",
             "Give the output of tender-pipeline run, in a format with columns; with "
             f"{option('column_prefix')} if the run had one.",
         )
-    return found
+    return systems
 
 
 def _dialect(files: Mapping[str, Any]) -> tuple[CsvOptions, ExcelOptions]:
@@ -159,21 +161,23 @@ def _dialect(files: Mapping[str, Any]) -> tuple[CsvOptions, ExcelOptions]:
         return DETECTED
     header_row = part_of(files, "excel").get("header_row")
     stated = part_of(files, "csv")  # a newer version may have more options
-    known = {each.name: stated[each.name] for each in fields(CsvOptions) if each.name in stated}
-    return CsvOptions(**known), ExcelOptions(header_row=header_row)
+    options = {
+        option.name: stated[option.name] for option in fields(CsvOptions) if option.name in stated
+    }
+    return CsvOptions(**options), ExcelOptions(header_row=header_row)
 
 
 def _names(there: Sequence[str], settings: Mapping[str, Any], prefix: str) -> Sequence[str]:
     """Return the names of the columns of a file without a header: the last ones are the run's."""
     made = {name: settings[name] for name in ("systems", "top", "explain") if name in settings}
     new = [field.name for field in new_fields(Settings(**made, column_prefix=prefix))]
-    own = len(there) - len(new)
-    if own < 1:
+    old = len(there) - len(new)
+    if old < 1:
         raise InputError(
             "The table has fewer columns than its manifest says.",
             "Give the output of tender-pipeline run as it was written.",
         )
-    return [*there[:own], *new]
+    return [*there[:old], *new]
 
 
 def _answerer(manifest: Mapping[str, Any]) -> str:

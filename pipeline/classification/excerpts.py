@@ -53,8 +53,8 @@ def excerpt(text: str, words: Sequence[str] = (), most: int = LENGTH) -> str:
     if len(text) <= most:
         return readable(text, most)
     starts, pieces = zip(*_pieces(text) or [(0, text)], strict=True)
-    wanted = [word.casefold() for word in words]
-    worths = [_worth(piece, wanted) for piece in pieces]
+    folded = [word.casefold() for word in words]
+    worths = [_worth(piece, folded) for piece in pieces]
     best = worths.index(max(worths))
     before = f"{DOTS} " if best else ""
     return before + readable(text[starts[best] :], most - len(before))
@@ -75,11 +75,11 @@ def spoken_words(
         by_engine: whether the engine gave the codes; a service names no words.
         models: the learned models that replace the package's.
     """
-    found = [
+    spoken = [
         (by_engine and named_words(text, system, code, models.get(system))) or WORD.findall(title)
         for system, code, title in matches
     ]
-    return [word for words in zip_longest(*found) for word in words if word]
+    return [word for words in zip_longest(*spoken) for word in words if word]
 
 
 def models_there(
@@ -94,7 +94,7 @@ def models_there(
     for folder, sha256 in models.items():
         with suppress(SettingsError):
             there, _ = open_models(folder, systems)
-            found |= {system: each for system, each in there.items() if each.sha256 == sha256}
+            found |= {system: model for system, model in there.items() if model.sha256 == sha256}
     return found
 
 
@@ -114,8 +114,8 @@ def other_columns(columns: pa.RecordBatch | pa.Table, settings: Settings) -> lis
     every = Settings(
         systems=settings.systems, top=2, explain=True, column_prefix=settings.column_prefix
     )
-    known = {*settings.text_columns, *(each.name for each in new_fields(every))}
-    positions = [at for at, name in enumerate(columns.schema.names) if name not in known]
+    known_names = {*settings.text_columns, *(each.name for each in new_fields(every))}
+    positions = [at for at, name in enumerate(columns.schema.names) if name not in known_names]
     values = [columns.column(at).to_pylist() for at in positions[:MOST_COLUMNS]]
     names = [readable(columns.schema.names[at]) for at in positions]
     return [
@@ -130,18 +130,18 @@ def other_columns(columns: pa.RecordBatch | pa.Table, settings: Settings) -> lis
 
 def _worth(piece: str, words: Sequence[str]) -> float:
     """Return how much a sentence says of the code: the strongest word counts 1, the next 1/2."""
-    found = {word.casefold() for word in WORD.findall(piece)}
-    return sum(1 / rank for rank, word in enumerate(words, 1) if word in found)
+    words_of_piece = {word.casefold() for word in WORD.findall(piece)}
+    return sum(1 / rank for rank, word in enumerate(words, 1) if word in words_of_piece)
 
 
 def _pieces(text: str) -> list[tuple[int, str]]:
     """Return the sentences of a text, and where each begins."""
     text, start = text[:READ], 0
-    found: list[tuple[int, str]] = []
+    pieces: list[tuple[int, str]] = []
     for end in (*(match.end() for match in STOP.finditer(text)), len(text)):
         if end - start > LONGEST_PIECE:
-            found += [(each.start(), each[0]) for each in PIECE.finditer(text, start, end)]
+            pieces += [(each.start(), each[0]) for each in PIECE.finditer(text, start, end)]
         elif piece := text[start:end].strip():
-            found.append((start, piece))
+            pieces.append((start, piece))
         start = end
-    return found
+    return pieces

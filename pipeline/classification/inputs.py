@@ -105,27 +105,27 @@ def find_files(
         SettingsError: two inputs would have the same output.
     """
     skipped: list[AnyPath] = []
-    found: dict[AnyPath, AnyPath] = {}
+    outputs: dict[AnyPath, AnyPath] = {}
     for path in paths:
         if str(path) == "-":
             raise SettingsError("Standard input is one table.", "Run it apart from other files.")
-        before = len(found)
+        before = len(outputs)
         for file in _candidates(path, folder, storage):
             if file.is_table:
-                found.setdefault(file.path, _output(file, folder, output_format))
+                outputs.setdefault(file.path, _output(file, folder, output_format))
             else:
                 skipped.append(file.path)
-        if len(found) == before and not any(file.is_relative_to(path) for file in found):
+        if len(outputs) == before and not any(file.is_relative_to(path) for file in outputs):
             raise InputError(
                 f"{path} has no table.",
                 "Give a pattern such as data/*.csv, or a folder with tables other than outputs of "
                 "this tool.",
             )
-    _check_outputs(found)
+    _check_outputs(outputs)
     if skipped:
         names = listed([str(path) for path in skipped])
         log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
-    return [InputFile(path, output) for path, output in found.items()]
+    return [InputFile(path, output) for path, output in outputs.items()]
 
 
 def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:
@@ -167,9 +167,9 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:
-    found = storage.files(folder)
-    names = set(found)
-    for path in found:
+    objects = storage.files(folder)
+    names = set(objects)
+    for path in objects:
         hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
         if hidden or path.name.endswith(BESIDE_OUTPUTS) or path.is_relative_to(output):
             continue
@@ -262,9 +262,9 @@ def _output(file: _Candidate, folder: AnyPath, output_format: Format | None) -> 
     return output.with_name(f"{split_suffixes(output)[0]}.{output_format}")
 
 
-def _check_outputs(found: dict[AnyPath, AnyPath]) -> None:
+def _check_outputs(outputs: dict[AnyPath, AnyPath]) -> None:
     inputs: dict[AnyPath, AnyPath] = {}
-    for path, output in found.items():
+    for path, output in outputs.items():
         other = inputs.setdefault(output, path)
         if other != path:
             raise SettingsError(

@@ -156,13 +156,13 @@ class Request:
         with suggesting(lambda: first_rows(open_reader(path, (), *options))):
             return open_reader(path, self.settings.text_columns, *options)
 
-    def sink(self, output: AnyPath, output_format: Format, given: AnyPath) -> FileSink | CloudSink:
+    def sink(self, output: AnyPath, output_format: Format, source: AnyPath) -> FileSink | CloudSink:
         """Return the sink for a file or an object, made from the given input."""
         sample = self.settings.limit_rows is not None
-        more = self.overwrite, given, sample, self.partial
+        options = self.overwrite, source, sample, self.partial
         if isinstance(output, CloudPath):
-            return CloudSink(output, output_format, self.storage, *more)
-        return FileSink(output, output_format, *more)
+            return CloudSink(output, output_format, self.storage, *options)
+        return FileSink(output, output_format, *options)
 
     @contextmanager
     def open(self, data: Data, output: AnyPath | None = None) -> Iterator[Job]:
@@ -175,17 +175,17 @@ class Request:
         if not isinstance(data, str | PathLike):
             yield Job(self, table_in_memory(data, self.settings), in_memory)
             return
-        given = given_path(data)
-        with local_table(given, self.storage) as (path, version):
+        path_given = given_path(data)
+        with local_table(path_given, self.storage) as (path, version):
             reader = self.reader(path)
             if output is None:
-                yield Job(self, Source(reader, given, version=version), in_memory)
+                yield Job(self, Source(reader, path_given, version=version), in_memory)
                 return
             input_format = format_of(path, self.input_format)
             output_format = output_format_of(output, self.output_format, input_format)
             files = self.files(input_format, output_format)
-            sink = self.sink(output, output_format, given)
-            yield Job(self, Source(reader, given, files, version=version), sink)
+            sink = self.sink(output, output_format, path_given)
+            yield Job(self, Source(reader, path_given, files, version=version), sink)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,12 +291,12 @@ class Stages:
 
     def _plan(self, batches: Iterable[Batch]) -> Plan:
         source, settings = self.source, self.settings
-        found = Plan.of(self.purchase.record(batches))
-        if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
+        counted = Plan.of(self.purchase.record(batches))
+        if warning := few_words(settings.text_columns, counted.rows, counted.worded, source.sample):
             self.reporter.warn(warning)
         if source.left_out:
             log.info("%s: left out: %s", source.name, source.left_out)
-        return replace(found, purchase=self.purchase.estimate())
+        return replace(counted, purchase=self.purchase.estimate())
 
     def _check_writable(self) -> None:
         """Refuse what would fail at the end, before any work is done."""

@@ -89,14 +89,14 @@ def is_full_table(manifest: Mapping[str, Any]) -> bool:
     return isinstance(settings, dict) and settings.get("limit_rows") is None
 
 
-def other_input(output: AnyPath | None, given: AnyPath) -> str | None:
+def other_input(output: AnyPath | None, source: AnyPath) -> str | None:
     """Return the input that an output file was made from, if it is another one than ``given``."""
     if not isinstance(output, Path):
         return None
     path = part_of(read_manifest(output), "input").get("path")
-    if not isinstance(path, str) or path == str(given):
+    if not isinstance(path, str) or path == str(source):
         return None
-    return None if isinstance(given, Path) and Path(path).resolve() == given.resolve() else path
+    return None if isinstance(source, Path) and Path(path).resolve() == source.resolve() else path
 
 
 def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:
@@ -198,9 +198,9 @@ class CellMarks:
         for index, system in enumerate(systems):
             codes, statuses = columns[index * width], columns[index * width + STATUS]
             cells = [*zip(codes.values, statuses.values, strict=True)]
-            written = {each: _cell(system, each[0] or "", each[1]) for each in {*cells}}
+            written = {cell: _cell(system, cell[0] or "", cell[1]) for cell in {*cells}}
             rows = zip(of_texts, cells, strict=True)
-            self._marks.extend(crc32(written[each], text) for text, each in rows)
+            self._marks.extend(crc32(written[cell], text) for text, cell in rows)
 
     def has(self, text: str, *cell: str) -> bool:
         """Return whether the run wrote a text, or beside it a cell: a system, a code, a status."""
@@ -219,8 +219,8 @@ class CellMarks:
 
 
 def _cell(system: str, code: str, status: str) -> bytes:
-    known = status if status in NOT_FAILED else "failed"
-    return f"\0{system}\0{code}\0{known}".encode()
+    kind = status if status in NOT_FAILED else "failed"
+    return f"\0{system}\0{code}\0{kind}".encode()
 
 
 def manifest(
@@ -270,7 +270,7 @@ def was_done(
     of this tool are the same, and if the output is complete. The number of processes and the report
     change nothing in an output.
     """
-    wanted = _identity(fingerprint, asdict(settings), asdict(files), base_url, VERSIONS[TOOL])
+    identity = _identity(fingerprint, asdict(settings), asdict(files), base_url, VERSIONS[TOOL])
     try:
         done = _identity(
             found["input"]["sha256"],
@@ -282,7 +282,7 @@ def was_done(
         complete = bool(found["exit_state"].startswith("complete"))
     except (KeyError, TypeError, AttributeError):
         return False
-    return complete and done == json.loads(json.dumps(wanted))
+    return complete and done == json.loads(json.dumps(identity))
 
 
 def _identity(

@@ -105,8 +105,8 @@ def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
 def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
     """Append the new names to column labels, padded to the same number of levels."""
     if isinstance(columns, pd.MultiIndex):
-        rest = [""] * (columns.nlevels - 1)
-        padded = [(name, *rest) for name in names]
+        levels_below = [""] * (columns.nlevels - 1)
+        padded = [(name, *levels_below) for name in names]
         return columns.append(pd.MultiIndex.from_tuples(padded, names=columns.names))
     if columns.dtype == object:  # append would turn a label None into NaN
         return pd.Index([*columns, *names], dtype=object, name=columns.name)

@@ -87,9 +87,9 @@ class InFile:
 
     def read(self) -> pa.Table:
         """Return the table."""
-        wanted = [self.known] if self.format == "csv" and self.csv.header else []
+        text_columns = [self.known] if self.format == "csv" and self.csv.header else []
         with local_table(self.path, Storage()) as (path, _):
-            return read_table(path, self.format, self.csv, self.excel, wanted)
+            return read_table(path, self.format, self.csv, self.excel, text_columns)
 
 
 def _unpickle(stream: pa.Buffer) -> InMemory:
@@ -109,8 +109,8 @@ class _Cell:
     @property
     def band(self) -> Band | None:
         """The band of the code; None without a code or if a person chose it."""
-        known = self.confidence is not None and self.status != "decided"
-        return band(self.confidence or 0.0) if known else None
+        has_chance = self.confidence is not None and self.status != "decided"
+        return band(self.confidence or 0.0) if has_chance else None
 
     @property
     def share(self) -> float:
@@ -308,5 +308,5 @@ def result_of(source: Source, sink: Sink, settings: Settings, summary: Summary) 
     path = cast("AnyPath", summary.output or sink.path)
     if isinstance(path, Path):
         path = path.absolute()  # a notebook may change its folder
-    known = new_fields(settings)[0].name
-    return Result(summary, settings, InFile(path, sink.output_format, *options, known))
+    first_new = new_fields(settings)[0].name
+    return Result(summary, settings, InFile(path, sink.output_format, *options, first_new))

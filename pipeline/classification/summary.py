@@ -145,7 +145,7 @@ Counted = TypeVar("Counted")
 
 
 def _add_counts(one: Mapping[Counted, int], other: Mapping[Counted, int]) -> dict[Counted, int]:
-    return {each: one.get(each, 0) + other.get(each, 0) for each in {**one, **other}}
+    return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class Summary:
         """The kinds of rows that there are in any system."""
         counts = [figures.kinds for figures in self.systems.values()]
         names = counts[0] if counts else ()
-        return [kind for kind in names if any(each[kind] for each in counts)]
+        return [kind for kind in names if any(count[kind] for count in counts)]
 
     @property
     def review_command(self) -> str | None:
@@ -259,7 +259,7 @@ class Summary:
     @property
     def doubtful_under(self) -> float | None:
         """The confidence under which codes are doubtful; None if none is."""
-        doubtful = any(each.bands.get("doubtful") for each in self.systems.values())
+        doubtful = any(system.bands.get("doubtful") for system in self.systems.values())
         return LIKELY if doubtful else None
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
@@ -273,14 +273,14 @@ class Summary:
             empty = figures.statuses.get("empty", 0)
             if share < 1 and empty and empty == sum(figures.statuses.values()):
                 return NoMatchError(f"None of {how_many(empty, 'row')} has a text.", NAME_THE_TEXT)
-        found = [
+        too_few = [
             f"{figures.statuses['no_match']:,} of {figures.with_text:,} rows ({name})"
             for name, figures in self.systems.items()
             if figures.statuses.get("no_match", 0) > share * figures.with_text
         ]
-        if not found:
+        if not too_few:
             return None
-        return NoMatchError(f"Too many rows have no match: {', '.join(found)}.", NAME_THE_TEXT)
+        return NoMatchError(f"Too many rows have no match: {', '.join(too_few)}.", NAME_THE_TEXT)
 
     def exit_code(self, share: float | None) -> int:
         """Return the exit code of the job; ``share`` is as for `too_few_matches`."""
@@ -303,7 +303,9 @@ class Summary:
     @property
     def failures(self) -> Counter[str]:
         """How many rows of all systems have a failed call, by its error type."""
-        statuses = sum((Counter(each.statuses) for each in self.systems.values()), Counter[str]())
+        statuses = sum(
+            (Counter(system.statuses) for system in self.systems.values()), Counter[str]()
+        )
         return Counter({kind: n for kind, n in statuses.items() if kind not in NOT_FAILED})
 
     def remedy(self, kind: str) -> Words:

@@ -73,15 +73,15 @@ def few_words(
     )
     first = sample()
     names = first.schema.names
-    own = {*holders(names, wanted)}
+    text_columns = {*holders(names, wanted)}
     hint = f"Name the column that says what is bought: {option('text_columns', 'NAME')}."
-    if names and not own & {*names}:  # places in releases of OCDS
+    if names and not text_columns & {*names}:  # places in releases of OCDS
         hint = f"Name the field that says what is bought: {option('text_columns', 'NAME')}."
         if tuple(wanted) == TEXT_COLUMNS:  # nobody named one
             holds = "The titles, descriptions and items of the releases hold"
-    elif (other := likeliest(first, own)) is not None:
+    elif (other := likeliest(first, text_columns)) is not None:
         hint = f"Did you mean {option('text_columns', repr(one_line(other)))}?"
-    elif names and own.issuperset(names):
+    elif names and text_columns.issuperset(names):
         hint = "The table has no other column."
     return Words(f"{holds} hardly any words: {rows - worded:,} of {rows:,} rows {LACK}. {hint}")
 
@@ -118,18 +118,18 @@ def _suggest_words(error: InputError, hints: Sequence[str], sample: pa.RecordBat
     best = likeliest(sample, ())
     if best is None or repr(one_line(best)) not in error.message:  # it is in another sheet
         return
-    known = guess(ARGUMENT, one_line(best))
+    suggestion = guess(ARGUMENT, one_line(best))
     wordless = {guess(ARGUMENT, one_line(name)) for name in by_words if not by_words[name]}
     for hint in hints:
         if hint in wordless or hint.startswith(NO_GUESS):
-            said = marked(error.hint)
-            error.hint = said.replace(hint, "" if known in said else known).strip()
+            text = marked(error.hint)
+            error.hint = text.replace(hint, "" if suggestion in text else suggestion).strip()
 
 
 def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
     """Return the column most likely to hold text: many words, different in each row."""
-    found = {name: score for name, score in scores(sample).items() if score and name not in but}
-    return max(found, key=found.__getitem__, default=None)
+    scored = {name: score for name, score in scores(sample).items() if score and name not in but}
+    return max(scored, key=scored.__getitem__, default=None)
 
 
 def scores(sample: pa.RecordBatch) -> dict[str, float]:

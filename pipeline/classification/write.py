@@ -45,7 +45,7 @@ def roll_ups(settings: Settings) -> Mapping[System, Change]:
     """Return what rolls up the answers of each system; nothing unless the settings ask for it."""
     if settings.roll_up is None:
         return {}
-    return {each: RollUp(load(each), settings.roll_up).answer for each in settings.systems}
+    return {system: RollUp(load(system), settings.roll_up).answer for system in settings.systems}
 
 
 class RollUp:
@@ -73,8 +73,8 @@ class RollUp:
         deepest = self._deepest(answer.matches)
         if deepest is None:
             return answer
-        rest = (match for match in answer.matches if match.code != deepest.code)
-        return replace(answer, matches=(deepest, *rest))
+        other_matches = (match for match in answer.matches if match.code != deepest.code)
+        return replace(answer, matches=(deepest, *other_matches))
 
     def _deepest(self, matches: Sequence[Match]) -> Match | None:
         sums: dict[str, float] = defaultdict(float)
@@ -97,7 +97,7 @@ class RollUp:
         if code not in self._table:
             code = parent(self._table.system, code, self._table.titles)
         line = [code, *self._table.ancestors(code)] if code else []
-        return tuple(each for each in line if self._table.titles[each])
+        return tuple(code_above for code_above in line if self._table.titles[code_above])
 
 
 def translations(settings: Settings) -> Mapping[System, Change]:
@@ -222,6 +222,6 @@ def classify_batches(
         for change in changes:
             answers = {
                 **answers,
-                **{of: for_distinct(each, answers[of]) for of, each in change.items()},
+                **{of: for_distinct(changed, answers[of]) for of, changed in change.items()},
             }
         yield batch, answers

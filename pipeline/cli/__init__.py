@@ -49,9 +49,9 @@ def main() -> None:
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
     """Return the arguments without ``--debug``, which may be anywhere, and whether it was there."""
     end = args.index("--") if "--" in args else len(args)
-    rest = [each for each in args[:end] if each != "--debug"]
+    other_args = [arg for arg in args[:end] if arg != "--debug"]
     variable = os.environ.get(DEBUG_VARIABLE, "").strip().lower() in ("1", "true", "yes", "on")
-    return [*rest, *args[end:]], variable or len(rest) < end
+    return [*other_args, *args[end:]], variable or len(other_args) < end
 
 
 def _print_end(error: BaseException) -> int:

@@ -77,8 +77,8 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
         return
     if isinstance(error, SystemExit) and error.code not in ENDED:
         return
-    found = explain_end(error)
-    figures = {"error": found.message, "hint": found.hint, "exit_code": found.exit_code}
+    problem = explain_end(error)
+    figures = {"error": problem.message, "hint": problem.hint, "exit_code": problem.exit_code}
     printed = partial(click.echo, err=True) if beside_the_table else say
     with suppress(OutputError):  # the exit code remains
         printed(json.dumps(figures))

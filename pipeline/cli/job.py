@@ -144,8 +144,8 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
         page = _page(job, options.report)
         width = None if options.as_json or options.to_standard_output else columns(sys.stdout)
         examples = Examples(request.settings.systems) if width else None
-        output, given = job.sink.path, options.input_paths[0]
-        if options.output is None and (other := other_input(output, given)) is not None:
+        output, source = job.sink.path, options.input_paths[0]
+        if options.output is None and (other := other_input(output, source)) is not None:
             warn(f"{output}, made from {other}, is replaced. Keep both: --output PATH.")
         with after(lambda: "no output was written"):
             summary = run_and_log(job, page, examples)
@@ -172,10 +172,10 @@ def run_job(options: RunOptions, request: Request, finished: Finished) -> int:
 def plan_job(options: RunOptions, request: Request) -> int:
     """Print what the job would do and cost."""
     with open_job(options, request) as job:
-        found, service = job.plan(warn), service_of(request)
-        offer = FREE if service is None else describe(service, found.purchase)
-        words = wrap(f"{found.rows_line}\n{offer}", sys.stdout)
-        say(json.dumps(found.to_dict()) if options.as_json else words)
+        planned, service = job.plan(warn), service_of(request)
+        offer = FREE if service is None else describe(service, planned.purchase)
+        words = wrap(f"{planned.rows_line}\n{offer}", sys.stdout)
+        say(json.dumps(planned.to_dict()) if options.as_json else words)
     return COMPLETE
 
 
@@ -199,8 +199,8 @@ def run_and_log(
     observers = [each.observe for each in (page, examples) if each]
 
     def observe(batch: Batch, answers: BatchAnswers) -> None:
-        for each in observers:
-            each(batch, answers)
+        for observe_batch in observers:
+            observe_batch(batch, answers)
 
     reporter = Reporter(progress_display(), warn, observe)
     summary = job.run(replace(reporter, record=page.record) if page else reporter)
@@ -236,9 +236,9 @@ def _write_page(page: RunReport | None, summary: Summary, path: Path | None) -> 
 @contextmanager
 def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
     """Open the first table that the options name, and its sink."""
-    given = options.input_paths[0]
-    is_stream = str(given) == "-"
-    table = from_standard_input() if is_stream else local_table(given, request.storage)
+    source = options.input_paths[0]
+    is_stream = str(source) == "-"
+    table = from_standard_input() if is_stream else local_table(source, request.storage)
     with table as (path, version):
         reader, input_format = request.reader(path), format_of(path, options.input_format)
         sink = _sink(path, input_format, options, request)
@@ -247,12 +247,12 @@ def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
         page = str(options.report) if options.report else None
         files = replace(request.files(input_format, sink.output_format), report=page)
         # Standard input to standard output has no paths that the ledger could know the job by.
-        named = None if is_stream and sink.path is None else given
+        named = None if is_stream and sink.path is None else source
         yield Job(request, Source(reader, named, files, version=version), sink)
 
 
 def _sink(path: Path, input_format: Format, options: RunOptions, request: Request) -> Sink:
-    given, output, output_format = options.input_paths[0], options.output, options.output_format
+    source, output, output_format = options.input_paths[0], options.output, options.output_format
     if options.to_standard_output:
         return StandardOutput(output_format or input_format, options.partial)
     if output is None:
@@ -260,7 +260,7 @@ def _sink(path: Path, input_format: Format, options: RunOptions, request: Reques
         output = default_output(path, input_format, output_format, options.limit_rows)
     else:
         output_format = output_format_of(output, output_format, input_format)
-    return request.sink(output, output_format, given if isinstance(given, CloudPath) else path)
+    return request.sink(output, output_format, source if isinstance(source, CloudPath) else path)
 
 
 def _who_answers(service: PaidService | None) -> str:

@@ -54,24 +54,24 @@ def run_all(options: RunOptions, finished: Finished = lambda _: None) -> int:
     _check_consent(options, service_of(request))
     folder, files = _find_files(options, request.storage)
     started = time.monotonic()
-    found: list[FileOutcome] = []
+    outcomes_so_far: list[FileOutcome] = []
 
     def so_far() -> str:
-        done = sum(outcome.state in ("done", "skipped") for outcome in found)
+        done = sum(outcome.state in ("done", "skipped") for outcome in outcomes_so_far)
         return f"{done} of {len(files)} files are done, and the same command continues"
 
     with after(so_far):
         for outcome in outcomes(files, request, run_and_log):
             if outcome.error:
                 print_error(name_table(outcome.file.path, outcome.error))
-            found.append(outcome)  # keeps those before an interrupt
-    summaries = [outcome.summary for outcome in found if outcome.summary]
+            outcomes_so_far.append(outcome)  # keeps those before an interrupt
+    summaries = [outcome.summary for outcome in outcomes_so_far if outcome.summary]
     seconds = time.monotonic() - started
     whole = replace(combine(summaries), output=folder, seconds=seconds) if summaries else None
     if whole:
         finished(whole)
-    _print(found, len(files), whole, options, request.settings)
-    return max((outcome.exit_code for outcome in found), key=severity)
+    _print(outcomes_so_far, len(files), whole, options, request.settings)
+    return max((outcome.exit_code for outcome in outcomes_so_far), key=severity)
 
 
 def plan_all(options: RunOptions) -> int:
@@ -80,39 +80,39 @@ def plan_all(options: RunOptions) -> int:
     if not are_several(options.input_paths, request.storage):
         return plan_job(options, request)
     _, files = _find_files(options, request.storage)
-    found, failures = plans(files, request)
+    plans_by_file, failures = plans(files, request)
     for path, error in failures.items():
         print_error(name_table(path, error))
-    _print_plans(found, failures, options.as_json, service_of(request))
+    _print_plans(plans_by_file, failures, options.as_json, service_of(request))
     return PipelineError.exit_code if failures else COMPLETE
 
 
 def _print_plans(
-    found: Mapping[AnyPath, Plan],
+    plans_by_file: Mapping[AnyPath, Plan],
     failures: Mapping[AnyPath, PipelineError],
     as_json: bool,
     service: PaidService | None,
 ) -> None:
-    up_to = list(accumulate(found.values(), Plan.then))
+    up_to = list(accumulate(plans_by_file.values(), Plan.then))
     whole = up_to[-1] if up_to else Plan(0, 0)
     if service is not None:
         whole = replace(whole, purchase=whole.purchase.at_rate(service.limit))
     if as_json:
-        each = [
+        entries = [
             {"input": str(path), **plan.to_dict(), "fits_limits": so_far.purchase.fits}
-            for (path, plan), so_far in zip(found.items(), up_to, strict=True)
+            for (path, plan), so_far in zip(plans_by_file.items(), up_to, strict=True)
         ]
-        each += [
+        entries += [
             {"input": str(path), "error": error.message, "hint": error.hint}
             for path, error in failures.items()
         ]
-        say(json.dumps({**whole.to_dict(), "files": each}))
+        say(json.dumps({**whole.to_dict(), "files": entries}))
         return
     without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
-    counted = f"{how_many(len(found), 'file')}, {whole.rows_line}{without}"
+    counted = f"{how_many(len(plans_by_file), 'file')}, {whole.rows_line}{without}"
     offers = [FREE]
     if service is not None:
-        purchases = {path: plan.purchase for path, plan in found.items()}
+        purchases = {path: plan.purchase for path, plan in plans_by_file.items()}
         offers = [*describe_files(service, purchases, whole.purchase)]
     say(wrap("\n".join([counted, *offers]), sys.stdout))
 
@@ -162,20 +162,21 @@ def _check_consent(options: RunOptions, service: PaidService | None) -> None:
 
 
 def _print(
-    found: Sequence[FileOutcome],
+    file_outcomes: Sequence[FileOutcome],
     files: int,
     whole: Summary | None,
     options: RunOptions,
     settings: Settings,
 ) -> None:
     """Print what became of all files."""
-    counts = {name: sum(outcome.state == name for outcome in found) for name in STATES}
-    counts["not_started"] = files - len(found)
-    each = [outcome.to_dict() for outcome in found]
-    figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
+    counts = {name: sum(outcome.state == name for outcome in file_outcomes) for name in STATES}
+    counts["not_started"] = files - len(file_outcomes)
+    entries = [outcome.to_dict() for outcome in file_outcomes]
+    figures = {**counts, "summary": whole and whole.to_dict(), "files": entries}
     words = [f"{count:,} {STATES[name]}" for name, count in counts.items() if count]
     lines = [words_of(whole, settings)] if whole else []
-    lines += [each.error.message for each in found if each.error and each.state == "failed"]
+    failed = [outcome.error for outcome in file_outcomes if outcome.state == "failed"]
+    lines += [error.message for error in failed if error]
     lines.append(f"{how_many(files, 'file')}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)
     as_json, quiet = options.as_json, options.quiet

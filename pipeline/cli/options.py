@@ -146,8 +146,8 @@ def parameters(declared: type, with_variables: bool = False) -> list[click.Param
     """
     hints = get_type_hints(declared)
     inherited = {name for base in declared.__bases__ for name in getattr(base, FIELDS, ())}
-    ordered = sorted(fields(declared), key=lambda each: each.name in inherited)
-    return [_parameter(each, hints[each.name], with_variables) for each in ordered]
+    ordered = sorted(fields(declared), key=lambda option: option.name in inherited)
+    return [_parameter(option, hints[option.name], with_variables) for option in ordered]
 
 
 FIELDS = "__dataclass_fields__"
@@ -180,14 +180,14 @@ def _type(hint: Any) -> dict[str, Any]:
     if hint is Path:
         return {"type": LocalPath(path_type=Path)}
     if NoneType in get_args(hint):
-        return _type(next(each for each in get_args(hint) if each is not NoneType))
+        return _type(next(kind for kind in get_args(hint) if kind is not NoneType))
     return {"type": hint}
 
 
 def of_fields(made: type, options: object) -> dict[str, Any]:
     """Return the values of those options that are fields of another dataclass, too."""
     there = {*dir(options)}
-    names = [each.name for each in fields(made) if each.name in there]
+    names = [made_field.name for made_field in fields(made) if made_field.name in there]
     return {name: getattr(options, name) for name in names}
 
 

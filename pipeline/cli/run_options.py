@@ -134,9 +134,9 @@ class PaidOptions:
 
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            given = of_fields(PaidService, self) | {"api_key": self._api_key()}
-            unset = {each.name for each in fields(PaidOptions) if given.get(each.name) == ""}
-            service = PaidService(**{each: given[each] for each in given if each not in unset})
+            values = of_fields(PaidService, self) | {"api_key": self._api_key()}
+            unset = {each.name for each in fields(PaidOptions) if values.get(each.name) == ""}
+            service = PaidService(**{each: values[each] for each in values if each not in unset})
         for warning in warned:
             warn(str(warning.message))
         return service
@@ -167,15 +167,15 @@ def check_no_terms() -> None:
     """
     context = click.get_current_context()
     terms = {field.name for field in fields(PaidOptions)} - {"base_url", "yes", "ledger"}
-    given = [
+    stated = [
         param.opts[0]
         for param in context.command.params
         if param.name in terms
         and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
     ]
-    if given:
-        names = " and ".join(given)
-        verb, them = ("is", "it") if len(given) == 1 else ("are", "them")
+    if stated:
+        names = " and ".join(stated)
+        verb, them = ("is", "it") if len(stated) == 1 else ("are", "them")
         raise SettingsError(
             f"{names} {verb} for buying answers, and no paid service is named.",
             f"Name the service, --base-url URL, or leave {them} out: the embedded engine is free.",

@@ -74,9 +74,9 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _find_option(
     name: str, value: Any, options: Mapping[str, click.Option], path: Path
 ) -> click.Option:
-    wanted = name.replace("_", "-")
-    if wanted in options:
-        return options[wanted]
+    option_name = name.replace("_", "-")
+    if option_name in options:
+        return options[option_name]
     if isinstance(value, dict):
         raise SettingsError(
             f"{path}: there is no table [{name}].",
@@ -84,7 +84,7 @@ def _find_option(
         )
     from difflib import get_close_matches
 
-    close = get_close_matches(wanted.casefold(), options, n=1, cutoff=0.5)
+    close = get_close_matches(option_name.casefold(), options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(options)}."
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 
@@ -111,14 +111,14 @@ def _text(value: Any, where: str, is_flag: bool = False) -> str:
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
     """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt."""
     known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
-    for each in params:
-        known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
+    for param in params:
+        known.update([param.envvar] if isinstance(param.envvar, str) else param.envvar or ())
     ours = {name for name in os.environ if name.startswith(PREFIX)}
     for name in sorted(ours - known):
         if not name.startswith(OF_THE_SERVICE):
             from difflib import get_close_matches
 
-            short = [each.removeprefix(PREFIX) for each in known]
+            short = [name.removeprefix(PREFIX) for name in known]
             close = get_close_matches(name.removeprefix(PREFIX), short, 1)
             meant = f" Did you mean {PREFIX}{close[0]}?" if close else ""
             yield f"The variable {name} sets nothing.{meant}"
@@ -153,7 +153,7 @@ def note_found_file(context: click.Context) -> None:
     import logging  # --help needs no log
 
     params = context.command.params
-    options = ", ".join(each.opts[0] for each in params if _is_in_file(context, each.name))
+    options = ", ".join(param.opts[0] for param in params if _is_in_file(context, param.name))
     if options and (path := context.meta.get(FOUND)):
         words = f"{path}, found in the current folder, sets {options}"
         logging.getLogger("pipeline").info("%s", words)

@@ -75,12 +75,12 @@ def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:
     return [list(table.titles.values())]
 
 
-def titles_of(table: CodeTable, places: Sequence[int]) -> list[tuple[str, ...]]:
+def titles_of(table: CodeTable, indices: Sequence[int]) -> list[tuple[str, ...]]:
     """Return the titles of some codes in all languages, given their places in the table."""
     english = [*table.titles.values()]
     # Of 220,000 titles, most runs need few. To take these, pyarrow.compute is slow to import.
-    more = [column.chunk(0) for column in translations().columns] if table.system == "cpv" else []
-    return [(english[place], *(titles[place].as_py() for titles in more)) for place in places]
+    others = [column.chunk(0) for column in translations().columns] if table.system == "cpv" else []
+    return [(english[index], *(titles[index].as_py() for titles in others)) for index in indices]
 
 
 @public
@@ -117,4 +117,4 @@ def code_table(system: str, *, language: str = "en") -> pd.DataFrame:
 
 def _by_level(table: CodeTable, code: str) -> dict[str, str]:
     """Return a code and those above it by their levels."""
-    return {table.level(each): each for each in (code, *table.ancestors(code))}
+    return {table.level(parent): parent for parent in (code, *table.ancestors(code))}

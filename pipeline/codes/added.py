@@ -24,8 +24,8 @@ def added(system: System) -> CodeTable | None:
     Raises:
         CodeTableError: the table is damaged.
     """
-    found = _found(system)
-    return read(*found) if found else None
+    table = _found(system)
+    return read(*table) if table else None
 
 
 def added_digest(system: System) -> str | None:
@@ -34,8 +34,8 @@ def added_digest(system: System) -> str | None:
     Raises:
         CodeTableError: the table cannot be read.
     """
-    found = _found(system)
-    return _digest(*found) if found else None
+    table = _found(system)
+    return _digest(*table) if table else None
 
 
 def remove(system: System) -> bool:

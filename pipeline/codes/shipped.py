@@ -55,12 +55,12 @@ def counterparts(system: System) -> dict[str, tuple[str, ...]]:
     column = header.index(system)
     named = {line[0]: tuple(line[column].split()) for line in lines}
     parents = shipped("cpv").parents
-    found: dict[str, tuple[str, ...]] = {}
+    by_code: dict[str, tuple[str, ...]] = {}
     for code in parents:  # each after its parent
-        codes = named.get(code) or found.get(parents[code])
+        codes = named.get(code) or by_code.get(parents[code])
         if codes:
-            found[code] = codes
-    return found
+            by_code[code] = codes
+    return by_code
 
 
 @cache

@@ -30,7 +30,7 @@ def stem(system: System, code: str) -> str:
     if system == "cpv":
         return code[:2] + code[2:].rstrip("0")
     if system == "unspsc":
-        pairs = [code[place : place + 2] for place in range(0, 8, 2)]
+        pairs = [code[start : start + 2] for start in range(0, 8, 2)]
         while len(pairs) > 1 and pairs[-1] == "00":
             pairs.pop()
         return "".join(pairs)

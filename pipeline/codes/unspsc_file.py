@@ -79,8 +79,8 @@ def _titles(file: Path) -> dict[str, str]:
 def _columns(row: Cells) -> list[tuple[int, int]]:
     """Return the columns of codes, each with that of its titles; none if this row has no names."""
     names: dict[str, int] = {}
-    for place, cell in row.items():
-        names.setdefault(_text(cell).casefold(), place)
+    for column, cell in row.items():
+        names.setdefault(_text(cell).casefold(), column)
     if all(level in names for level in LEVELS):
         return [
             (names[level], names[f"{level} title"]) for level in LEVELS if f"{level} title" in names
@@ -92,8 +92,8 @@ def _columns(row: Cells) -> list[tuple[int, int]]:
 
 def _codes(rows: Iterable[Cells], columns: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str]]:
     for row in rows:
-        for place, beside in columns:
-            code, title = _text(row.get(place, "")), _text(row.get(beside, ""))
+        for column, beside in columns:
+            code, title = _text(row.get(column, "")), _text(row.get(beside, ""))
             if code and title:
                 full = normalized("unspsc", code)
                 if full is None:

@@ -308,7 +308,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a place in a bucket is tried before anything is bought",
-        "self.storage.write(mine, manifest_path(self.path))",
+        "self.storage.write(manifest, manifest_path(self.path))",
         "pass",
         "tests/cli/clouds/test_stores.py::test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought",
     ),

@@ -239,11 +239,11 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
 @on_accounts
 def list_accounts(accounts: Accounts, as_json: bool) -> int:
     """List all accounts with their balances and their usage in the last 30 days."""
-    found = [list_figures(account, *_use(accounts, account)) for account in accounts.all()]
+    listed = [list_figures(account, *_use(accounts, account)) for account in accounts.all()]
     if as_json:
-        say(json.dumps({"accounts": found}))
+        say(json.dumps({"accounts": listed}))
     else:
-        say("\n".join(table(found, ACCOUNTS, numbers=4)) if found else "no accounts yet")
+        say("\n".join(table(listed, ACCOUNTS, numbers=4)) if listed else "no accounts yet")
     return 0
 
 
@@ -261,8 +261,8 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     """Show an ACCOUNT: its balance, keys, usage in the last 30 days and last entries."""
     account = find_account(accounts, name)
     last = accounts.statement.entries(account.account_id, entries)
-    found = account_figures(account, *_use(accounts, account), last)
-    say(json.dumps(found) if as_json else "\n".join(account_lines(found)))
+    figures = account_figures(account, *_use(accounts, account), last)
+    say(json.dumps(figures) if as_json else "\n".join(account_lines(figures)))
     return 0
 
 
@@ -401,21 +401,21 @@ def account_figures(
     }
 
 
-def account_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def account_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield the figures of an account, with tables of its keys, its usage and its last entries."""
-    yield f"account {found['account']} {found['email'] or ''}".rstrip()
-    yield f"opened {utc(found['opened_at'])} UTC"
-    yield f"balance {found['balance_usd']} USD"
+    yield f"account {figures['account']} {figures['email'] or ''}".rstrip()
+    yield f"opened {utc(figures['opened_at'])} UTC"
+    yield f"balance {figures['balance_usd']} USD"
     yield ""
-    keys = [{**key, "used_at": key["used_at"] or "never"} for key in found["keys"]]
+    keys = [{**key, "used_at": key["used_at"] or "never"} for key in figures["keys"]]
     yield from table(keys, KEYS) if keys else ["no keys"]
     yield ""
-    calls, spent = found[f"calls_{DAYS}_days"], found[f"spent_{DAYS}_days_usd"]
-    usage = [*found["usage"], {"day": "total", "calls": calls, "usd": spent}]
+    calls, spent = figures[f"calls_{DAYS}_days"], figures[f"spent_{DAYS}_days_usd"]
+    usage = [*figures["usage"], {"day": "total", "calls": calls, "usd": spent}]
     none = [f"no calls in the last {DAYS} days"]
-    yield from table(usage, USAGE, numbers=2) if found["usage"] else none
+    yield from table(usage, USAGE, numbers=2) if figures["usage"] else none
     yield ""
-    yield from table(found["entries"], ENTRIES, numbers=2)
+    yield from table(figures["entries"], ENTRIES, numbers=2)
 
 
 FIELDS = {"key": "key_id", "entry": "entry_id", "begins": "hint"}

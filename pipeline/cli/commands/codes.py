@@ -58,14 +58,16 @@ def show(code: str, language: str) -> None:
     For a CPV code, the codes of the other systems that fit it best are shown, too.
     """
     tables = list(_tables())
-    found = [(table, name) for table in tables if (name := find_code(table, code)) is not None]
+    named_tables = [
+        (table, name) for table in tables if (name := find_code(table, code)) is not None
+    ]
     ended = list(_describe_end(code))
-    if not (found or ended):
+    if not (named_tables or ended):
         raise CodeTableError(
             f"No table has the code {code!r}.",
             'Search for words of its title: tender-pipeline codes search "road marking".',
         )
-    for table, name in found:
+    for table, name in named_tables:
         similar = _in_other_systems(tables, name) if table.system == "cpv" else ()
         shown = replace(table, titles=titles(table.system, language))
         say("\n".join([*_describe(shown, name), *similar]))
@@ -82,15 +84,15 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
     """Find codes by WORDS, in any language."""
     from pipeline.engine import searched
 
-    text, found = " ".join(words), False
+    text, any_found = " ".join(words), False
     for system in parse_systems(systems):
         shown = titles(system, language)
         matches = searched(system, text, top)
         for match in matches:
             if match.confidence >= ALIKE * matches[0].confidence:
                 say(f"{system:<7}{match.code:<10}{shown[match.code]}")
-                found = True
-    if found:
+                any_found = True
+    if any_found:
         return
     if _is_code(text):
         raise CodeTableError(

@@ -115,25 +115,28 @@ def _lock_folder(needed: bool) -> Finding:
 def _folder(
     name: str, folder: Path, needed: bool = True, instead: str = "name another folder"
 ) -> Finding:
-    existing = next(each for each in (folder, *folder.parents) if is_seen(each))
+    existing = next(parent for parent in (folder, *folder.parents) if is_seen(parent))
     if not os.access(existing, os.W_OK | os.X_OK):
         verdict: Verdict = "error" if needed else "warning"
         remedy = f"Make {folder} a folder that this user may write to, or {instead}."
         return Finding(name, verdict, f"{existing} is not writable", remedy)
     room = shutil.disk_usage(existing).free
-    found = f"{folder}, {room / 2**30:.1f} GB free"
+    what = f"{folder}, {room / 2**30:.1f} GB free"
     if room < LEAST_ROOM:
-        return Finding(name, "warning", found, "Free some space before a large run.")
-    return Finding(name, "ok", found)
+        return Finding(name, "warning", what, "Free some space before a large run.")
+    return Finding(name, "ok", what)
 
 
 def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
     from pipeline.engine.model import check_arrays, open_models, shipped_model
 
     check_arrays(shipped_model())
-    own, _ = open_models(models, systems)
-    found = ["the model of the package is undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
-    return Finding("models", "ok", "; ".join(found))
+    learned, _ = open_models(models, systems)
+    lines = [
+        "the model of the package is undamaged",
+        *(f"{s}: {m.path}" for s, m in learned.items()),
+    ]
+    return Finding("models", "ok", "; ".join(lines))
 
 
 def _engine(system: System) -> Finding:
@@ -142,8 +145,8 @@ def _engine(system: System) -> Finding:
 
     (matches,) = ranker(system).rank([SENTENCE], 1)
     best = f"{matches[0].code} {matches[0].title}" if matches else "no match"
-    found = f"{len(load(system)):,} codes; {SENTENCE!r} gets {best}"
-    return Finding(f"engine {system}", "ok", found)
+    what = f"{len(load(system)):,} codes; {SENTENCE!r} gets {best}"
+    return Finding(f"engine {system}", "ok", what)
 
 
 def _ledger(path: Path, workers: int | None) -> Finding:
@@ -154,32 +157,32 @@ def _ledger(path: Path, workers: int | None) -> Finding:
     from pipeline.paid.ledger.room import spare_file
     from pipeline.paid.ledger.totals import open_jobs
 
-    found = f"{path} does not exist; the first paid run creates it"
+    what = f"{path} does not exist; the first paid run creates it"
     if path.exists():
         with open_usable(path) as snapshot:
             jobs = count_jobs(open_jobs(snapshot), path)
-            found = f"{path}, {snapshot.size / 2**20:.1f} MB, {jobs}"
+            what = f"{path}, {snapshot.size / 2**20:.1f} MB, {jobs}"
             HighWaterMark(snapshot).check()
     else:
         check_not_gone(path)
     if workers is None:
-        return Finding("ledger", "ok", found)
+        return Finding("ledger", "ok", what)
     check_writable(path)
     if path.exists() and not os.access(path, os.W_OK):
-        return Finding("ledger", "error", f"{found} and is read-only", "Make it writable.")
+        return Finding("ledger", "error", f"{what} and is read-only", "Make it writable.")
     folder = _folder("ledger", path.parent)
     if folder.verdict != "error" and path.parent.is_dir():
         spare = path.with_name(f"{path.name}.answers-{os.getpid()}")
         with spare_file(path, spare, workers):  # as a run does before it sends anything
             pass
-    return Finding("ledger", "ok", found) if folder.verdict == "ok" else folder
+    return Finding("ledger", "ok", what) if folder.verdict == "ok" else folder
 
 
 def _output(output: Path, options: RunOptions) -> Finding:
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
         return _folder("output", output)
-    found = output_format_of(output, options.output_format)
-    sink = FileSink(output, found, options.overwrite, sample=options.limit_rows is not None)
+    output_format = output_format_of(output, options.output_format)
+    sink = FileSink(output, output_format, options.overwrite, sample=options.limit_rows is not None)
     may_go_there = _can_be_written("output", output, sink.check)
     folder = _folder("output", output.absolute().parent)
     return may_go_there if folder.verdict == "ok" else folder
@@ -229,8 +232,8 @@ def _check_service(service: PaidService) -> Iterator[Finding]:
     elif in_the_clear(service.base_url):
         yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
     else:
-        found = "has a valid form; only the first call shows whether it is right"
-        yield Finding("key", "ok", found)
+        what = "has a valid form; only the first call shows whether it is right"
+        yield Finding("key", "ok", what)
     yield _connection(service)
 
 
@@ -247,12 +250,12 @@ def _connection(service: PaidService) -> Finding:
         status = asyncio.run(_ask(httpx.URL(url)))
     except (httpx.HTTPError, TimeoutError, OSError) as error:
         hint = "Check --base-url, the network, the proxy and the service's certificate."
-        found = f"{service.base_url} does not answer ({cause(error)[0]})"
-        return Finding("service", "error", found, hint)
+        what = f"{service.base_url} does not answer ({cause(error)[0]})"
+        return Finding("service", "error", what, hint)
     milliseconds = 1000 * (time.perf_counter() - started)
     verdict, means, remedy = _judge(status)
-    found = f"{service.base_url} answers in {milliseconds:.0f} ms (HTTP {status}{means})"
-    return Finding("service", verdict, found, remedy)
+    what = f"{service.base_url} answers in {milliseconds:.0f} ms (HTTP {status}{means})"
+    return Finding("service", verdict, what, remedy)
 
 
 async def _ask(url: httpx.URL) -> int:
@@ -272,9 +275,9 @@ def _doctor(**values: Any) -> int:
     for finding in _findings(options):
         findings.append(finding)
         if not options.as_json:
-            found = [*finding.found.split("\n"), finding.remedy]
-            say(f"{MARKS[finding.verdict]} {finding.what}: {found[0]}")
-            for line in filter(None, found[1:]):
+            lines = [*finding.found.split("\n"), finding.remedy]
+            say(f"{MARKS[finding.verdict]} {finding.what}: {lines[0]}")
+            for line in filter(None, lines[1:]):
                 say(f"        {line}")
     ready = all(finding.verdict != "error" for finding in findings)
     if options.as_json:

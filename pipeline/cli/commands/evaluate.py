@@ -120,18 +120,18 @@ def evaluate(**values: Any) -> int:
     def open_paid(service: PaidService, asked: Settings, identity: str) -> PaidPurchase:
         return buyer_of(service, options.yes).open(asked, identity)
 
-    found = evaluated(rows, subjects, open_paid, progress_display())
-    if isinstance(found, Stopped):
-        say(_describe_stop(found, options.as_json))
-        return found.parked.exit_code
+    evaluation = evaluated(rows, subjects, open_paid, progress_display())
+    if isinstance(evaluation, Stopped):
+        say(_describe_stop(evaluation, options.as_json))
+        return evaluation.parked.exit_code
     if not options.as_json:
-        say(str(found))
+        say(str(evaluation))
     if options.report is not None:
-        page_file(options.report).write(page(found))
+        page_file(options.report).write(page(evaluation))
         log.info("report: %s", options.report)
     if options.as_json:  # last: an error before it is the only object that is printed
-        say(found.to_json())
-    return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
+        say(evaluation.to_json())
+    return WITH_FAILED_ROWS if any(each.failed for each in evaluation.subjects) else COMPLETE
 
 
 def _log(rows: Labelled, subjects: Sequence[Subject], with_skipped: bool) -> None:
@@ -183,7 +183,7 @@ def _compared_subjects(words: tuple[str, str], options: _Options) -> list[Subjec
     return subjects
 
 
-def _describe_stop(found: Stopped, as_json: bool) -> str:
+def _describe_stop(stopped: Stopped, as_json: bool) -> str:
     if as_json:
-        return json.dumps({"paid": found.paid.to_dict(), "parked": asdict(found.parked)})
-    return f"{found.paid}\n{found.parked}\nNothing is evaluated before all answers are there."
+        return json.dumps({"paid": stopped.paid.to_dict(), "parked": asdict(stopped.parked)})
+    return f"{stopped.paid}\n{stopped.parked}\nNothing is evaluated before all answers are there."

@@ -149,12 +149,12 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path) -> 
     if numbers:
         close_by_hand(path, dict.fromkeys(numbers), time.time(), wait)
     with open_usable(path) as snapshot:
-        found = open_jobs(snapshot)
+        jobs = open_jobs(snapshot)
     if as_json:
-        say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in found]}))
+        say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in jobs]}))
         return 0
     closed = [f"job {number} closed" for number in numbers]
-    lines = ["\n".join(open_job_lines(job)) for job in found] or ["no open jobs"]
+    lines = ["\n".join(open_job_lines(job)) for job in jobs] or ["no open jobs"]
     say(wrap("\n\n".join([*closed, *lines]), sys.stdout, JOB_INDENT))
     return 0
 
@@ -187,14 +187,14 @@ def attempts(
     """
     earliest = moment(since) if since else None
     with open_usable(path) as snapshot:
-        found = list(find_attempts(snapshot, limit + 1, states, systems, earliest))
-    listed, more = found[:limit], len(found) > limit
+        attempts_found = list(find_attempts(snapshot, limit + 1, states, systems, earliest))
+    listed, has_more = attempts_found[:limit], len(attempts_found) > limit
     if as_json:
         figures = [attempt_figures(attempt) for attempt in listed]
-        say(json.dumps({"attempts": figures, "more": more}))
+        say(json.dumps({"attempts": figures, "more": has_more}))
         return 0
     say("\n".join(attempt_lines(listed)) if listed else "no such attempts")
-    if more:
+    if has_more:
         click.echo(f"There are more than {limit}. List more with --limit.", err=True)
     if any(attempt.state == "unconfirmed" for attempt in listed):
         settle_them = command("ledger settle ATTEMPT... --billed USD --ledger", path)
@@ -272,14 +272,14 @@ def verify(as_json: bool, path: Path) -> int:
     the one in the ledger.
     """
     with Snapshot(path) as snapshot:
-        found = extent(snapshot)
+        size = extent(snapshot)
         shown = progress_display(silent)  # on a terminal, how many responses were read
-        with shown(found["responses"], "responses") as advance:
+        with shown(size["responses"], "responses") as advance:
             first, count = count_problems(problems(snapshot, advance))
-    attempts = how_many(found["attempts"], "attempt")
-    responses = how_many(found["responses"], "response")
-    totals = f"{attempts}, {responses}, {found['pruned']:,} pruned"
-    print_problems(first, count, totals, found if as_json else None)
+    attempts = how_many(size["attempts"], "attempt")
+    responses = how_many(size["responses"], "response")
+    totals = f"{attempts}, {responses}, {size['pruned']:,} pruned"
+    print_problems(first, count, totals, size if as_json else None)
     return INCONSISTENT if count else CONSISTENT
 
 
@@ -299,14 +299,16 @@ DAYS = {"day": "day (UTC)", "system": "system", **MONEY}
 def spending_lines(spent: Mapping[Spent, Tally], since: str) -> Iterator[str]:
     """Yield a table of the spending with each service since a day, and the totals."""
     systems = total_by(lambda where: (where.base_url, where.system), spent)
-    for found in spending_figures(spent, since):
-        yield f"\n{found['endpoint']}"
+    for spent_figures in spending_figures(spent, since):
+        yield f"\n{spent_figures['endpoint']}"
         totals = [
             {"day": "all days", "system": system, **_figures(tally)}
             for (base_url, system), tally in systems.items()
-            if base_url == found["endpoint"]
+            if base_url == spent_figures["endpoint"]
         ]
-        yield from table([*found["days"], *totals, {"day": "total", **found}], DAYS, numbers=5)
+        yield from table(
+            [*spent_figures["days"], *totals, {"day": "total", **spent_figures}], DAYS, numbers=5
+        )
 
 
 def spending_figures(spent: Mapping[Spent, Tally], since: str) -> list[dict[str, Any]]:
@@ -342,10 +344,10 @@ def open_job_lines(job: OpenJob) -> Iterator[str]:
         yield f"  input    {job.input}, {how_many(job.rows, 'row')}"
         yield f"  output   {job.output}"
     yield f"  service  {job.endpoint}, {how_many(job.calls, 'call')}"
-    more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
+    at_risk = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
     last = f", the last {utc(iso(job.last_sent_at))} UTC" if cost.attempts else ""
     attempts = how_many(cost.attempts, "attempt")
-    yield f"  paid     {plain(cost.confirmed)} USD{more}; {attempts}{last}"
+    yield f"  paid     {plain(cost.confirmed)} USD{at_risk}; {attempts}{last}"
     yield f"  state    {_waits_for(job)}"
 
 
@@ -386,11 +388,11 @@ def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
     yield from table(
         (
             {
-                **attempt_figures(one),
-                "cost": _cost(one),
-                "text": one.text_sha256[:DIGEST],
+                **attempt_figures(attempt),
+                "cost": _cost(attempt),
+                "text": attempt.text_sha256[:DIGEST],
             }
-            for one in attempts
+            for attempt in attempts
         ),
         headings,
     )

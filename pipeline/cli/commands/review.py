@@ -87,7 +87,7 @@ def review(**values: Any) -> int:
     merge = [
         each for each in options.merge if not _are_same(each, log_path)
     ]  # its decisions are there
-    others = [decision_file(path) for path in merge]
+    other_files = [decision_file(path) for path in merge]
     table = open_enriched(output, options.text_columns, options.column_prefix)
     for model in table.lost_models:
         warn(
@@ -97,10 +97,10 @@ def review(**values: Any) -> int:
     kept: list[tuple[str, Path | None]] = [("OUTPUT", output), *(("--merge", m) for m in merge)]
     check_apart({"--decisions": log_path}, kept, None)
     with closing(Queue(table)) as queue, DecisionLog(log_path) as log:
-        _warn([log.before, *others])
+        _warn([log.before, *other_files])
         browser = None if options.no_browser else _with_window()
-        found = Review(table, queue, log, name, options.blind, others)
-        return _serve(found, options.port or 0, browser)
+        session = Review(table, queue, log, name, options.blind, other_files)
+        return _serve(session, options.port or 0, browser)
 
 
 def _are_same(path: Path, other: Path) -> bool:
@@ -159,8 +159,8 @@ def _about(sitting: Review) -> Iterator[str]:
         for system in sitting.table.systems
     )
     progress = sitting.queue.progress(Filters())
-    left = how_many(progress.left, sitting.unit)
-    yield f"to check: {left} ({systems}); decided: {progress.done:,}"
+    items_left = how_many(progress.left, sitting.unit)
+    yield f"to check: {items_left} ({systems}); decided: {progress.done:,}"
     if sitting.taken_over:
         yield f"Taken over from others: {sitting.taken_over:,} decisions"
     if sitting.conflicts:

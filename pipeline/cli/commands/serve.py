@@ -36,9 +36,9 @@ DATA: dict[str, Any] = {
 """The option --data of `serve` and `accounts`; its variable is the same for both."""
 
 
-def service_folder(given: Path | None) -> Path:
+def service_folder(folder: Path | None) -> Path:
     """Return the folder of the accounts that `serve` would use here."""
-    return given or data_folder() / "service"
+    return folder or data_folder() / "service"
 
 
 @contextmanager

@@ -64,9 +64,9 @@ def train(**values: Any) -> int:
     kept = [("HISTORY", options.history)]
     kept += [("--decisions", path) for path in options.decisions]
     check_apart({"--output": options.output}, kept, None)
-    found = _train(options)
-    as_text = model_summary(found.figures, found.path)
-    say(json.dumps(found.figures) if options.as_json else as_text)
+    trained = _train(options)
+    as_text = model_summary(trained.figures, trained.path)
+    say(json.dumps(trained.figures) if options.as_json else as_text)
     return 0
 
 

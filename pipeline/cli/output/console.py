@@ -37,9 +37,11 @@ def form() -> Form:
     its log begins, the variable says it.
     """
     formatters = (handler.formatter for handler in logging.getLogger().handlers)
-    begun = next((each.form for each in formatters if isinstance(each, _Lines)), None)
-    wanted = os.environ.get(option_name("log_format"), "").strip().lower()
-    return begun or ("json" if wanted == "json" else "text")
+    begun = next(
+        (formatter.form for formatter in formatters if isinstance(formatter, _Lines)), None
+    )
+    stated = os.environ.get(option_name("log_format"), "").strip().lower()
+    return begun or ("json" if stated == "json" else "text")
 
 
 class _Lines(JsonLines):
@@ -101,7 +103,9 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
     If it is quiet, it shows errors only.
     """
     text: Form = "text" if sys.stderr.isatty() else "log"
-    begun = (each for each in logging.getLogger().handlers if isinstance(each, _AboveTheBar))
+    begun = (
+        handler for handler in logging.getLogger().handlers if isinstance(handler, _AboveTheBar)
+    )
     shown = next(begun, None) or _AboveTheBar(sys.stderr)
     shown.setFormatter(_Lines("json" if as_json else text))
     logging.basicConfig(handlers=[shown])
@@ -185,15 +189,15 @@ UNEXPECTED = 1
 
 def print_end(error: BaseException) -> int:
     """Print why a command ended before its end, and return its exit code."""
-    found = explain_end(error)
+    problem = explain_end(error)
     match error:
         case click.exceptions.NoArgsIsHelpError():
             error.show()
         case click.Abort() | KeyboardInterrupt() | SystemExit():
-            _print("", found.message, event="ended", exit_code=found.exit_code)
+            _print("", problem.message, event="ended", exit_code=problem.exit_code)
         case _:
-            print_error(found)
-    return found.exit_code
+            print_error(problem)
+    return problem.exit_code
 
 
 def print_error(error: PipelineError | Parked) -> None:
@@ -224,35 +228,35 @@ def explain_end(error: BaseException) -> PipelineError:
             ctx = error.ctx if isinstance(error, click.UsageError) else None
             what = "commands" if ctx and isinstance(ctx.command, click.Group) else "options"
             see = f"See all {what}: {ctx.command_path} --help." if ctx else ""
-            found = PipelineError(error.format_message(), see)
+            problem = PipelineError(error.format_message(), see)
             if ctx:
-                add_origins(ctx, found)
+                add_origins(ctx, problem)
         case click.Abort() | KeyboardInterrupt():
-            code, found = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
+            code, problem = INTERRUPTED, PipelineError(end_message(INTERRUPTED), AGAIN)
         case SystemExit(code=int(code)):
-            found = PipelineError(end_message(code, error), AGAIN)
+            problem = PipelineError(end_message(code, error), AGAIN)
         case OSError(errno=errno.EACCES | errno.EPERM | errno.ENAMETOOLONG, filename=str(path)):
             code = PipelineError.exit_code
-            found = PipelineError(
+            problem = PipelineError(
                 f"{quoted(path)} cannot be used: {error.strerror}.",
                 "Give the path of a file, and check the permissions of the folders above it.",
             )
         case FileNotFoundError(filename=None):  # as only the current folder has no name
             code = PipelineError.exit_code
-            found = PipelineError(
+            problem = PipelineError(
                 "The current folder no longer exists.", "Go to another: cd FOLDER."
             )
         case MemoryError():
             code, hint = UNEXPECTED, "Free some, or use fewer processes, if there are several."
-            found = PipelineError("There is not enough memory.", hint)
+            problem = PipelineError("There is not enough memory.", hint)
         case _:
             code, what = UNEXPECTED, f"{type(error).__name__}: {error}".rstrip(": ")
-            found = PipelineError(
+            problem = PipelineError(
                 f"An unexpected error in tender-pipeline or its installation: {what}",
                 "Run the same command with --debug to see where it happened, and report that.",
             )
-    found.exit_code = code
-    return found
+    problem.exit_code = code
+    return problem
 
 
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:
@@ -263,8 +267,8 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
         if now == "log":
             message = f"{head.removeprefix(ERROR)} {message}\n{hint}".strip()
-        given = {"levelname": "ERROR", "msg": message, FIELDS: fields}
-        text = _Lines(now).format(logging.makeLogRecord(given))
+        values = {"levelname": "ERROR", "msg": message, FIELDS: fields}
+        text = _Lines(now).format(logging.makeLogRecord(values))
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 

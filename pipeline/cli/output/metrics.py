@@ -140,7 +140,7 @@ def _escape(text: str) -> str:
 
 def _last_success(path: Path) -> str | None:
     try:
-        found = LAST_SUCCESS.search(read_text(path))
+        last = LAST_SUCCESS.search(read_text(path))
     except (OSError, UnicodeDecodeError):
         return None
-    return found and found[1]
+    return last and last[1]

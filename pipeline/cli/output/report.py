@@ -39,8 +39,8 @@ class RunReport:
     ) -> None:
         self._file = page_file(path)
         self._file.check(files.overwrite)
-        found = before.manifest if before else {}
-        self._previous = found if "finished" in found else {}  # it may only name a ledger
+        manifest = before.manifest if before else {}
+        self._previous = manifest if "finished" in manifest else {}  # it may only name a ledger
         self._manifest: Mapping[str, Any] | None = None
         self._collected = collected
         self._open_changes = partial(_changes, before, files, collected.settings)

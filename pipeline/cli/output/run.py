@@ -129,10 +129,10 @@ def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
         yield "sure, likely, doubtful: by the confidence that the service states"
     elif settings.measured:
         right = ", ".join(f"{MEASURED[band]} {band}" for band in BANDS)
-        rest = (
+        others = (
             f", and {OK_MEASURED} of those not to check" if settings.min_confidence is None else ""
         )
-        yield f"In tests, an expert accepted {right} codes{rest}."
+        yield f"In tests, an expert accepted {right} codes{others}."
 
 
 def _next(summary: Summary, page: Path | None) -> Iterator[str]:
@@ -185,10 +185,10 @@ class Examples:
         if not self._found:
             return
         margin = max(map(len, BANDS)) + 2
-        left = int((width - margin) * TEXT_SHARE)
-        yield f"{'':<{margin}}{'text':<{left}}code"
+        room = int((width - margin) * TEXT_SHARE)
+        yield f"{'':<{margin}}{'text':<{room}}code"
         for text, (system, match) in self._found.items():
-            start = f"{band(match.confidence):<{margin}}{_short(text, left - 2):<{left}}"
+            start = f"{band(match.confidence):<{margin}}{_short(text, room - 2):<{room}}"
             code = f"{system} {match.code} {match.title}"
             yield start + _short(code, width - len(start))
 
