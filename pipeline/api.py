@@ -196,13 +196,13 @@ def classify_files(
     arguments = all_arguments(classify, named, output=output, **options)
     for name in ("data", "output", "progress"):
         del arguments[name]
-    asked = _asked("", silent, **arguments)
+    request = _request("", silent, **arguments)
     folder = None if output is None else as_path(output)
-    _, files = files_and_folder([as_path(path) for path in named], folder, None, asked.storage)
-    for file in files if asked.overwrite else ():  # no other is written that is not of this tool
-        _check_kept(file.path, file.output, asked)
+    _, files = files_and_folder([as_path(path) for path in named], folder, None, request.storage)
+    for file in files if request.overwrite else ():  # no other is written that is not of this tool
+        _check_kept(file.path, file.output, request)
     run = methodcaller("run", Reporter(warn=warn_in_python))
-    return [_in_python(outcome) for outcome in outcomes(files, asked, run)]
+    return [_in_python(outcome) for outcome in outcomes(files, request, run)]
 
 
 def _in_python(outcome: FileOutcome) -> FileOutcome:
@@ -257,7 +257,7 @@ def _open(
     **options: Any,
 ) -> AbstractContextManager[Job]:
     """Check the arguments of a call, and open what they name."""
-    asked = _asked(data, display, interruption, **options)
+    asked = _request(data, display, interruption, **options)
     if output is None:
         return asked.open(data)
     if not isinstance(output, str | PathLike):
@@ -272,12 +272,12 @@ def _open(
     return asked.open(data, path)
 
 
-def _check_kept(path: AnyPath, output: AnyPath, asked: Request) -> None:
+def _check_kept(path: AnyPath, output: AnyPath, request: Request) -> None:
     kept: list[tuple[str, AnyPath | None]] = [("data", path)]
-    kept += [("the file of decisions", Path(named)) for named in asked.settings.decisions]
-    kept += [("the model", Path(named)) for named in asked.settings.models]
+    kept += [("the file of decisions", Path(named)) for named in request.settings.decisions]
+    kept += [("the model", Path(named)) for named in request.settings.models]
     check_kept(
-        files_of(output, "output"), kept, asked.buyer.service.ledger if asked.buyer else None
+        files_of(output, "output"), kept, request.buyer.service.ledger if request.buyer else None
     )
 
 
@@ -288,7 +288,7 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
     return True
 
 
-def _asked(
+def _request(
     data: object,
     display: Display,
     interruption: Interruption | None = None,

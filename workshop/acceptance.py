@@ -34,7 +34,7 @@ from pipeline.engine.model.candidates import (
     Lister,
     WordIndex,
 )
-from pipeline.engine.model.encoder import Scorer, portions, reading
+from pipeline.engine.model.encoder import Scorer, encode_batch, portions
 from pipeline.engine.model.features import BITS, Vocabulary
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.model.model import Model, is_general
@@ -284,7 +284,7 @@ def _rare(texts: Iterable[str]) -> Floats:
 def _traits(model: Model, evidence: Evidence, texts: Sequence[str]) -> tuple[Ints, Floats]:
     found, traits = [], []
     for portion in portions(texts):
-        read = reading(portion)
+        read = encode_batch(portion)
         shares, _ = model.listed(read)
         places, some = evidence.traits(shares, read, model.own_words(read))
         found.append(places)

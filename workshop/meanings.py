@@ -27,7 +27,7 @@ from pipeline.cli.output.console import log_to_stderr
 from pipeline.codes import shipped
 from pipeline.engine.model import load_model, model_folder, save
 from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.encoder import portions, reading
+from pipeline.engine.model.encoder import encode_batch, portions
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.model import Model
 from workshop.acceptance import Judgement, Lessons, judge, lister
@@ -78,7 +78,7 @@ def candidates(model: Model, listed: Lister, judged: Sequence[Judgement]) -> Can
     """Return the best codes of judged texts."""
     places, traits = [], []
     for portion in portions([each.text for each in judged]):
-        read = reading(portion)
+        read = encode_batch(portion)
         found = listed.candidates(model.listed(read)[0], model.own_words(read))
         places.append(found.places)
         traits.append(found.traits)

@@ -27,7 +27,7 @@ from pipeline.answers import System
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.acceptance import probability
-from pipeline.engine.model.encoder import portions, reading
+from pipeline.engine.model.encoder import encode_batch, portions
 from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.text.cleaning import TITLE, WORD, beginnings, readable, sentences
 from workshop.examples import RECIPE, descriptions, labelled_rows
@@ -113,7 +113,7 @@ def _told_by_model(
         # A sentence of texts with several codes is judged by one of them.
         label |= {each.strip(): place[code] for each in some if len(WORD.findall(each)) > 1}
     for portion in portions([*label]):
-        shares, _ = scorer.shares(reading(portion))
+        shares, _ = scorer.shares(encode_batch(portion))
         codes = np.array([label[sentence] for sentence in portion])
         share = shares[np.arange(len(codes)), codes]
         rank = (shares > share[:, None]).sum(axis=1)

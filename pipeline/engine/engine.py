@@ -14,7 +14,7 @@ from pipeline.answers import BatchAnswers, Explained, Match, Matched, System
 from pipeline.codes import CodeTable, load
 from pipeline.codes.table import parent
 from pipeline.engine.model import ModelFolder, load_model, shipped_model
-from pipeline.engine.model.encoder import Blend, Scorer, Scores, portions, reading
+from pipeline.engine.model.encoder import Blend, Scorer, Scores, encode_batch, portions
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, softmax
 from pipeline.engine.model.model import Model, hashes, normal
@@ -65,7 +65,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], indices: Sequence[Ints]) -> li
     """Explain each text by the model that adds more to its code, or else by the other one."""
     own = [of_text[of_text < len(blend.own.codes)] for of_text in indices]
     other = [np.flatnonzero(np.isin(blend.places, of_text)) for of_text in indices]
-    from_own, from_other, _ = blend.parts(reading(tuple(texts)))
+    from_own, from_other, _ = blend.parts(encode_batch(tuple(texts)))
     reasons = []
     for row, by_own, by_other in zip(
         range(len(texts)),

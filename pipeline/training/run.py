@@ -19,7 +19,7 @@ from pipeline.decisions.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import Model, check_free, load_model, save, shipped_model
 from pipeline.engine.model.matrices import Bools, Texts
 from pipeline.engine.training import Dataset, Examples, Task, Trained, history_recipe, history_task
-from pipeline.engine.training.dataset import reading
+from pipeline.engine.training.dataset import encode_examples
 from pipeline.engine.training.train import train, work
 from pipeline.errors import InputError
 from pipeline.files.atomic import check_place
@@ -307,7 +307,7 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
 
 
 def _first(model: Model, examples: Examples) -> Texts:
-    indices, _ = model.ranked(reading(examples), examples.hashes, 1)
+    indices, _ = model.ranked(encode_examples(examples), examples.hashes, 1)
     codes: Texts = model.codes[indices[:, 0]]
     return codes
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model import Model, load_model, shipped_model
-from pipeline.engine.model.encoder import reading
+from pipeline.engine.model.encoder import encode_batch
 from pipeline.engine.model.features import BITS, count
 from pipeline.engine.model.matrices import Floats, find
 from workshop import fine_tuning
@@ -64,7 +64,7 @@ def tuned(model: Model, examples: Sequence[Example] = EXAMPLES) -> Model:
 
 def shares(model: Model, text: str) -> Floats:
     """Return the share of each code."""
-    found: Floats = model.own.shares(reading((text,)))[0][0]
+    found: Floats = model.own.shares(encode_batch((text,)))[0][0]
     return found
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from pipeline.engine.model import Model, load_model, model_folder, shipped_model
-from pipeline.engine.model.encoder import Reading, Scorer
+from pipeline.engine.model.encoder import EncodedBatch, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.training import Trained
@@ -306,7 +306,7 @@ def test_titles_and_notices_have_weights_of_their_own_and_general_codes_teach_no
 
 
 def shares_of_right(model: Model) -> Floats:
-    shares, _ = model.scores.shares(Reading(count(GERMAN)))
+    shares, _ = model.scores.shares(EncodedBatch(count(GERMAN)))
     places = [model.codes.tolist().index(PSC[code]) for code in CPV]
     found: Floats = shares[np.arange(3), places]
     return found

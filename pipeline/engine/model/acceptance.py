@@ -18,7 +18,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.engine.acts import Act, acts_of_text
 from pipeline.engine.model.candidates import TRAITS as LISTED
 from pipeline.engine.model.candidates import Lister
-from pipeline.engine.model.encoder import Reading, Scorer, places
+from pipeline.engine.model.encoder import EncodedBatch, Scorer, places
 from pipeline.engine.model.features import Composition
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts
 from pipeline.engine.model.title_words import MEASURES, TitleWords, stems_of_text
@@ -265,35 +265,37 @@ class Evidence:
             raise ValueError("the general model beside it lacks one of its codes")
         return cls(system, lister, titles, scorers, rates, indices)
 
-    def traits(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
+    def traits(
+        self, shares: Floats, batch: EncodedBatch, words: Composition
+    ) -> tuple[Ints, Floats]:
         """Return (texts x candidates, the indices of the codes; texts x candidates x traits).
 
         Args:
             shares: texts x codes.
-            read: the texts.
+            batch: the texts.
             words: the texts, by the encoder whose words the lister knows.
         """
         candidates = self.lister.candidates(shares, words)
         best, general = candidates.places, self.places[candidates.places]
-        texts = read.texts
-        own_shares, _ = read.kept(self.scorers[self.system].shares)
+        texts = batch.texts
+        own_shares, _ = batch.cached(self.scorers[self.system].shares)
         log = np.log(np.take_along_axis(own_shares, general, 1) + TINY)
         alone = [log, log - log.max(axis=1, keepdims=True), self._norms[general]]
-        alone += self._acts(general, texts) + self._said(general, read)
+        alone += self._acts(general, texts) + self._said(general, batch)
         alone += self._of_texts(texts, candidates.shares)
         columns = np.empty((*best.shape, len(alone)), np.float32)
         for number, values in enumerate(alone):
             columns[:, :, number] = values
-        titles = self._titles(read, self.lister.codes[best])
-        near = self.scorers[self.system].nearness(read, general)
+        titles = self._titles(batch, self.lister.codes[best])
+        near = self.scorers[self.system].nearness(batch, general)
         parts = (candidates.traits, columns, titles, near, self.rates[general])
         return best, np.concatenate(parts, axis=2)
 
-    def _titles(self, read: Reading, codes: Texts) -> Floats:
+    def _titles(self, batch: EncodedBatch, codes: Texts) -> Floats:
         """Return what the words of titles say; an item counts as much as its whole text."""
-        rows, items = read.items
+        rows, items = batch.items
         both = np.append(codes, codes[rows], axis=0)
-        measured = self.titles.measured([*read.texts, *items.texts], both)
+        measured = self.titles.measured([*batch.texts, *items.texts], both)
         found, of_items = np.split(measured, [len(codes)])
         found[rows] = (found[rows] + of_items) / 2
         return found
@@ -312,14 +314,14 @@ class Evidence:
         of_own = np.take_along_axis(named, acts_of_codes, 1)
         return [acts_of_codes, of_own, most, of_own - most, *(named[:, [act]] for act in Act)]
 
-    def _said(self, indices: Ints, read: Reading) -> list[Floats]:
+    def _said(self, indices: Ints, batch: EncodedBatch) -> list[Floats]:
         """Return what the best codes of each system say of a candidate: by meaning, and by act."""
         own_scorer = self.scorers[self.system]
         directions, acts = own_scorer.unit_directions[indices], own_scorer.acts[indices]
         traits: list[Floats] = []
         for system in SYSTEMS:
             scorer = self.scorers[system]
-            heard, shares = read.kept(scorer.heard)
+            heard, shares = batch.cached(scorer.heard)
             # Each text is multiplied by itself, so that the sums do not depend on the batch.
             others = scorer.unit_directions[heard].transpose(0, 2, 1)
             near = np.maximum(np.matmul(directions, others), 0)
@@ -355,14 +357,16 @@ class Acceptance:
     slope: float
     start: float
 
-    def judged(self, shares: Floats, read: Reading, words: Composition) -> tuple[Ints, Floats]:
+    def judged(
+        self, shares: Floats, batch: EncodedBatch, words: Composition
+    ) -> tuple[Ints, Floats]:
         """Judge the best codes of texts; for the arguments, see `Evidence.traits`.
 
         Returns:
             texts x candidates, the indices of the codes, the likeliest first; and how likely an
             expert accepts each.
         """
-        indices, traits = self.evidence.traits(shares, read, words)
+        indices, traits = self.evidence.traits(shares, batch, words)
         odds = log_odds(self.evidence.system, self.trees, traits)
         chances = probability(self.slope * odds + self.start)
         order = np.argsort(-chances, axis=1, kind="stable")

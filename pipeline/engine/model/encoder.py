@@ -184,22 +184,22 @@ class Encoder:
     weights: Codebook
     word_vectors: WordVectors | None = None
 
-    def encode(self, read: Reading) -> Encoded:
+    def encode(self, batch: EncodedBatch) -> Encoded:
         """Return texts as vectors."""
-        composition = self.vocabulary.composed(read.counts)
+        composition = self.vocabulary.composed(batch.counts)
         halves = self.weights.sums(composition.spelt)
         hidden = weighted_sums(composition.tokens, halves.__getitem__, halves.shape[1])
         return Encoded(hidden + self.weights.sums(composition.pairs), composition)
 
-    def meanings(self, read: Reading) -> Floats:
+    def meanings(self, batch: EncodedBatch) -> Floats:
         """Return what texts mean; see `WordVectors.of_texts`."""
         if self.word_vectors is None:
-            return np.zeros((len(read.texts), COLUMNS), np.float32)
-        return self.word_vectors.of_texts(read.kept(self.encode).composition.words)
+            return np.zeros((len(batch.texts), COLUMNS), np.float32)
+        return self.word_vectors.of_texts(batch.cached(self.encode).composition.words)
 
-    def enough_words_known(self, read: Reading) -> Bools:
+    def enough_words_known(self, batch: EncodedBatch) -> Bools:
         """Return the texts with enough known words to get a match."""
-        return enough_known(read.texts, self.vocabulary, LEAST_KNOWN)
+        return enough_known(batch.texts, self.vocabulary, LEAST_KNOWN)
 
 
 LEAST_KNOWN = 0.25
@@ -216,10 +216,10 @@ def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)]
 
 
-Kept = TypeVar("Kept")
+Computed = TypeVar("Computed")
 
 
-class Reading:
+class EncodedBatch:
     """A portion of texts, and what is asked of them several times.
 
     Args:
@@ -230,27 +230,27 @@ class Reading:
     def __init__(self, counts: Counts, texts: Sequence[str] = ()) -> None:
         self.texts = texts
         self.counts = counts
-        self._kept: dict[Callable[[Reading], Any], Any] = {}
+        self._cached: dict[Callable[[EncodedBatch], Any], Any] = {}
 
     @cached_property
-    def items(self) -> tuple[Ints, Reading]:
+    def items(self) -> tuple[Ints, EncodedBatch]:
         """The places of the texts that end in an item below a heading, and what the items say."""
         items = [item_of(text) for text in self.texts]
         texts = tuple(filter(None, items))
-        return np.flatnonzero(items), Reading(count(texts), texts)
+        return np.flatnonzero(items), EncodedBatch(count(texts), texts)
 
-    def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
+    def cached(self, computed: Callable[[EncodedBatch], Computed]) -> Computed:
         """Return what a function computes of the texts, and keep it for others to read."""
-        if computed not in self._kept:
-            self._kept[computed] = computed(self)
-        found: Kept = self._kept[computed]
-        return found
+        if computed not in self._cached:
+            self._cached[computed] = computed(self)
+        result: Computed = self._cached[computed]
+        return result
 
 
 @lru_cache(maxsize=1)
-def reading(texts: tuple[str, ...]) -> Reading:
-    """Return the reading of a portion; all systems, and what explains a code, get the same one."""
-    return Reading(count(texts), texts)
+def encode_batch(texts: tuple[str, ...]) -> EncodedBatch:
+    """Encode a portion; all systems, and what explains a code, get the same batch."""
+    return EncodedBatch(count(texts), texts)
 
 
 STRANGE, FAMILIAR = 0.1, 0.5
@@ -283,25 +283,25 @@ class Scorer:
     prior: Floats
     title_vectors: Floats | None = None
 
-    def shares(self, read: Reading) -> tuple[Floats, Floats]:
+    def shares(self, batch: EncodedBatch) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
-        encoded = read.kept(self.encoder.encode)
+        encoded = batch.cached(self.encoder.encode)
         shares = softmax(self.directions(encoded.hidden), self.prior)
         return shares, encoded.composition.known
 
-    def heard(self, read: Reading) -> tuple[Ints, Floats]:
+    def heard(self, batch: EncodedBatch) -> tuple[Ints, Floats]:
         """Return (texts x `HEARD`: the best codes; their shares, which add up to one)."""
-        indices, shares = highest(read.kept(self.shares)[0], HEARD)
+        indices, shares = highest(batch.cached(self.shares)[0], HEARD)
         return indices, (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
-    def nearness(self, read: Reading, indices: Ints) -> Floats:
+    def nearness(self, batch: EncodedBatch, indices: Ints) -> Floats:
         """Return texts x candidates x 2: how near a title is in meaning, and behind the nearest.
 
         Both are 0 if the model does not know what words mean.
         """
         if self.title_vectors is None:
             return np.zeros((*indices.shape, 2), np.float32)
-        texts, titles = read.kept(self.encoder.meanings), self.title_vectors[indices]
+        texts, titles = batch.cached(self.encoder.meanings), self.title_vectors[indices]
         near = np.einsum("nd,nkd->nk", texts, titles)
         return np.stack([near, near - near.max(axis=1, keepdims=True)], axis=2)
 
@@ -318,9 +318,9 @@ class Scorer:
         """The act of each code."""
         return acts_of_codes(self.system, self.codes)
 
-    def enough_words_known(self, read: Reading) -> Bools:
+    def enough_words_known(self, batch: EncodedBatch) -> Bools:
         """Return the texts of which the encoder knows enough words, more than chance would."""
-        return read.kept(self.encoder.enough_words_known)
+        return batch.cached(self.encoder.enough_words_known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -341,29 +341,29 @@ class Blend:
     codes: Texts
     places: Ints
 
-    def shares(self, read: Reading) -> tuple[Floats, Floats]:
+    def shares(self, batch: EncodedBatch) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares."""
-        own, other, trust = self.parts(read)
+        own, other, trust = self.parts(batch)
         shares = np.zeros((len(other), len(self.codes)), np.float32)
         shares[:, self.places] = other
         shares[:, : own.shape[1]] += own
         return shares, trust
 
-    def parts(self, read: Reading) -> tuple[Floats, Floats, Floats]:
+    def parts(self, batch: EncodedBatch) -> tuple[Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
 
         Returns:
             What ``own`` adds (texts x its codes), what ``other`` adds (texts x its codes), and the
             larger of the two known shares of each text.
         """
-        other, known_to_other = read.kept(self.other.shares)  # others read them, too
-        own, known_to_own = self.own.shares(read)
+        other, known_to_other = batch.cached(self.other.shares)  # others read them, too
+        own, known_to_own = self.own.shares(batch)
         weight = (self.weight * familiarity(known_to_own))[:, None].astype(np.float32)
         return weight * own, (1 - weight) * other, np.maximum(known_to_own, known_to_other)
 
-    def enough_words_known(self, read: Reading) -> Bools:
+    def enough_words_known(self, batch: EncodedBatch) -> Bools:
         """Return the texts of which one of the two models knows enough words."""
-        return self.own.enough_words_known(read) | self.other.enough_words_known(read)
+        return self.own.enough_words_known(batch) | self.other.enough_words_known(batch)
 
 
 Scores: TypeAlias = Scorer | Blend

@@ -13,11 +13,11 @@ from pipeline.answers import System
 from pipeline.engine.model.acceptance import Acceptance, Calibration, evidence
 from pipeline.engine.model.encoder import (
     Blend,
-    Reading,
+    EncodedBatch,
     Scorer,
     Scores,
+    encode_batch,
     familiarity,
-    reading,
 )
 from pipeline.engine.model.features import Composition
 from pipeline.engine.model.matrices import Bools, Floats, Ints, Texts, find, highest
@@ -167,18 +167,18 @@ class Model:
 
         The texts are few enough to be scored in one matrix, as `portions` makes them.
         """
-        read, seen = reading(tuple(texts)), self._hashed(texts)
-        indices, confidence = self.ranked(read, seen, min(top, len(self.codes)))
+        batch, seen = encode_batch(tuple(texts)), self._hashed(texts)
+        indices, confidence = self.ranked(batch, seen, min(top, len(self.codes)))
         is_repeat, _, _ = self.repeats.find(seen)
-        confidence[~is_repeat & ~self.scores.enough_words_known(read)] = 0
+        confidence[~is_repeat & ~self.scores.enough_words_known(batch)] = 0
         return indices, confidence
 
-    def shares(self, read: Reading) -> tuple[Floats, Floats]:
+    def shares(self, batch: EncodedBatch) -> tuple[Floats, Floats]:
         """Return the codes' shares, with those of general codes passed on; see `Scorer.shares`."""
-        shares, known = read.kept(self.scores.shares)  # others read those of the general model
+        shares, known = batch.cached(self.scores.shares)  # others read those of the general model
         return made_specific(shares.copy(), self._fields), known
 
-    def listed(self, read: Reading) -> tuple[Floats, Floats]:
+    def listed(self, batch: EncodedBatch) -> tuple[Floats, Floats]:
         """Return the shares by which the codes to judge are listed; see `shares`.
 
         An item below a heading counts as much as its whole text, here and in `Evidence.traits`. Of
@@ -186,21 +186,21 @@ class Model:
         everywhere: with the words of the item in titles as well, .17 instead of .06 of all CPV
         codes reach the confidence from which 85 in 100 are accepted.
         """
-        shares, known = self.shares(read)
-        rows, items = read.items
+        shares, known = self.shares(batch)
+        rows, items = batch.items
         if len(rows):
             shares[rows] = (shares[rows] + self.shares(items)[0]) / 2
         return shares, known
 
-    def ranked(self, read: Reading, seen: Ints, top: int) -> tuple[Ints, Floats]:
+    def ranked(self, batch: EncodedBatch, seen: Ints, top: int) -> tuple[Ints, Floats]:
         """Rank the codes of texts that are already encoded and hashed; see `predict`.
 
         In training, which does not keep the texts, no codes are judged.
         """
-        if self.acceptance is not None and read.texts:
-            indices, best = self._judged(self.acceptance, read, top)
+        if self.acceptance is not None and batch.texts:
+            indices, best = self._judged(self.acceptance, batch, top)
             return indices[:, :top], best[:, :top]
-        shares, known = self.shares(read)
+        shares, known = self.shares(batch)
         indices, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
@@ -210,10 +210,10 @@ class Model:
         self._put_repeats_first(indices, best, seen)
         return indices[:, :top], best[:, :top]
 
-    def _judged(self, acceptance: Acceptance, read: Reading, top: int) -> tuple[Ints, Floats]:
+    def _judged(self, acceptance: Acceptance, batch: EncodedBatch, top: int) -> tuple[Ints, Floats]:
         """Rank the best codes by how likely they are accepted, and the others after them."""
-        shares, known = self.listed(read)
-        indices, chances = acceptance.judged(shares, read, self.own_words(read))
+        shares, known = self.listed(batch)
+        indices, chances = acceptance.judged(shares, batch, self.own_words(batch))
         chances *= familiarity(known)[:, None]
         if top <= indices.shape[1]:
             return indices, chances
@@ -223,9 +223,9 @@ class Model:
         others = np.clip(others, 0, chances[:, -1:])
         return np.hstack([indices, other_places]), np.hstack([chances, others])
 
-    def own_words(self, read: Reading) -> Composition:
+    def own_words(self, batch: EncodedBatch) -> Composition:
         """Return the texts by the model's own encoder, which knows the words of its examples."""
-        return read.kept(self.own.encoder.encode).composition
+        return batch.cached(self.own.encoder.encode).composition
 
     @cached_property
     def _fields(self) -> Sequence[Field]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.codes import CodeTable, Retired, find_code, normalized
-from pipeline.engine.model.encoder import AT_ONCE, Reading
+from pipeline.engine.model.encoder import AT_ONCE, EncodedBatch
 from pipeline.engine.model.features import Counts, Vocabulary, count
 from pipeline.engine.model.matrices import Bools, Ints, Texts
 from pipeline.engine.model.model import hashes
@@ -84,10 +84,10 @@ class Examples:
                 start += len(counts)
 
 
-def reading(portion: Examples) -> Reading:
-    """Return the reading of a portion of examples; see `Examples.portions`."""
+def encode_examples(portion: Examples) -> EncodedBatch:
+    """Encode a portion of examples; see `Examples.portions`."""
     (counts,) = portion.parts
-    return Reading(counts)
+    return EncodedBatch(counts)
 
 
 def learnable(table: CodeTable, written: str) -> str | None:

@@ -29,7 +29,7 @@ from pipeline.engine.model.encoder import (
 from pipeline.engine.model.features import Vocabulary, learn
 from pipeline.engine.model.matrices import Bools, Floats, Texts, highest, rounded
 from pipeline.engine.model.model import Model, Repeats, fields, gather
-from pipeline.engine.training.dataset import Examples, reading
+from pipeline.engine.training.dataset import Examples, encode_examples
 from pipeline.engine.training.network import (
     Head,
     Network,
@@ -277,7 +277,7 @@ def _tried(task: Task, scorer: Scorer) -> Trained:
         repeats=replace(model.repeats, trust=trust),
     )
     indices, confidence = _answered(
-        task, lambda each: model.ranked(reading(each), each.hashes, TOP)
+        task, lambda each: model.ranked(encode_examples(each), each.hashes, TOP)
     )
     top = np.pad(model.codes[indices], ((0, 0), (0, TOP - indices.shape[1])))
     return Trained(model, model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
@@ -293,7 +293,7 @@ def _answered(
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     """Return (texts x 10: top probabilities; whether those codes are right; share known)."""
-    shares, known = model.shares(reading(examples))
+    shares, known = model.shares(encode_examples(examples))
     indices, best = highest(shares, TOP)
     hits = (model.codes[indices] == examples.codes[:, None]).astype(np.float64)
     missing = ((0, 0), (0, TOP - best.shape[1]))
@@ -322,7 +322,7 @@ def _share_of_truth(scorer: Scorer, examples: Examples) -> tuple[Floats, Floats]
 
     For a general code, this is the probability of its whole field.
     """
-    shares, known = scorer.shares(reading(examples))
+    shares, known = scorer.shares(encode_examples(examples))
     for general, below in fields(scorer.system, scorer.codes):
         shares[:, general] += shares[:, below].sum(axis=1)
     indices = places(scorer.codes, examples.codes)

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.engine.model import load_model, shipped_model
 from pipeline.engine.model.acceptance import LENGTHS, TRAITS
-from pipeline.engine.model.encoder import Encoder, Reading, quantised, reading, rotation
+from pipeline.engine.model.encoder import EncodedBatch, Encoder, encode_batch, quantised, rotation
 from pipeline.engine.model.features import (
     BITS,
     BLOCKS,
@@ -48,7 +48,7 @@ def encoder() -> Encoder:
 
 def test_composed_vectors_are_those_that_training_uses() -> None:
     counts, found = count(TEXTS), encoder()
-    hidden = found.encode(Reading(counts)).hidden
+    hidden = found.encode(EncodedBatch(counts)).hidden
     by_feature = found.weights.sums(found.vocabulary.vectors(counts))
     assert np.abs(hidden).max() > 0.1
     assert hidden == pytest.approx(by_feature, rel=1e-4, abs=1e-5)
@@ -139,8 +139,8 @@ READ = "wheat and seeds", "asphalt for a road", "road works", "cleaning of windo
 
 
 def test_an_encoder_is_asked_once() -> None:
-    read, found = reading(READ), encoder()
-    assert read.kept(found.encode) is read.kept(found.encode)
+    batch, found = encode_batch(READ), encoder()
+    assert batch.cached(found.encode) is batch.cached(found.encode)
 
 
 def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
@@ -150,8 +150,8 @@ def test_an_item_below_a_heading_counts_as_much_as_the_whole_text() -> None:
         "Wheelchairs",
     )
     texts = (f"{heading} {item}", heading, item)
-    shares = model.shares(reading(texts))[0]
-    listed = model.listed(reading(texts))[0]
+    shares = model.shares(encode_batch(texts))[0]
+    listed = model.listed(encode_batch(texts))[0]
     assert listed[0] == pytest.approx((shares[0] + shares[2]) / 2, abs=1e-6)
     assert listed[1:].tolist() == shares[1:].tolist()
     assert model.codes[listed[0].argmax()] == model.codes[shares[2].argmax()]
@@ -161,8 +161,8 @@ def test_the_words_of_titles_are_those_of_the_item_as_much_as_of_the_whole_text(
     model = load_model(shipped_model(), "cpv")
     assert model.acceptance
     texts = ("Purchase of hardware. Wheelchairs", "Wheelchairs of steel")
-    read, evidence = reading(texts), model.acceptance.evidence
-    places, traits = evidence.traits(model.listed(read)[0], read, model.own_words(read))
+    batch, evidence = encode_batch(texts), model.acceptance.evidence
+    places, traits = evidence.traits(model.listed(batch)[0], batch, model.own_words(batch))
     codes = evidence.lister.codes[places]
     found = evidence.titles.measured(texts, codes)
     found[0] += evidence.titles.measured(["Wheelchairs"], codes[:1])[0]

@@ -9,7 +9,7 @@ from pipeline.engine.model.acceptance import (
     calibration_error,
     evidence,
 )
-from pipeline.engine.model.encoder import blend, reading
+from pipeline.engine.model.encoder import blend, encode_batch
 from pipeline.engine.model.matrices import Bools, Floats
 from pipeline.engine.model.model import fields, gather, is_general, made_specific
 from tests.engine.model.training_data import answers, learned
@@ -88,7 +88,7 @@ def test_in_a_blend_an_unfamiliar_text_is_for_the_other_model() -> None:
     """A tenth of its features is known by chance."""
     own, other = (learned([word] * 40, [code] * 40).model.own for word, code in BLENDED)
     both = blend(own, other, 0.5)
-    shares, _ = both.shares(reading(("asphalt", "polder")))
+    shares, _ = both.shares(encode_batch(("asphalt", "polder")))
     assert both.codes.tolist() == ["45240000", "45233140"]
     assert shares == pytest.approx(np.array([[0.0, 1.0], [0.5, 0.5]]))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model import load_model, model_folder, save, shipped_model
-from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, reading
+from pipeline.engine.model.encoder import BYTES, COLUMNS, WordVectors, encode_batch
 from pipeline.engine.model.matrices import SparseRows
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.serialization import encoder, encoder_arrays, model_arrays, scorer
@@ -61,9 +61,11 @@ def test_an_encoder_keeps_its_word_vectors() -> None:
 
 
 def evidence_of(model: Model) -> list[list[list[float]]]:
-    read = reading(TEXTS)
+    batch = encode_batch(TEXTS)
     assert model.acceptance is not None
-    _, traits = model.acceptance.evidence.traits(model.shares(read)[0], read, model.own_words(read))
+    _, traits = model.acceptance.evidence.traits(
+        model.shares(batch)[0], batch, model.own_words(batch)
+    )
     near: list[list[list[float]]] = traits[:, :, -5:-3].tolist()
     return near
 
@@ -79,9 +81,9 @@ def test_a_title_that_means_what_the_text_does_is_near() -> None:
 def test_a_system_without_vectors_of_titles_knows_nothing_of_it() -> None:
     scorer = load_model(shipped_model(), "naics").own
     places = np.zeros((len(TEXTS), 3), np.intp)
-    assert scorer.nearness(reading(TEXTS), places).any()
+    assert scorer.nearness(encode_batch(TEXTS), places).any()
     without = replace(scorer, title_vectors=None)
-    assert not without.nearness(reading(TEXTS), places).any()
+    assert not without.nearness(encode_batch(TEXTS), places).any()
 
 
 def test_a_code_without_a_title_is_near_no_text() -> None:

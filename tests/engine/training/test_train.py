@@ -7,7 +7,7 @@ from scipy import sparse
 from pipeline.answers import System
 from pipeline.codes import load
 from pipeline.engine.model.acceptance import calibration_error
-from pipeline.engine.model.encoder import Blend, Reading, Scorer
+from pipeline.engine.model.encoder import Blend, EncodedBatch, Scorer
 from pipeline.engine.model.features import count
 from pipeline.engine.model.matrices import Floats, Ints, softmax
 from pipeline.engine.training import history_recipe, work
@@ -107,7 +107,7 @@ def test_a_history_is_blended_with_the_model_beside_it() -> None:
     assert not model.only_history
     asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
     assert answers(model, asked) == [["45240000"], ["34512000"], ["03111000"]]
-    shares, _ = model.scores.shares(Reading(count(asked)))
+    shares, _ = model.scores.shares(EncodedBatch(count(asked)))
     assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
     few = learned(texts[:20], ["45240000", "45248000"] * 10, other.model).model
     assert few.weight < 0.4 < model.weight, "two held-out texts are little evidence"
