@@ -257,9 +257,9 @@ def _open(
     **options: Any,
 ) -> AbstractContextManager[Job]:
     """Check the arguments of a call, and open what they name."""
-    asked = _request(data, display, interruption, **options)
+    request = _request(data, display, interruption, **options)
     if output is None:
-        return asked.open(data)
+        return request.open(data)
     if not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
     if not isinstance(data, str | PathLike):
@@ -268,8 +268,8 @@ def _open(
             "Write the result yourself: result.table or result.to_pandas().",
         )
     path = as_path(output)
-    _check_kept(given_path(data), path, asked)
-    return asked.open(data, path)
+    _check_kept(given_path(data), path, request)
+    return request.open(data, path)
 
 
 def _check_kept(path: AnyPath, output: AnyPath, request: Request) -> None:
