@@ -41,7 +41,7 @@ from pipeline.paid.limits import Allowance, Budget, excess
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.policy import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
-from pipeline.paid.runner import StopRequest, buy_in_thread, show_progress
+from pipeline.paid.runner import INTERRUPTED, SIGNALS, StopRequest, buy_in_thread, show_progress
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Limited, Paid, Parked, Purchase
@@ -152,10 +152,18 @@ class PaidPurchase(Purchase):
         """
         if not estimate.to_buy:
             return None
-        if parked := self._buy_under_locks(batches, estimate, begun):
-            with suppress(LedgerError):  # the note is for people; the reason is more important
-                self._job.note_stop(parked.message)
+        try:
+            parked = self._buy_under_locks(batches, estimate, begun)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self._note_stop(SIGNALS[INTERRUPTED])
+            raise
+        if parked:
+            self._note_stop(parked.message)
         return parked
+
+    def _note_stop(self, reason: str) -> None:
+        with suppress(LedgerError):  # the note is for people; the reason is more important
+            self._job.note_stop(reason)
 
     def _buy_under_locks(
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]

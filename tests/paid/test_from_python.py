@@ -24,6 +24,8 @@ import pytest
 import pipeline
 from pipeline.errors import ParkedError
 from pipeline.money import plain
+from pipeline.paid.ledger.database import Snapshot
+from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
@@ -275,6 +277,9 @@ def test_a_cancelled_call_waits_for_what_is_under_way_unless_it_is_cancelled_twi
         asyncio.run(cancel(terms))
         sluice.open()
         found, bought = states(tmp_path), len(service.asked)
+        with Snapshot(terms.ledger) as snapshot:
+            (job,) = open_jobs(snapshot)
+        assert job.stopped == "Interrupted."
         if often == 2:  # nobody waited for some, so they may have been billed
             assert found["sent"] + found["unconfirmed"] > 0
             assert {*found} <= {"answered", "sent", "unconfirmed"} and found["answered"] <= 5
