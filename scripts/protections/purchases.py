@@ -326,7 +326,7 @@ PROTECTIONS = (
     ),
     Protection(
         "no output of a Python call replaces the ledger or what it reads",
-        "    _check_kept(given_path(data), path, asked)\n",
+        "    _check_kept(given_path(data), path, request)\n",
         "",
         "tests/cli/test_apart.py::test_what_a_python_call_keeps_is_not_written_over",
     ),
