@@ -256,7 +256,7 @@ def aligned(
     words = len(header) - numbers
     for row in (header, *rows):
         cells = [
-            cell.ljust(width) if place < words else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if number < words else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield (" " * gap).join(cells).rstrip()

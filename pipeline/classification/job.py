@@ -307,10 +307,10 @@ class Stages:
 
     def _describe(self, rows: int) -> None:
         """Note the table for the list of open jobs."""
-        places = "standard input", "standard output"
+        streams = "standard input", "standard output"
         if self.source.files is None:
-            places = IN_MEMORY, IN_MEMORY
-        table, output = map(_describe_path, (self.source.path, self.sink.path), places)
+            streams = IN_MEMORY, IN_MEMORY
+        table, output = map(_describe_path, (self.source.path, self.sink.path), streams)
         self.purchase.describe(table, output, rows)
 
     @contextmanager

@@ -87,8 +87,8 @@ def _warn(
     """
     for batch in islice(reader.batches(), 1):
         worded, first = sum(have_words(batch.texts)), sample or (lambda: first_rows(reader))
-        if said := few_words(asked.text_columns, len(batch.texts), worded, first):
-            warn(said)
+        if warning := few_words(asked.text_columns, len(batch.texts), worded, first):
+            warn(warning)
     for _, name in needed:
         if name.endswith("_code") and f"{name.removesuffix('code')}status" in names:
             warn(

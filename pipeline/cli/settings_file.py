@@ -93,7 +93,7 @@ def _value(value: Any, option: click.Option, where: str) -> str | list[str]:
     """Return a value of TOML as click takes it for an option: as text, which it then checks."""
     several = option.multiple or isinstance(option.type, Names)
     values = value if several and isinstance(value, list) else [value]
-    texts = [_text(each, where, option.is_flag) for each in values]
+    texts = [_text(item, where, option.is_flag) for item in values]
     return texts if option.multiple else ",".join(texts)
 
 

@@ -54,8 +54,8 @@ def explain(
     unexplained = [] if usual else [row for row, reasons in enumerate(reasons_found) if not reasons]
     # There, another code was the network's first choice, and every word speaks for that rather.
     if unexplained:
-        some = [texts[row] for row in unexplained], [indices[row] for row in unexplained]
-        again = explain(scores, *some, usual=True)
+        portion = [texts[row] for row in unexplained], [indices[row] for row in unexplained]
+        again = explain(scores, *portion, usual=True)
         for row, reasons in zip(unexplained, again, strict=True):
             reasons_found[row] = reasons
     return reasons_found

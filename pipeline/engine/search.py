@@ -54,7 +54,7 @@ def searched(system: System, words: str, top: int, every_level: bool = False) ->
     return [Match(code, table.titles[code], sums[code]) for code in best]
 
 
-def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, float]:
+def _by_title(system: System, words: str, searched_codes: Collection[str]) -> dict[str, float]:
     """Return how much the titles of some codes are like some words, up to `BY_TITLE`."""
     from pyarrow import compute  # runs import this module, and search nothing
 
@@ -79,7 +79,7 @@ def _by_title(system: System, words: str, given: Collection[str]) -> dict[str, f
     for row in alike[np.argsort(-near[alike], kind="stable")].tolist():
         if len(best) == RANKED:
             break
-        if codes[row] in given:
+        if codes[row] in searched_codes:
             best.setdefault(codes[row], BY_TITLE * float(near[row]))
     return best
 

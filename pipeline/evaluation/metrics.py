@@ -414,8 +414,8 @@ def _bands(scores: Scores, ranks: Mapping[Depth, _Ranks], judged: _Bools) -> dic
     right = (ranks[ACCEPTED if scores.verdicts else STATED] == 1)[judged]
     answered = zip(scores.best, scores.confidence, strict=True)
     bands = np.array([band(stated) if code else "" for code, stated in answered])[judged]
-    here = {each: bands == each for each in BANDS}
-    return {each: Share(int(right[rows].sum()), int(rows.sum())) for each, rows in here.items()}
+    here = {name: bands == name for name in BANDS}
+    return {name: Share(int(right[rows].sum()), int(rows.sum())) for name, rows in here.items()}
 
 
 def _bins(confidence: _Floats, right: _Bools) -> list[Bin]:
@@ -467,7 +467,7 @@ def _pairs(
     for (label, answer), rows in confused.items():
         counts[shown(label), shown(answer)] += rows
     wrong = [(pair, rows) for pair, rows in counts.items() if pair[0] != pair[1]]
-    wrong.sort(key=lambda found: (-found[1], found[0]))
+    wrong.sort(key=lambda counted: (-counted[1], counted[0]))
     return [
         Pair(label, title(label), answer, title(answer), rows)
         for (label, answer), rows in wrong[:PAIRS]

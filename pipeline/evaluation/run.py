@@ -98,10 +98,10 @@ def evaluated(
                 learned = subject.learned(settings.system, texts)
                 scored[subject] = _Scored(score(matcher), learned=learned)
             case service:
-                found = _bought(rows, service, open_purchase, score)
-                if isinstance(found, Stopped):
-                    return found
-                scored[subject] = found
+                bought = _bought(rows, service, open_purchase, score)
+                if isinstance(bought, Stopped):
+                    return bought
+                scored[subject] = bought
     check_unchanged(rows.reader, "The table changed during the evaluation; the figures are void.")
     return Evaluation(
         settings=settings,

@@ -43,8 +43,8 @@ def _within(share: Share) -> str:
 
 def _points(difference: float) -> str:
     """Write a difference of two shares in points, with its sign: ``+21.0``."""
-    found = f"{100 * difference:+.1f}"
-    return "0.0" if float(found) == 0 else found.replace("-", "\N{MINUS SIGN}")
+    signed = f"{100 * difference:+.1f}"
+    return "0.0" if float(signed) == 0 else signed.replace("-", "\N{MINUS SIGN}")
 
 
 def _p_value(p: float) -> str:
@@ -93,8 +93,8 @@ def _headline_shares(figures: Figures) -> dict[str, Share]:
     if figures.verdicts is not None:
         among = {"accepted among the first ten": right[10]}
         general, wrong = figures.verdicts["general"], figures.verdicts["wrong"]
-        more = {**among, **division, "right, but too general": general, "wrong": wrong}
-        return {"first code accepted": figures.verdicts["accepted"], **more}
+        others = {**among, **division, "right, but too general": general, "wrong": wrong}
+        return {"first code accepted": figures.verdicts["accepted"], **others}
     among = {f"{figures.measured.name} among the first ten": right[10]}
     if figures.specific is None or figures.bare is None:
         return {f"{figures.measured.name} first": right[1], **among, **division}

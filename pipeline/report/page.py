@@ -129,30 +129,32 @@ class Collected:
         self.first = self.first or next(iter(self.numbers), 0)
         columns = cache(lambda: other_columns(batch.to_arrow(), self.settings))
         under = {system: review_under(self.settings, system) for system in self.systems}
-        for place, text in enumerate(batch.texts):
-            row = {system: _judge(answers[system][place], under[system]) for system in self.systems}
+        for number, text in enumerate(batch.texts):
+            row = {
+                system: _judge(answers[system][number], under[system]) for system in self.systems
+            }
             for system, judged in row.items():
                 _count(self.systems[system], system, judged)
             if any(judged.status not in SETTLED for judged in row.values()):
-                self._keep(text, row, place, columns)
+                self._keep(text, row, number, columns)
 
     def _keep(
         self,
         text: str,
         row: dict[System, Judged],
-        place: int,
+        number: int,
         columns: Callable[[], list[dict[str, str]]],
     ) -> None:
         digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
         if digest in self._listed:
             self._listed[digest].rows += 1
             return
-        new = Doubtful(_doubt(row), self.numbers[place], text[:READ], row, digest)
+        new = Doubtful(_doubt(row), self.numbers[number], text[:READ], row, digest)
         if len(self._doubtful) == SHOWN:
             if new < self._doubtful[0]:
                 return
             del self._listed[heappop(self._doubtful).digest]
-        new.columns = columns()[place]
+        new.columns = columns()[number]
         self._listed[digest] = new
         heappush(self._doubtful, new)
 
@@ -308,8 +310,8 @@ def _excerpts(collected: Collected, compared: Compared | None, by_engine: bool) 
             for of, decided in row.answers.items()
             if decided.status not in SETTLED
         ]
-        found = [(of, best.code, best.title) for of, best in judged if best is not None]
-        rows.append((row.row, row.text, found))
+        named = [(of, best.code, best.title) for of, best in judged if best is not None]
+        rows.append((row.row, row.text, named))
     return {
         number: excerpt(text, spoken_words(text, codes, by_engine, collected.models))
         for number, text, codes in rows

@@ -162,9 +162,9 @@ class Pages:
         with self._review.lock:
             queue = self._review.queue
             texts, rows = queue.acceptable_counts(filters)
-            found = islice(queue.acceptable(filters), EXAMPLES)
+            listed = islice(queue.acceptable(filters), EXAMPLES)
             examples = [
-                (item, excerpt(item.text, self._spoken(item, self._why(item)))) for item in found
+                (item, excerpt(item.text, self._spoken(item, self._why(item)))) for item in listed
             ]
         return self._render(
             "accept.html",

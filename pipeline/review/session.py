@@ -122,8 +122,8 @@ class Review:
         with self.lock:
             items: list[Item] = []
             while self._undoable and not items:
-                found = (self.queue.find(*about) for about in self._undoable[-1].about)
-                items = [item for item in found if item is not None]
+                undone = (self.queue.find(*about) for about in self._undoable[-1].about)
+                items = [item for item in undone if item is not None]
                 if items:
                     self.log.append([self._decision(item, "undo") for item in items])
                 self._undoable.pop()

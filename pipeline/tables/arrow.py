@@ -148,13 +148,13 @@ def _has_text(kind: pa.DataType) -> bool:
     return not pa.types.is_fixed_size_binary(column.type)
 
 
-def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
+def labels(batch: pa.RecordBatch, index: int, argument: str) -> list[str]:
     """Return a column's values as stripped text; "" for null.
 
     Raises:
         InputError: the column has neither text nor whole numbers.
     """
-    column = batch.column(place)
+    column = batch.column(index)
     try:
         if pa.types.is_floating(column.type):  # as pandas has whole numbers with gaps
             import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
@@ -163,7 +163,7 @@ def labels(batch: pa.RecordBatch, place: int, argument: str) -> list[str]:
         texts = [(text or "").strip() for text in column_texts(column)]
     except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"The column {quoted(batch.schema.names[place])} has the type "
+            f"The column {quoted(batch.schema.names[index])} has the type "
             f"{cut(str(column.type))}, not text or whole numbers.",
             f"Choose another column: {option(argument, 'NAME')}.",
         ) from error

@@ -235,7 +235,7 @@ class CsvWriter(FileWriter):
         """Write the batch's original columns followed by the new ones."""
         new = self._records(zip(*(map(cell, column.values) for column in columns), strict=True))
         if isinstance(batch, CsvBatch):
-            self._append([each.raw for each in batch.records], new)
+            self._append([line.raw for line in batch.records], new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
         else:
             original = self._records(zip(*_original_texts(batch), strict=True))

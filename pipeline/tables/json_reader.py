@@ -415,7 +415,7 @@ class JsonReader(FileReader):
             return texts_at(record.value, path)
         except ValueError as error:
             names = nested_names(record.value)
-            within = (each for each in names if each.startswith(f"{path}.") and len(each) < LONGEST)
+            within = (key for key in names if key.startswith(f"{path}.") and len(key) < LONGEST)
             name = next(within, f"{path}.NAME")
             raise InputError(
                 f"{self.path}, record {record.number}: {error}.",

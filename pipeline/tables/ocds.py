@@ -156,7 +156,7 @@ class OcdsReader(FileReader):
         extension = release.get(OURS, {})
         values = [release["ocid"], release.get("id"), text, *map(extension.get, self._added)]
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
-        cells = [None if each is None else encodable([each])[0] for each in texts]
+        cells = [None if value is None else encodable([value])[0] for value in texts]
         return dict(zip(self._kinds, cells, strict=True))
 
     def _read(self, record: Record) -> tuple[str, dict[str, Any]]:
@@ -186,8 +186,8 @@ class OcdsReader(FileReader):
         return joined, {**release, "ocid": element["ocid"]}
 
 
-def _join_once(found: dict[str, list[str] | None]) -> str:
-    parts = (part for texts in found.values() for part in texts or ())
+def _join_once(texts_by_path: dict[str, list[str] | None]) -> str:
+    parts = (part for texts in texts_by_path.values() for part in texts or ())
     return encodable([join_texts(dict.fromkeys(parts))])[0]  # lots often repeat the title
 
 
@@ -205,9 +205,9 @@ def _last_with_text(releases: Any) -> int | None:
     Others are links, for example.
     """
     items = releases if isinstance(releases, list) else []
-    found = [(at, {*release}) for at, release in enumerate(items) if isinstance(release, dict)]
-    tenders = [at for at, members in found if "tender" in members]
-    later = [at for at, members in found if members & {"awards", "contracts"}]
+    numbered = [(at, {*release}) for at, release in enumerate(items) if isinstance(release, dict)]
+    tenders = [at for at, members in numbered if "tender" in members]
+    later = [at for at, members in numbered if members & {"awards", "contracts"}]
     return next(reversed(tenders or later), None)
 
 
@@ -309,7 +309,7 @@ def _classifications(values: dict[str, Any]) -> list[dict[str, str]]:
     """Return the codes that were found, in the order of the systems."""
     codes = []
     for name, code in values.items():
-        fits = [each for each in SYSTEMS if name.endswith(f"{each}_code")]
+        fits = [candidate for candidate in SYSTEMS if name.endswith(f"{candidate}_code")]
         if fits and code is not None:
             system = max(fits, key=len)  # unspsc_code ends in psc_code
             title = values[f"{name.removesuffix('_code')}_title"]

@@ -185,7 +185,7 @@ def _codec(metadata: pq.FileMetaData) -> str:
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:
     """Return the rows per batch, fewer if rows are huge."""
-    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     widest = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=1.0)
     return int(min(BATCH_ROWS, max(1, BATCH_CHARS // max(1.0, widest))))
 

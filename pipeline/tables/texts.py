@@ -216,15 +216,15 @@ def _suggestion(names: Sequence[str], column: str, argument: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = column.casefold().rpartition(".")
-    alike = [each for each in folded if dot and _is_like(each, column)]
+    alike = [known for known in folded if dot and _is_like(known, column)]
     # A field may be named without its column, which would itself be like any field in it.
-    other_names = [each for each in folded if each != parent]
-    parts = {each.rpartition(".")[2]: each for each in reversed(other_names)}
-    parts |= {each.removeprefix(parent + dot): each for each in other_names}
+    other_names = [known for known in folded if known != parent]
+    parts = {known.rpartition(".")[2]: known for known in reversed(other_names)}
+    parts |= {known.removeprefix(parent + dot): known for known in other_names}
     close = get_close_matches(column.casefold(), alike, n=1, cutoff=0) or [
-        parts[each] for each in get_close_matches(field, parts, n=1, cutoff=ALIKE)
+        parts[known] for known in get_close_matches(field, parts, n=1, cutoff=ALIKE)
     ]
-    is_within = any(column.startswith(f"{each}.") for each in short)
+    is_within = any(column.startswith(f"{known}.") for known in short)
     if argument != ARGUMENT and is_within and not alike:
         return NESTED
     return (
@@ -277,7 +277,7 @@ class TextColumn:
 
 def find_cell_texts(
     names: Sequence[str],
-    wanted: Sequence[str],
+    text_columns: Sequence[str],
     table: Path | str,
     may_hold: Collection[str] | None = None,
 ) -> list[TextColumn]:
@@ -289,27 +289,28 @@ def find_cell_texts(
         InputError: a column is missing, or several have its name.
     """
     may_hold = names if may_hold is None else may_hold
-    split = [_split(names, name, may_hold) for name in wanted]
-    places = find_columns(names, [column for column, _ in split], table)
+    split = [_split(names, name, may_hold) for name in text_columns]
+    indices = find_columns(names, [column for column, _ in split], table)
     return [
-        TextColumn(place, column, path) for place, (column, path) in zip(places, split, strict=True)
+        TextColumn(index, column, path)
+        for index, (column, path) in zip(indices, split, strict=True)
     ]
 
 
-def holders(names: Sequence[str], wanted: Iterable[str]) -> list[str]:
+def holders(names: Sequence[str], text_columns: Iterable[str]) -> list[str]:
     """Return the column that each text is in, as the table names it; the wanted name without one.
 
     ``tender.title`` may be in the column ``tender``.
     """
-    return [_split(names, name, names)[0] for name in wanted]
+    return [_split(names, name, names)[0] for name in text_columns]
 
 
-def _split(names: Sequence[str], wanted: str, may_hold: Collection[str]) -> tuple[str, str]:
+def _split(names: Sequence[str], text_column: str, may_hold: Collection[str]) -> tuple[str, str]:
     """Split a wanted name into that of a column and of a field in it; the field is often ""."""
-    if own := own_name(names, wanted):
-        return own, ""
-    column, dot, path = wanted.rpartition(".")
+    if whole := own_name(names, text_column):
+        return whole, ""
+    column, dot, path = text_column.rpartition(".")
     while dot and own_name(may_hold, column) is None:
         column, dot, _ = column.rpartition(".")
-        path = wanted[len(column) + 1 :]
-    return (own_name(may_hold, column) or column, path) if dot else (wanted, "")
+        path = text_column[len(column) + 1 :]
+    return (own_name(may_hold, column) or column, path) if dot else (text_column, "")

@@ -264,7 +264,7 @@ def _spread(rows: Mapping[int, Row], merged: Mapping[tuple[int, int], int]) -> M
 
 
 def _header_row(
-    top: Mapping[int, Row], wanted: set[str], merged: Mapping[tuple[int, int], int]
+    top: Mapping[int, Row], text_columns: set[str], merged: Mapping[tuple[int, int], int]
 ) -> int:
     """Return the number of the first row that names all text columns; 0 if there are no rows.
 
@@ -272,15 +272,15 @@ def _header_row(
     with the most texts.
     """
     for number, row in top.items():
-        if wanted and has_all(_names(row), wanted):
-            columns = [at for at, cell in enumerate(row) if _is_one_of(cell, wanted)]
+        if text_columns and has_all(_names(row), text_columns):
+            columns = [at for at, cell in enumerate(row) if _is_one_of(cell, text_columns)]
             last = max(merged.get((number, at), number) for at in columns)
             return last if last in top else number
     return max(top, key=lambda number: _texts(top[number]), default=0)
 
 
-def _is_one_of(cell: Value, wanted: set[str]) -> bool:
-    return any(own_name({_text(cell)}, name) is not None for name in wanted)
+def _is_one_of(cell: Value, names: set[str]) -> bool:
+    return any(own_name({_text(cell)}, name) is not None for name in names)
 
 
 def _names(row: Row) -> set[str]:

@@ -227,7 +227,7 @@ def _cell_xml(prefix: str, reference: str, value: Any) -> str:
             value = str(value)
     if isinstance(value, str):
         _check_text(value)
-        text = escape(CONTROLS.sub(lambda found: f"_x{ord(found[0]):04X}_", value))
+        text = escape(CONTROLS.sub(lambda control: f"_x{ord(control[0]):04X}_", value))
         inner = f'<{prefix}t xml:space="preserve">{text}</{prefix}t>'
         inner = f"<{prefix}is>{inner}</{prefix}is>"
         return f'<{prefix}c r="{reference}" t="inlineStr">{inner}</{prefix}c>'

@@ -52,8 +52,8 @@ PROTECTIONS = (
     ),
     Protection(
         "what somebody typed does nothing to a terminal",
-        'one if one.isprintable() else " " for one in value',
-        "one for one in value",
+        'character if character.isprintable() else " " for character in value',
+        "character for character in value",
         "tests/cli/accounts/test_looking.py::test_text_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(

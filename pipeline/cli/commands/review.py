@@ -85,7 +85,7 @@ def review(**values: Any) -> int:
         from pipeline.review.session import Review
     log_path = options.decisions or Path(f"{output}{DECISIONS}")
     merge = [
-        each for each in options.merge if not _are_same(each, log_path)
+        merged_path for merged_path in options.merge if not _are_same(merged_path, log_path)
     ]  # its decisions are there
     other_files = [decision_file(path) for path in merge]
     table = open_enriched(output, options.text_columns, options.column_prefix)

@@ -290,9 +290,9 @@ def print_problems(
     if figures is not None:
         say(json.dumps({**figures, "problems": count, "first_problems": first}))
         return
-    more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
+    unprinted = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
     agree = [] if count else ["everything agrees"]
-    say("\n".join([*first, *more, totals, *agree]))
+    say("\n".join([*first, *unprinted, totals, *agree]))
 
 
 def iso(seconds: float | None) -> str | None:
@@ -316,7 +316,7 @@ def table(
 
     The last ``numbers`` columns are right-aligned.
     """
-    rows = [[_cell(name, one.get(name)) for name in headings] for one in figures]
+    rows = [[_cell(name, row.get(name)) for name in headings] for row in figures]
     yield from aligned([*headings.values()], rows, numbers)
 
 
@@ -333,4 +333,4 @@ def _cell(name: str, value: Any) -> str:
         return f"{value:,}" if name.startswith(COUNTS) else str(value)
     if name.endswith("at"):
         value = value[:19].replace("T", " ")
-    return "".join(one if one.isprintable() else " " for one in value).strip()
+    return "".join(character if character.isprintable() else " " for character in value).strip()

@@ -377,7 +377,7 @@ def log_odds(system: System, trees: Trees, traits: Floats) -> Floats:
     """Return texts x candidates, the log odds of being accepted; see `Evidence.traits`."""
     odds = trees.odds(traits.reshape(-1, traits.shape[2])).reshape(traits.shape[:2])
     act, named, most = (traits[:, :, OWN_ACT + number] for number in range(3))
-    gain = np.array([GAINS.get(each, 0.0) for each in Act])
+    gain = np.array([GAINS.get(kind, 0.0) for kind in Act])
     if system in ("cpv", "unspsc"):
         gain[Act.LEASE] = 0
     leads = (named == most) & (named >= NAMED)

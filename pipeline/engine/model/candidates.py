@@ -209,7 +209,7 @@ class Lister:
         measured = self.words.measured(words, indices)
         # How far each is behind the best one: by the words, the examples, and the titles.
         behind = measured[:, :, :3] - measured[:, :, :3].max(axis=1, keepdims=True)
-        each = (
+        traits = (
             log,
             log - log[:, :1],
             np.log1p(np.arange(indices.shape[1])),
@@ -220,8 +220,8 @@ class Lister:
             np.log1p(words.lengths)[:, None],
             log[:, :1],
         )
-        alone = np.empty((*indices.shape, len(each)), np.float32)
-        for number, values in enumerate(each):
+        alone = np.empty((*indices.shape, len(traits)), np.float32)
+        for number, values in enumerate(traits):
             alone[:, :, number] = values
         parts = (alone, measured, behind, self._together(indices, best))
         return Candidates(indices, best, np.concatenate(parts, axis=2, dtype=np.float32))

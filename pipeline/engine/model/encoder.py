@@ -83,12 +83,12 @@ class Codebook:
         offsets = (np.arange(parts) * centres).astype(np.min_scalar_type(parts * centres))
         # As single values, the columns of a centroid are copied at once.
         flat = np.ascontiguousarray(self.centres).reshape(-1).view(f"V{4 * columns}")
-        places = np.empty((most, parts), np.intp)
+        rows_used = np.empty((most, parts), np.intp)
         decoded = np.empty((most, parts), flat.dtype)
         kept = np.asarray(self.places)
 
         def decode(which: Ints) -> Floats:
-            here = places[: len(which)], decoded[: len(which)]
+            here = rows_used[: len(which)], decoded[: len(which)]
             here[0][...] = kept.take(which, axis=0) + offsets
             flat.take(here[0], out=here[1], mode="clip")
             return here[1].view(np.float32)

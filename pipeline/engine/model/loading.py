@@ -222,7 +222,7 @@ def _general_scorers(folder: ModelFolder, system: System) -> dict[System, Scorer
     if f"{system}.tree_leaves" not in folder.checksums:
         return {}
     general = folder if folder.values[system]["weight"] is None else shipped_model()
-    return {each: _scorer(general, each)[1] for each in general.systems}
+    return {name: _scorer(general, name)[1] for name in general.systems}
 
 
 def check_arrays(folder: ModelFolder) -> None:

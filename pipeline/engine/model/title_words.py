@@ -136,8 +136,8 @@ class TitleWords:
 
     def _with_above(self, codes: Texts) -> Ints:
         """Return texts x candidates x levels: the number of each code, and of those above it."""
-        known = map(self._number.get, codes.reshape(-1).tolist(), repeat(len(self._number)))
-        numbers = [*known]
+        number = map(self._number.get, codes.reshape(-1).tolist(), repeat(len(self._number)))
+        numbers = [*number]
         levels = zip_longest(*map(self._ancestors, numbers), fillvalue=len(self._number))
         every = np.array([numbers, *levels], np.intp)
         return every.T.reshape(*codes.shape, len(every))

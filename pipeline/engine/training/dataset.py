@@ -96,12 +96,12 @@ def learnable(table: CodeTable, written: str) -> str | None:
     A UNSPSC commodity that the table lacks is still learned if the table has its segment. Answers
     name the commodity once the full table is added, and its nearest known ancestor until then.
     """
-    found = find_code(table, written)
-    if found is None and table.system == "unspsc":
+    table_code = find_code(table, written)
+    if table_code is None and table.system == "unspsc":
         code = normalized("unspsc", written)
         if code and f"{code[:2]}000000" in table:
             return code
-    return found if found is None or table.assignable(found) else None
+    return table_code if table_code is None or table.assignable(table_code) else None
 
 
 @dataclass(slots=True)

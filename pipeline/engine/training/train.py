@@ -155,18 +155,18 @@ def _fitted(
     more: More | None,
 ) -> list[Scorer]:
     """Train the networks and return a scorer for each system."""
-    taught = [Examples.joined([each.examples(whole), each.phrases]) for each in tasks]
-    parts = [part for each in taught for part in each.parts]
+    taught = [Examples.joined([task.examples(whole), task.phrases]) for task in tasks]
+    parts = [part for examples in taught for part in examples.parts]
     vocabulary = learn(parts, recipe.at_least, recipe.most_learned)
     if not len(vocabulary.features):
         raise InputError(
             "The texts to learn from have no words.",
             f"Name the columns that say what is bought: {TEXT_COLUMN}.",
         )
-    codes = [np.unique(each.codes) for each in taught]
+    codes = [np.unique(examples.codes) for examples in taught]
     sets = [
-        _lesson(task, vocabulary, each, its_codes)
-        for task, each, its_codes in zip(tasks, taught, codes, strict=True)
+        _lesson(task, vocabulary, examples, its_codes)
+        for task, examples, its_codes in zip(tasks, taught, codes, strict=True)
     ]
     use = _use(sets)
     sets = sets if more is None else more(sets, codes)
@@ -186,13 +186,13 @@ def _networks(
     if jobs == 1:
         return [fit(sets, settings, advance) for settings in networks]
     read = sum(round(each.shares.sum()) for each in sets)
-    found = []
+    fitted = []
     with ProcessPoolExecutor(max_workers=min(jobs, len(networks))) as executor:
         waiting = [executor.submit(fit, sets, settings, _unheard) for settings in networks]
         for settings, network in zip(networks, waiting, strict=True):
-            found.append(network.result())
+            fitted.append(network.result())
             advance(read * settings.epochs)
-    return found
+    return fitted
 
 
 def _unheard(read: int) -> None:

@@ -320,7 +320,7 @@ class Audit:
                 yield f"account {account}: {problem}"
 
     def _of_account(self, account: int, balance: str) -> Iterator[str]:
-        count, summed, left = 0, ZERO, ZERO
+        count, summed, remaining = 0, ZERO, ZERO
         used: dict[tuple[str, str], tuple[int, Decimal]] = {}
         rows = self._connection.execute(
             # SQLite's date() rounds: the last half millisecond of a day would be of the next.
@@ -335,9 +335,9 @@ class Audit:
             if amount is None or after is None:
                 yield f"entry {entry} has an invalid amount"
                 continue
-            for problem in _problems(kind, count == 1, amount, after, total([left, amount])):
+            for problem in _problems(kind, count == 1, amount, after, total([remaining, amount])):
                 yield f"entry {entry} {problem}"
-            summed, left = total([summed, amount]), after
+            summed, remaining = total([summed, amount]), after
             if kind == "charge":
                 calls, usd = used.get((day, system), (0, ZERO))
                 used[day, system] = calls + 1, total([usd, -amount])

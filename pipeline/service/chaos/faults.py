@@ -208,12 +208,12 @@ class Dice:
             self._last[number] = self._seen[number] + fault.burst - 1
         return self._seen[number] <= self._last[number]
 
-    def _begins(self, place: int, fault: Fault) -> bool:
+    def _begins(self, fault_number: int, fault: Fault) -> bool:
         """Return whether a burst begins with the last request of a fault's systems."""
-        number = self._seen[place]
+        number = self._seen[fault_number]
         if fault.requests is not None:
             return number in fault.requests
         if fault.probability is None:
             return True
-        chance = Random(f"{self._script.seed}/{place}/{number}")  # noqa: S311 - to be repeatable
+        chance = Random(f"{self._script.seed}/{fault_number}/{number}")  # noqa: S311 - to be repeatable
         return chance.random() < fault.probability

@@ -150,8 +150,8 @@ class Query(Struct, frozen=True):
         if codes.any_code["id"] in names:
             return []
         if not by_id.keys() >= set(names):
-            known = ", ".join(kind["id"] for kind in codes.types)
-            raise ValidationError(f"A query's type is unknown. Send one of {known}.")
+            kinds = ", ".join(kind["id"] for kind in codes.types)
+            raise ValidationError(f"A query's type is unknown. Send one of {kinds}.")
         return [by_id[name] for name in dict.fromkeys(names)]
 
 
