@@ -20,6 +20,18 @@ CHECKED = re.compile(r"(\d{2,8})\s*-\s*\d(?!\d).*")
 """A CPV code with its check digit, and whatever follows it. It is matched from the start: a search
 for the hyphen would take minutes in a long text of white space, and a service reads any text."""
 
+WHOLE = {
+    "cpv": r"\d{8}",
+    "psc": r"(?=.{0,3}\d)[0-9A-Z]{4}",
+    "unspsc": r"\d{8}|\d\d-\d\d-\d\d-\d\d",
+    "naics": r"\d{6}",
+}
+TITLED = {
+    system: re.compile(rf"({code})(?:\s*[-\u2013:]\s*|\s+)[^\W\d_].*", re.DOTALL)
+    for system, code in WHOLE.items()
+}
+"""A whole code with its title: ``39160000 - School furniture``."""
+
 FORMS = {
     "cpv": re.compile(r"\d{2,8}", re.ASCII),
     "psc": re.compile(r"[0-9A-Z]{1,2}|[0-9A-Z]{4}"),
@@ -31,10 +43,11 @@ FORMS = {
 def normalized(system: System, written: str) -> str | None:
     """Return a code in the form of the tables, whether or not a table has it.
 
-    Removed are surrounding white space, the fraction of ``45233140.0``, the separators of
-    thousands, a CPV check digit and the hyphens of UNSPSC. Letters become capitals, short CPV and
-    UNSPSC codes get trailing zeros, and 31, 32 and 33 become the NAICS sector 31-33. A CPV code of
-    seven digits that ends with a zero gets the leading zero that a spreadsheet removed.
+    Removed are surrounding white space, a title after a whole code, the fraction of
+    ``45233140.0``, the separators of thousands, a CPV check digit and the hyphens of UNSPSC.
+    Letters become capitals, short CPV and UNSPSC codes get trailing zeros, and 31, 32 and 33 become
+    the NAICS sector 31-33. A CPV code of seven digits that ends with a zero gets the leading zero
+    that a spreadsheet removed.
 
     Returns:
         The code; None for a malformed code.
@@ -54,7 +67,9 @@ def find_code(table: CodeTable, written: str) -> str | None:
 def spellings(system: System, written: str) -> list[str]:
     """Return the codes that may be meant, the likeliest first; none for a malformed code."""
     short = written.strip().upper()
-    if whole := FRACTION.fullmatch(short):
+    if titled := TITLED[system].fullmatch(short):
+        short = titled[1]
+    elif whole := FRACTION.fullmatch(short):
         short = whole[1]
     elif THOUSANDS.fullmatch(short):
         short = "".join(filter(str.isdigit, short))
