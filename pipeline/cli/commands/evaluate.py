@@ -76,7 +76,7 @@ class _Options(PaidOptions, LabelledOptions):
         "large one.",
         default="auto",
     )
-    report: Path | None = option("Write a page with the plots: FILE.html.")
+    report: Path | None = option("Write the figures as a page, too: FILE.html.")
     overwrite: bool = option("Replace a page that this tool did not write.")
     as_json: bool = option("Print the figures as JSON.", flag="--json")
 

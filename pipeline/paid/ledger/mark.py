@@ -161,7 +161,7 @@ def check_there(ledger: Path, marks: Sequence[Marked]) -> None:
     """
     with suppress(OSError):  # opening it says what is wrong with its path
         if marks and not ledger.exists():
-            raise _other_ledger(f"There is no ledger {ledger}", marks[0], "everything")
+            raise _other_ledger(f"There is no ledger {ledger}", ledger, marks[0], "everything")
 
 
 def check_marks(ledger: Database, marks: Sequence[Marked]) -> None:
@@ -174,13 +174,14 @@ def check_marks(ledger: Database, marks: Sequence[Marked]) -> None:
     for marked in marks:
         if not marked[1].is_in(ledger):
             problem = f"{ledger.path} is another ledger, or an older copy"
-            raise _other_ledger(problem, marked, "answers")
+            raise _other_ledger(problem, ledger.path, marked, "answers")
 
 
-def _other_ledger(problem: str, marked: Marked, bought_again: str) -> LedgerError:
+def _other_ledger(problem: str, ledger: Path, marked: Marked, bought_again: str) -> LedgerError:
     output, mark = marked
+    named = "that was there" if mark.path == str(ledger.resolve()) else _name(mark.path)
     return LedgerError(
-        f"{problem}: answers for {_name(output)} were bought with the ledger {_name(mark.path)}. "
+        f"{problem}: answers for {_name(output)} were bought with the ledger {named}. "
         f"This run would buy {bought_again} again.",
         f"Mount its disk, move it back, or name the place where it is now: {LEDGER}. To buy with "
         f"another ledger nevertheless, write elsewhere{beside('output', 'PATH')}, or move that "
