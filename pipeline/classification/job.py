@@ -126,12 +126,12 @@ class Request:
         """
         reviewed = NO_DECISIONS
         folders: Mapping[System, ModelFolder] = {}
-        if decisions != ():
+        if _is_given(decisions):
             from pipeline.classification.corrections import decisions_in
 
             reviewed = decisions_in(decisions, warn, settings.text_columns)
             settings = replace(settings, decisions=reviewed.files)
-        if models != ():
+        if _is_given(models):
             from pipeline.engine.model import open_models
 
             folders, checksums = open_models(models, settings.systems)
@@ -186,6 +186,11 @@ class Request:
             files = self.files(input_format, output_format)
             sink = self.sink(output, output_format, path_given)
             yield Job(self, Source(reader, path_given, files, version=version), sink)
+
+
+def _is_given(paths: Any) -> bool:
+    """Return whether an argument is not its default, (); an array has no truth value."""
+    return not isinstance(paths, tuple) or bool(paths)
 
 
 @dataclass(frozen=True, slots=True)

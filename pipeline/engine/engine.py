@@ -1,4 +1,4 @@
-"""The embedded engine as a matcher: answers whole batches, in as many processes as asked."""
+"""The embedded engine: ranks codes and explains them, in as many processes as asked."""
 
 from __future__ import annotations
 

@@ -266,6 +266,13 @@ def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[
     assert pipeline.classify(frame, systems="psc").summary.rows == 2
 
 
+@pytest.mark.parametrize("argument", ["decisions", "models"])
+def test_paths_may_be_in_an_array(argument: str, tmp_path: Path) -> None:
+    paths: Any = {argument: np.array([str(tmp_path / "none")])}
+    with pytest.raises(pipeline.PipelineError, match="none"):
+        pipeline.classify(["Road marking"], systems="psc", **paths)
+
+
 def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("description\n" + "Road marking\n" * 5000)
