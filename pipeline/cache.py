@@ -12,7 +12,7 @@ MOST_BYTES = 8 << 20
 """The memory of a cache: about 40,000 texts of 100 characters."""
 
 ENTRY_BYTES = 100
-"""What an entry takes besides the characters of its key."""
+"""What an entry takes besides the characters of its key and its result."""
 
 
 class Cache(Generic[K, T]):
@@ -25,14 +25,14 @@ class Cache(Generic[K, T]):
     Args:
         function: returns the result for each text.
         most_bytes: the memory for the entries.
-        size: returns the memory of an entry; by default, a result takes no more than its text.
+        size: returns the memory of a result; None if it takes next to none beside its text.
     """
 
     def __init__(
         self,
         function: Callable[[Sequence[K]], Iterable[T]],
         most_bytes: int = MOST_BYTES,
-        size: Callable[[K, T], int] = lambda key, _: len(key) + ENTRY_BYTES,
+        size: Callable[[T], int] | None = None,
     ) -> None:
         self._function = function
         self._most = most_bytes
@@ -48,6 +48,8 @@ class Cache(Generic[K, T]):
         known = self._known
         if new := [*{*keys}.difference(known)]:
             results = [*self._function(new)]
-            self._bytes += sum(map(self._size, new, results))
+            self._bytes += ENTRY_BYTES * len(new) + sum(map(len, new))
+            if self._size:
+                self._bytes += sum(map(self._size, results))
             known.update(zip(new, results, strict=True))
         return [*map(known.__getitem__, keys)]

@@ -68,27 +68,27 @@ class Settings:
     decisions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        checked = {
-            "systems": parse_systems(self.systems),
-            "text_columns": parse_text_columns(self.text_columns),
-            "top": whole_number("top", self.top, 1, MAX_TOP),
-            "jobs": _jobs(self.jobs),
-            "language": checked_language(self.language),
-        }
-        for name in ("min_confidence", "fail_if_no_match", "roll_up"):
-            if (value := getattr(self, name)) is not None:
-                checked[name] = fraction(name, value, over_zero=name == "roll_up")
-        if self.limit_rows is not None:
-            checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
         prefix: object = self.column_prefix
         if not isinstance(prefix, str) or prefix != prefix.encode("utf-8", "replace").decode():
             raise SettingsError(
                 f"{option('column_prefix')} is {prefix!r}.",
                 f"{option('column_prefix')} must be text in UTF-8; empty for none.",
             )
+        checked: dict[str, Any] = {
+            "systems": parse_systems(self.systems),
+            "text_columns": parse_text_columns(self.text_columns),
+            "language": checked_language(self.language),
+            "jobs": _jobs(self.jobs),
+            "top": whole_number("top", self.top, 1, MAX_TOP),
+        }
+        for name in ("min_confidence", "fail_if_no_match", "roll_up"):
+            if (value := getattr(self, name)) is not None:
+                checked[name] = fraction(name, value, over_zero=name == "roll_up")
+        if self.limit_rows is not None:
+            checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         check_flag("explain", self.explain)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def matches_wanted(self) -> int:

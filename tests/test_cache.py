@@ -37,6 +37,6 @@ def test_what_is_remembered_stays_within_its_memory() -> None:
 
 def test_the_memory_of_results_counts() -> None:
     function = Lengths()
-    lengths = Cache(function, most_bytes=10, size=lambda _, length: length * 10)
+    lengths = Cache(function, most_bytes=2 * ENTRY_BYTES + 10, size=lambda length: length * 10)
     assert [lengths([text]) for text in ("a", "a", "bb", "a")] == [[1], [1], [2], [1]]
     assert function.asked == ["a", "bb", "a"]

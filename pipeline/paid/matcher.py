@@ -21,7 +21,7 @@ OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCE
 MOST_BYTES = 32 << 20
 """The memory for the answers that a pass read last: about 12,000 answers of ten matches."""
 
-ANSWER_BYTES, MATCH_BYTES = 500, 200
+ANSWER_BYTES, MATCH_BYTES = 400, 200
 """What an answer and each of its matches take in memory beside their texts."""
 
 
@@ -126,7 +126,7 @@ def _with_costs(
     return answers
 
 
-def _size(_digest: bytes, answer: Answer | None) -> int:
+def _size(answer: Answer | None) -> int:
     if not isinstance(answer, Matched):
         return ANSWER_BYTES
     texts = sum(len(match.code) + len(match.title) for match in answer.matches)

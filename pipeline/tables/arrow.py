@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.tables.cells import without_encoding
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn, Reader
 from pipeline.tables.texts import TextColumn, find_cell_texts, join_parts, join_texts
 from pipeline.wording import TEXT_COLUMN, cut, option, quoted
@@ -27,14 +26,13 @@ def find_text_columns(
     Raises:
         InputError: a column is missing, exists twice, or holds no text.
     """
-    columns = [TextColumn(index, name) for index, name in enumerate(schema.names)]
-    nested = {column.name: column for column in _nested_fields(schema)}
-    columns += [column for name, column in nested.items() if name not in schema.names]
-    names = [column.name for column in columns]
     plain = [field.name for field in schema if is_text(field.type)]
+    nested = {column.name: column for column in _nested_fields(schema)}
+    columns = [TextColumn(index, name) for index, name in enumerate(schema.names)]
+    columns += [column for name, column in nested.items() if name not in schema.names]
     columns_found = [
         replace(each, place=columns[each.place].place, within=columns[each.place].within)
-        for each in find_cell_texts(names, text_columns, table, plain)
+        for each in find_cell_texts([each.name for each in columns], text_columns, table, plain)
     ]
     for column in columns_found:
         kind = schema.field(column.place).type
@@ -87,9 +85,8 @@ def column_texts(column: pa.Array) -> list[str | None]:
         UnicodeDecodeError: a text is not UTF-8.
         pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
-    column = without_encoding(column)
     texts: list[str | None] = column.cast(pa.string()).to_pylist()
-    if pa.types.is_floating(column.type):
+    if pa.types.is_floating(_value_type(column.type)):
         return [None if text == "nan" else text for text in texts]
     return texts
 
@@ -140,12 +137,17 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    column = without_encoding(pa.nulls(1, kind))
     try:
-        column.cast(pa.string())
+        pa.nulls(1, kind).cast(pa.string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
-    return not pa.types.is_fixed_size_binary(column.type)
+    return not pa.types.is_fixed_size_binary(_value_type(kind))
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values in an extension type or a dictionary."""
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def labels(batch: pa.RecordBatch, index: int, argument: str) -> list[str]:

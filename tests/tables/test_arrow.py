@@ -47,6 +47,14 @@ def test_a_table_of_many_small_pieces_comes_in_whole_batches() -> None:
     ]
 
 
+NUMBERS = pa.array([1.5, float("nan"), None])
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS, NUMBERS.dictionary_encode()])
+def test_a_number_is_text_and_nan_is_none(numbers: pa.Array) -> None:
+    assert texts(pa.table({"a": numbers, "b": ["x", "y", "z"]}), "a", "b") == ["1.5. x", "y", "z"]
+
+
 @pytest.mark.parametrize(
     "kind",
     [
