@@ -284,7 +284,7 @@ def _check_kept(path: AnyPath, output: AnyPath, request: Request) -> None:
 def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
     """Say in a notebook what will be bought if the cost has no limit. Nobody is asked."""
     if not service.has_cost_limit:
-        line_below_cell(f"{estimate}; no cost limit (max_cost)", display)
+        line_below_cell(lambda: f"{estimate}; no cost limit (max_cost)", display)
     return True
 
 
@@ -303,10 +303,10 @@ def _request(
     **others: Any,
 ) -> Request:
     """Return what arguments of any type ask for; `Settings` refuses the wrong ones."""
+    buyer = None if service is None else _buyer(service, display, interruption)
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     csv, excel = file_options(data, csv, excel)
-    buyer = None if service is None else _buyer(service, display, interruption)
     return Request.of(
         Settings(**others),
         models,

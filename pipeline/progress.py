@@ -110,10 +110,10 @@ def _in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-def line_below_cell(text: str, display: Progress) -> None:
-    """Show a line below the cell of a notebook, if a display shows something there."""
+def line_below_cell(line: Callable[[], str], display: Progress) -> None:
+    """Show a line, which is asked for then, below a notebook's cell if a display shows there."""
     if display in (bar, notebook_bar) and _in_notebook():
-        import_module("IPython.display").display({"text/plain": text}, raw=True)
+        import_module("IPython.display").display({"text/plain": line()}, raw=True)
 
 
 def display_for(progress: object) -> Display:

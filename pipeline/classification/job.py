@@ -56,7 +56,7 @@ class Reporter:
         progress: shows how many rows have been written.
         warn: receives a warning about the table, before anything is bought.
         observe: receives each batch that is written, and its answers.
-        record: receives the manifest once the output is in sink.
+        record: receives the manifest once the output is in place; it is empty for one in memory.
     """
 
     progress: Progress = silent
@@ -136,10 +136,10 @@ class Request:
 
             folders, checksums = open_models(models, settings.systems)
             settings = replace(settings, models=checksums)
+            for line in never_ok(settings):
+                warn(line)
         if buyer is not None:
             settings = settings.for_service()
-        for line in never_ok(settings):
-            warn(line)
         return cls(settings, folders, reviewed, buyer, **others)
 
     def files(self, input_format: Format, output_format: Format) -> Files:
@@ -363,8 +363,10 @@ class Stages:
             check_unchanged(source.reader, CHANGED)
             summary = self._summary(tally, parked, sink.path, draft.writer.replaced_characters)
             draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-            ledger = purchase.ledger_entry()
-            record = manifest(source, settings, planned, summary, purchase.base_url, ledger, marks)
+            record: dict[str, Any] = {}
+            if marks is not None:  # there is no manifest beside a table in memory
+                bought = purchase.base_url, purchase.ledger_entry()
+                record = manifest(source, settings, planned, summary, *bought, marks)
             draft.commit(record)
         self.reporter.record(record)
         return summary

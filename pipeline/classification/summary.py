@@ -166,10 +166,10 @@ class SystemSummary:
 
     def __add__(self, other: SystemSummary) -> SystemSummary:
         return SystemSummary(
-            _add_counts(self.statuses, other.statuses),
-            total([self.cost_usd, other.cost_usd]),
-            _add_counts(self.confidences, other.confidences),
-            _add_counts(self.bands, other.bands),
+            statuses=_add_counts(self.statuses, other.statuses),
+            confidences=_add_counts(self.confidences, other.confidences),
+            bands=_add_counts(self.bands, other.bands),
+            cost_usd=total([self.cost_usd, other.cost_usd]),
         )
 
     @property

@@ -152,7 +152,7 @@ class Tally:
     @property
     def cost_usd(self) -> Decimal:
         """The sum of the known costs of rows, in US dollars."""
-        return total(figures.cost_usd for figures in self.systems.values())
+        return total([figures.cost_usd for figures in self.systems.values()])
 
     def add(self, columns: Sequence[NewColumn]) -> None:
         """Count the rows of a batch by their new columns."""

@@ -140,9 +140,10 @@ class PaidService:
         for name, value in flags.items():
             check_flag(name, value)
         check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
+        workers = whole_number("workers", given["workers"], 1)
         chat = LanguageModel.from_arguments(language_model, token_prices, request_fields)
-        address = canonical(_text("base_url", given["base_url"]), chat is not None)
         key = _key(given["api_key"])
+        address = canonical(_text("base_url", given["base_url"]), chat is not None)
         checked = flags | {
             "chat": chat,
             "language_model": chat and chat.name,
@@ -153,17 +154,17 @@ class PaidService:
             "api_key": key,
             "key_fingerprint": key_fingerprint(key),
             "ledger": _ledger(given["ledger"]),
-            "rate": given["rate"] if given["rate"] is None else str(given["rate"]),
-            "limit": _rate_limit(given["rate"], key, chat),
-            "workers": whole_number("workers", given["workers"], 1),
+            "workers": workers,
+            "on_unconfirmed": given["on_unconfirmed"],
             "max_cost": _limit("max_cost", given["max_cost"]),
             "max_cost_per_day": _limit("max_cost_per_day", given["max_cost_per_day"]),
             "max_cost_per_month": _limit("max_cost_per_month", given["max_cost_per_month"]),
             "max_price": usd("max_price", given["max_price"]),
+            "rate": given["rate"] if given["rate"] is None else str(given["rate"]),
+            "limit": _rate_limit(given["rate"], key, chat),
             "max_duration": _duration("max_duration", given["max_duration"]),
-            "timeout": _timeout(given["timeout"], "5min" if chat else "60s"),
             "max_age": _duration("max_age", given["max_age"]),
-            "on_unconfirmed": given["on_unconfirmed"],
+            "timeout": _timeout(given["timeout"], "5min" if chat else "60s"),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -276,13 +277,13 @@ def _text(name: str, value: Any) -> str:
 
 def _key(value: Any) -> str | None:
     """Return the key; None without one. An empty one is a mistake: it would mean demo requests."""
-    named = KEY_VARIABLE if value is None else option("api_key")
+    is_given = value is not None
     if value is None and (value := os.environ.get(KEY_VARIABLE)) is None:
         return None
     key = _text("api_key", value).strip()
     if not key:
         raise SettingsError(
-            f"The API key of {named} is empty.",
+            f"The API key of {option('api_key') if is_given else KEY_VARIABLE} is empty.",
             "Give the account's key, or leave it out: without a key, demo requests are sent.",
         )
     if not all("!" <= character <= "~" for character in key):  # it is never quoted
