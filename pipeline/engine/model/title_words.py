@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise, repeat, zip_longest
+from itertools import chain, groupby, pairwise, repeat, zip_longest
 from typing import NamedTuple
 from zlib import crc32
 
@@ -23,6 +23,7 @@ RARITY_STEP = np.float32(1 / 16)
 """A rarity is stored as a whole number of these, which a byte holds."""
 
 WORD = Words(r"[^\W\d_]{3,}")
+WORD_OR_END = Words(r"[^\W\d_]{3,}|\n")
 
 MOST_WORDS = 400
 """Words of a text that are read: a long notice begins with what is bought, the rest is terms."""
@@ -218,10 +219,11 @@ class TitleWords:
 
 
 def _stems_of_titles(titles: Sequence[str]) -> Sequence[Sequence[int]]:
-    # One text of many lines is folded much faster than many texts.
-    lines = readable("\n".join(filter(None, titles))).split("\n")
-    distinct = dict.fromkeys(tuple(stems(line)) for line in lines)
-    return [*filter(None, distinct)] or [(NO_STEM,)]
+    # One text of many lines is folded and split much faster than many texts.
+    words = WORD_OR_END.findall(readable("\n".join(filter(None, titles))))
+    lines = (line for is_end, line in groupby(words, "\n".__eq__) if not is_end)
+    distinct = dict.fromkeys(tuple(dict.fromkeys(map(_stem, line))) for line in lines)
+    return [*distinct] or [(NO_STEM,)]
 
 
 def _is_below(codes: Texts) -> Bools:
