@@ -177,14 +177,9 @@ class Pool:
         does not cost many attempts; then ``begun`` is called.
         """
         orders = self._one_of_each_system_first(orders)
-        while not (self.progress.understood or self.parked) and (order := next(orders, None)):
-            await self._buy(order)
+        await self._run_workers(1, self._until_understood(orders))
         begun()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers if self._wait else 1):
-                group.create_task(self._work(orders))
-        if self._error:
-            raise self._error
+        await self._run_workers(workers if self._wait else 1, orders)
         if self._unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
             self.park(policy.service_down(self.progress.failures, self.progress.detail))
@@ -210,16 +205,29 @@ class Pool:
         yield from passed_over
         yield from orders
 
+    def _until_understood(self, orders: Iterator[CallToBuy]) -> Iterator[CallToBuy]:
+        while not self.progress.understood and (order := next(orders, None)):
+            yield order
+
+    async def _run_workers(self, number: int, orders: Iterator[CallToBuy]) -> None:
+        """Let some workers buy calls until none remain.
+
+        Raises:
+            Exception: the first error of a worker, once all others have ended.
+        """
+        async with asyncio.TaskGroup() as group:
+            for _ in range(number):
+                group.create_task(self._work(orders))
+        if self._error:
+            raise self._error
+
     async def _work(self, orders: Iterator[CallToBuy]) -> None:
         """Buy until no calls remain; after an error, let the other workers finish theirs."""
         try:
-            while not self.parked:
-                order = next(orders, None)
-                if order is None:
-                    return
+            while not self.parked and (order := next(orders, None)):
                 await self._buy(order)
         except Exception as error:  # whichever it is, it must not cancel calls that are billed
-            self._error = self._error or error  # raised when everything under way has ended
+            self._error = self._error or error
             self.park(Parked(1, str(error), ""))
 
     async def _buy(self, order: CallToBuy) -> None:

@@ -189,8 +189,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no new ledger is begun if a run was killed before it wrote its output",
-        "        begun()\n        async with",
-        "        async with",
+        "        begun()\n        await",
+        "        await",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_a_run_names_its_ledger_before_it_has_bought_much",
     ),
@@ -270,7 +270,7 @@ PROTECTIONS = (
     ),
     Protection(
         "until one answer is understood calls go one at a time",
-        "while not (self.progress.understood or self.parked) and",
+        "while not self.progress.understood and",
         "while False and",
         "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
