@@ -188,7 +188,7 @@ class PaidPurchase(Purchase):
             with self._buyer.progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._buy_calls, orders, estimate.to_buy, begun, advance, spare)
                 try:
-                    return buy_in_thread(buying, self._buyer.interruption or Interruption())
+                    return buy_in_thread(buying, self._buyer.interruption)
                 finally:
                     self._ledger.database.check_place()
 
@@ -255,9 +255,8 @@ class PaidPurchase(Purchase):
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
                 answered_before=self._job.was_answered(),
             )
-            with stop_request.watching(pool, service.max_duration):
-                async with show_progress(pool, advance):
-                    await pool.run(orders, service.workers, begun)
+            with stop_request.watching(pool, service.max_duration), show_progress(pool, advance):
+                await pool.run(orders, service.workers, begun)
         if not pool.parked:
             self.matcher.down = pool.down
         return pool.parked

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -74,7 +74,7 @@ class StopRequest:
 Buying: TypeAlias = Callable[[StopRequest], Coroutine[Any, Any, Parked | None]]
 
 
-def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
+def buy_in_thread(buying: Buying, interruption: Interruption | None = None) -> Parked | None:
     """Buy in another thread's event loop, and wait; this thread may run an event loop too.
 
     Whatever interrupts the wait (a signal's exception, a cancelled task) stops the purchase: it
@@ -89,9 +89,10 @@ def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
     stop_request, context = StopRequest(), copy_context()
     work = Work(lambda: context.run(_run, buying(stop_request)))
     try:
-        stopped = _wait_for(work, stop_request, interruption)
+        stopped = _wait_for(work, stop_request, interruption or Interruption())
     finally:
-        stop_request.set(_reason(INTERRUPTED))  # if it is not done yet
+        if not work.ended:
+            stop_request.set(_reason(INTERRUPTED))
         work.forestall()  # if a signal came before its thread had started
         while not work.ended:
             with suppress(BaseException):  # one more signal: the other thread still uses the ledger
@@ -160,9 +161,9 @@ SHOWN_WAIT_S = 2.0
 """Shorter waits for the rate limit are not shown."""
 
 
-@asynccontextmanager
-async def show_progress(pool: Pool, advance: Callable[[int, str], None]) -> AsyncIterator[None]:
-    """Report the progress of a pool while a block runs.
+@contextmanager
+def show_progress(pool: Pool, advance: Callable[[int, str], None]) -> Iterator[None]:
+    """Report the progress of a pool while a block runs in its event loop.
 
     Args:
         pool: buys the calls.
@@ -170,8 +171,9 @@ async def show_progress(pool: Pool, advance: Callable[[int, str], None]) -> Asyn
     """
     shown = 0
     down = False
-    clock = asyncio.get_running_loop().time
-    begun = clock()
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    timer: asyncio.TimerHandle
 
     def show() -> None:
         nonlocal shown, down
@@ -179,20 +181,20 @@ async def show_progress(pool: Pool, advance: Callable[[int, str], None]) -> Asyn
             down = not down
             _log(pool, down)
         ended = pool.progress.calls
-        per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
+        per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, loop.time() - begun)
         advance(ended - shown, _note(pool, per_minute))
         shown = ended
 
-    async def keep_showing() -> None:
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_NOTES)
-            show()
+    def keep_showing() -> None:
+        nonlocal timer
+        show()
+        timer = loop.call_later(SECONDS_BETWEEN_NOTES, keep_showing)
 
-    showing = asyncio.create_task(keep_showing())
+    timer = loop.call_later(SECONDS_BETWEEN_NOTES, keep_showing)
     try:
         yield
     finally:
-        showing.cancel()
+        timer.cancel()
         show()
         if not pool.parked:  # else its message says so
             _warn_of_overshoot(pool.budget)
@@ -220,18 +222,19 @@ def _warn_of_overshoot(budget: Budget) -> None:
 
 def _note(pool: Pool, per_minute: float) -> str:
     """Return the rate, what was spent, and what the run waits for or how long it will take."""
-    throttle, parts = pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
+    throttle, waiting, to_send = pool.throttle, _waiting(pool), pool.to_send
+    parts = [f"{plain(pool.budget.confirmed)} USD"]
     if pool.progress.refusals:
         parts.append(f"{pool.progress.refusals:,} refused")
-    if waiting := _waiting(pool):
+    if waiting:
         return ", ".join([*parts, waiting])
     if pool.parked:
         return ", ".join(parts)
     if per_minute >= 1:
         parts.insert(0, f"{per_minute:,.0f} calls/min")
-    if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
+    if to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
         parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")
-    if seconds := throttle.eta(pool.to_send):
+    if seconds := throttle.eta(to_send):
         parts.append(f"{_time(seconds)} left")
     return ", ".join(parts)
 

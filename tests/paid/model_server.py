@@ -175,7 +175,7 @@ def buy(
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
         began = asyncio.get_running_loop().time()
-        async with show_progress(pool, advance) if advance else nullcontext():
+        with show_progress(pool, advance) if advance else nullcontext():
             await pool.run(iter(wanted), workers)
         server.ended_after = asyncio.get_running_loop().time() - began
         return pool

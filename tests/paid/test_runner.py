@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.interruption import Interruption, Work
+from pipeline.interruption import Work
 from pipeline.paid import pool as pool_module
 from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.ledger.ledger import Job
@@ -53,7 +53,7 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
 
     monkeypatch.setattr(Work, "begin", interrupted)
     try:
-        parked = buy_in_thread(buying, Interruption())
+        parked = buy_in_thread(buying)
     except (KeyboardInterrupt, SystemExit):
         pytest.fail("The signal's exception went through.")
     assert parked is not None
@@ -84,7 +84,7 @@ def test_no_number_of_signals_leaves_a_purchase_that_still_uses_the_ledger(
 
     monkeypatch.setattr(Work, "wait", interrupted)
     with pytest.raises(SystemExit):
-        buy_in_thread(buying, Interruption())
+        buy_in_thread(buying)
     assert (ended, signals) == (["written"], [])
 
 
@@ -93,7 +93,7 @@ def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> 
         return Parked(0, type(asyncio.get_running_loop()).__module__, "")
 
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    assert some(buy_in_thread(buying, Interruption())).message.startswith("asyncio.")
+    assert some(buy_in_thread(buying)).message.startswith("asyncio.")
 
 
 @dataclass
