@@ -347,9 +347,9 @@ class Client:
         self._headers = _headers(base_url, api_key, self._protocol).raw
         self._key_forms = forms_of(api_key)
         self._timeout = timeout
-        self._transport = HttpTransport(httpx.URL(base_url))
         url = self._protocol.url
         self._urls = {system: httpx.URL(url(base_url, system)) for system in SYSTEMS}
+        self._transport = HttpTransport(httpx.URL(base_url))
 
     async def send(self, system: System, text: str, candidates: tuple[Match, ...] = ()) -> Reply:
         """Make one attempt; a network failure is returned, not raised.
