@@ -125,15 +125,13 @@ def _jobs(value: Any) -> Jobs:
 
 
 def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
-    """Return the systems in ``"cpv, NAICS"`` or a list of names, in the same order.
+    """Return the systems in ``"cpv, NAICS"``, or in a list of such texts, in the same order.
 
     Raises:
         SettingsError: a name is unknown or occurs twice, or there is none.
     """
-    names = systems
-    if isinstance(systems, str):
-        names = [name for name in systems.split(",") if name.strip()]
-    systems_found = [_system(name) for name in _names("systems", names)]
+    names = ",".join(_names("systems", systems)).split(",")
+    systems_found = [_system(name) for name in names if name.strip()]
     if not systems_found:
         raise SettingsError("No system is chosen.", SYSTEMS_HINT)
     if len(set(systems_found)) < len(systems_found):

@@ -15,7 +15,7 @@ import pipeline
 from pipeline.arguments import NEEDED, check_platform
 from pipeline.codes import cpv_titles, shipped, titles_in
 from pipeline.errors import SettingsError
-from pipeline.settings import LANGUAGES, CsvOptions, Settings, checked_language
+from pipeline.settings import LANGUAGES, CsvOptions, Settings, checked_language, parse_systems
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,7 @@ def test_numbers_of_other_libraries_become_those_of_python() -> None:
 def test_names_may_be_one_text_and_keep_their_order() -> None:
     given: dict[str, Any] = {"text_columns": "title", "systems": " NAICS, cpv,"}
     assert Settings(**given) == Settings(text_columns=("title",), systems=("naics", "cpv"))
+    assert parse_systems(["psc", "naics,cpv"]) == ("psc", "naics", "cpv")
 
 
 def test_they_are_those_of_the_shipped_titles() -> None:

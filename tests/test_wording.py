@@ -21,7 +21,6 @@ import pytest
 import pipeline
 import pipeline.spark
 from pipeline import wording
-from pipeline.answers import SYSTEMS
 from pipeline.arguments import shortened
 from pipeline.cli.run_options import PaidOptions, RunOptions
 from pipeline.errors import ParkedError
@@ -208,8 +207,6 @@ def declared(options: type) -> dict[str, Any]:
 
 def plain(default: Any) -> Any:
     """Return a default as Python states it, and None for whatever is empty."""
-    if default == ",".join(SYSTEMS):
-        return SYSTEMS
     if isinstance(default, list):
         return tuple(default)
     if isinstance(default, Decimal):

@@ -207,11 +207,8 @@ class RunOptions(PaidOptions, DialectOptions):
         default=list(TEXT_COLUMNS),
     )
     limit_rows: int | None = option("Read only this many rows: a sample.", TABLE)
-    systems: str = option(
-        "Classification systems, comma-separated.",
-        ANSWER,
-        type=Names(),
-        default=",".join(SYSTEMS),
+    systems: tuple[str, ...] = option(
+        "Classification systems, comma-separated.", ANSWER, default=list(SYSTEMS)
     )
     top: int = option("Matches for each row, 1 to 10.", ANSWER, default=1)
     min_confidence: float | None = option(

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import SETTINGS_FILE, LocalPath, Names
+from pipeline.cli.options import SETTINGS_FILE, LocalPath
 from pipeline.errors import SettingsError, reason
 from pipeline.files.paths import AnyPath, check_kept, data_folder
 from pipeline.files.regular import read_toml
@@ -91,10 +91,9 @@ def _find_option(
 
 def _value(value: Any, option: click.Option, where: str) -> str | list[str]:
     """Return a value of TOML as click takes it for an option: as text, which it then checks."""
-    several = option.multiple or isinstance(option.type, Names)
-    values = value if several and isinstance(value, list) else [value]
-    texts = [_text(item, where, option.is_flag) for item in values]
-    return texts if option.multiple else ",".join(texts)
+    if not option.multiple:
+        return _text(value, where, option.is_flag)
+    return [_text(item, where) for item in (value if isinstance(value, list) else [value])]
 
 
 def _text(value: Any, where: str, is_flag: bool = False) -> str:

@@ -69,7 +69,7 @@ def test_an_added_table_with_fewer_codes_is_used_with_a_warning(
 def test_titles_are_in_the_language_that_is_asked_for(
     command: Command, table: Path, capsys: Capture
 ) -> None:
-    systems = ("--systems", "cpv,psc", "--top", 2)
+    systems = ("--systems", "cpv", "--systems", "psc", "--top", 2)
     assert command("run", table, *systems, "--output", "en.csv") == 0
     assert command("run", table, *systems, "--output", "de.csv", "--language", "DE") == 0
     with Path("en.csv").open() as english, Path("de.csv").open() as german:
@@ -89,6 +89,8 @@ def test_titles_are_in_the_language_that_is_asked_for(
     assert command("codes", "show", "45233140", "--language", "fr") == 0
     assert capsys.readouterr().out.startswith("cpv 45233140  Travaux routiers")
     assert command("codes", "search", "road", "--language", "xx") == 2
+    assert command("codes", "search", "road", *systems) == 0
+    assert {line[:3] for line in capsys.readouterr().out.splitlines()} == {"cpv", "psc"}
 
 
 @pytest.mark.parametrize(

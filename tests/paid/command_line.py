@@ -56,7 +56,8 @@ class CommandLine:
     def arguments(self, command: str, *more: str) -> list[str]:
         paths = [command, str(self.table), "--output", str(self.output)]
         paid = ["--base-url", self.address, "--ledger", str(self.ledger), "--rate", "none"]
-        return [*paths, *paid, "--systems", "cpv", "--workers", "1", *more]
+        systems = () if "--systems" in more else ("--systems", "cpv")
+        return [*paths, *paid, *systems, "--workers", "1", *more]
 
     def __call__(self, command: str, *more: str, **settings: str) -> int:
         """Run a command for the table; the keywords are set as variables."""

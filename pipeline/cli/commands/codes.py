@@ -77,10 +77,10 @@ def show(code: str, language: str) -> None:
 
 @codes.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--systems", default=",".join(SYSTEMS), help="Where to search.")
+@click.option("--systems", multiple=True, default=list(SYSTEMS), help="Where to search.")
 @click.option("--top", default=5, type=click.IntRange(1, 50), help="How many.")
 @of_titles
-def search(words: tuple[str, ...], systems: str, top: int, language: str) -> None:
+def search(words: tuple[str, ...], systems: tuple[str, ...], top: int, language: str) -> None:
     """Find codes by WORDS, in any language."""
     from pipeline.engine import searched
 
