@@ -29,6 +29,7 @@ from pipeline.cli.output.run import Examples, buyer_of, describe, print_summary,
 from pipeline.cli.process import after, print_no_more
 from pipeline.cli.run_options import RunOptions, check_no_terms
 from pipeline.errors import InputError, OutputError, PipelineError
+from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.json_log import FIELDS
 from pipeline.settings import Format
@@ -47,10 +48,10 @@ log = logging.getLogger("pipeline")
 
 
 @contextmanager
-def from_standard_input() -> Iterator[tuple[Path, str | None]]:
+def from_standard_input(storage: Storage) -> Iterator[tuple[Path, str | None]]:
     """Copy standard input to a temporary file; errors call the file "Standard input".
 
-    It yields the file, and None because a stream has no version.
+    It yields the file of the table, and None because a stream has no version.
 
     Raises:
         InputError: standard input is closed.
@@ -62,7 +63,8 @@ def from_standard_input() -> Iterator[tuple[Path, str | None]]:
         )
     with spooled(sys.stdin.buffer) as copy:
         try:
-            yield copy, None
+            with local_table(copy, storage) as table:
+                yield table
         except PipelineError as error:
             error.message = error.message.replace(str(copy), "Standard input")
             raise
@@ -238,7 +240,9 @@ def open_job(options: RunOptions, request: Request) -> Iterator[Job]:
     """Open the first table that the options name, and its sink."""
     source = options.input_paths[0]
     is_stream = str(source) == "-"
-    table = from_standard_input() if is_stream else local_table(source, request.storage)
+    table = (
+        from_standard_input(request.storage) if is_stream else local_table(source, request.storage)
+    )
     with table as (path, version):
         reader, input_format = request.reader(path), format_of(path, options.input_format)
         sink = _sink(path, input_format, options, request)

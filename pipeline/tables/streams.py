@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -145,9 +145,18 @@ def _suffix_of(path: Path, compression: Compression | None = None) -> str:
         case Contents(kind="gzip" | "zstd" as packed) if not compression:
             # Damaged data have no first bytes, as opening the file will show.
             return f"{_suffix_of(path, packed)}{'.gz' if packed == 'gzip' else '.zst'}"
+        case Contents(kind="Excel") if _has_tables(path):
+            return ".zip"
         case Contents(suffix=suffix) if suffix:
             return suffix
     return ".csv"
+
+
+def _has_tables(path: Path) -> bool:
+    """Return whether a file is an archive of tables, and no workbook, which may have some too."""
+    with suppress(InputError), _open_archive(path) as archive:
+        return "[Content_Types].xml" not in archive.namelist() and bool(_tables(archive))
+    return False
 
 
 def described_encodings(path: Path, byte: int) -> tuple[str, str]:

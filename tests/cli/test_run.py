@@ -7,7 +7,9 @@ import io
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pyarrow.parquet as pq
 import pytest
@@ -120,11 +122,32 @@ def test_wrong_usage_exits_with_2_and_says_what_to_do(
     assert not Path("outputs").exists()
 
 
-def test_standard_input_is_read_twice_like_a_file(
-    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+def zipped(data: bytes, *names: str) -> bytes:
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+def test_several_tables_on_standard_input_are_refused(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    packed = io.TextIOWrapper(io.BytesIO(gzip.compress(table.read_bytes())))
-    monkeypatch.setattr(sys, "stdin", packed)
+    data = io.BytesIO(zipped(b"description\nPens\n", "a.csv", "b.csv"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+    assert command("run", "-") == 2
+    assert "Standard input has 2 tables: 'a.csv', 'b.csv'." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, lambda data: zipped(data, "in/tenders.csv")])
+def test_standard_input_is_read_twice_like_a_file(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    packed: Callable[[bytes], bytes],
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(packed(table.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", stream)
     assert command("run", "-", "--systems", "psc", "--output", "out.csv") == 0
     assert Path("out.csv").read_text().startswith("ref,description,title,psc_code")
     manifest = json.loads(Path("out.csv.manifest.json").read_text())

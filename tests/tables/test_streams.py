@@ -63,6 +63,14 @@ def parquet_bytes(rows: int = 1) -> bytes:
     return buffer.getvalue()
 
 
+def zipped(*names: str) -> bytes:
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, DATA)
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("data", "suffix"),
     [
@@ -79,6 +87,9 @@ def parquet_bytes(rows: int = 1) -> bytes:
         (b'[{"a": "b"}]', ".json"),
         (b"[]\n", ".json"),
         (gzip.compress(b"[]", mtime=0), ".json.gz"),
+        (zipped("in/tenders.csv"), ".zip"),
+        (zipped("[Content_Types].xml", "xl/embeddings/prices.xlsx"), ".xlsx"),
+        (zipped("content.xml"), ".xlsx"),
     ],
 )
 def test_standard_input_is_copied_to_a_file_whose_suffix_says_what_it_is(
