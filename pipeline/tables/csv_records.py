@@ -105,7 +105,7 @@ def _undecodable(
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
     byte = error.object[error.start]
-    encoding, readable = described_encodings(path, byte)
+    encoding, readable = described_encodings(path)
     hint = f"State the encoding of the file: {csv_option('encoding', repr(encoding))}. {readable}"
     has_nuls = b"\0" in first_bytes(path, compression_of(path))
     if has_nuls and dialect.encoding.startswith(WIDE):

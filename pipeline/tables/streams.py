@@ -7,9 +7,11 @@ import hashlib
 import re
 import shutil
 import tempfile
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from itertools import islice
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -31,14 +33,23 @@ from pipeline.tables.formats import (
     refuse_other_contents,
 )
 from pipeline.tables.table import Reader
-from pipeline.wording import listed
+from pipeline.wording import listed, quoted
 
-ENCODINGS = ("utf-8", "cp1252", "latin1", "cp1250", "cp1251")
-"""Usual encodings of tables: UTF-8, those of Windows for Western, Central and Eastern Europe, and
-latin1, which reads everything."""
+ENCODINGS = (
+    *("utf-8", "cp1252", "cp1250", "cp1257", "latin1", "cp850"),
+    *("cp949", "cp932", "gb18030", "big5", "cp1255", "cp1256", "cp1253", "cp1251"),
+)
+"""Usual encodings of tables: UTF-8, the Latin ones of Windows and DOS, and those of other scripts.
+Of the latter, the ones that read fewer files come first."""
 
-BEYOND_ASCII = re.compile(rb"[\xc0-\xff]+")
-"""Letters beyond ASCII in a row: whole words in Cyrillic, mostly one in Latin words."""
+WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
+"""A word with letters beyond ASCII, of many scripts."""
+
+WORDS = 1_000
+"""Words of a file that show its encoding."""
+
+EAST_ASIAN = dict.fromkeys(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"), "CJK")
+"""Scripts that Japanese words mix, by how the names of their characters begin."""
 
 CHUNK_BYTES = 1 << 20
 
@@ -159,38 +170,56 @@ def _has_tables(path: Path) -> bool:
     return False
 
 
-def described_encodings(path: Path, byte: int) -> tuple[str, str]:
-    """Return the likeliest encoding that reads all of a file, and a sentence about all that do.
+def described_encodings(path: Path) -> tuple[str, str]:
+    """Return the likeliest encoding that reads all of a file, and a sentence about all likely ones.
 
-    The sentence says what each makes of a byte, which is not UTF-8.
+    That is the one in which most words are of a single script. The sentence says what each makes
+    of a word that is not UTF-8.
     """
     decoders = {name: codecs.getincrementaldecoder(name)() for name in ENCODINGS}
-    cyrillic = 0
+    words: set[bytes] = set()
     with open_input(path) as stream:
         chunk = b"-"
         while chunk:
             chunk = stream.read(CHUNK_BYTES)
-            cyrillic += sum(1 if len(row) > 3 else -1 for row in BEYOND_ASCII.findall(chunk))
+            more = filter(_is_not_utf_8, WORD.findall(chunk))
+            words.update(islice(more, WORDS - len(words)))
             for name, decoder in [*decoders.items()]:
                 try:
                     decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError:
                     del decoders[name]
-    names = [*decoders]
-    if "utf-8" in names:
+    if "utf-8" in decoders:
         return "utf-8", "All of the file is UTF-8."
-    if "cp1252" in names:
-        names.remove("latin1")  # it has controls where the other one has characters
-    if cyrillic > 0 and "cp1251" in names:
-        names.sort(key=lambda name: name != "cp1251")
-    made = [f"{name} {bytes([byte]).decode(name, 'replace')!r}" for name in names]
-    return names[0], f"Encodings that read the whole file, and the byte in them: {', '.join(made)}."
+    likely = {
+        name: sum(_is_likely(word.decode(name, "replace")) for word in words) for name in decoders
+    }
+    names = sorted(likely, key=lambda name: -likely[name])
+    shown = max(sorted(words), key=lambda word: len({*word}), default=b"")
+    made: dict[str, str] = {}
+    for name in names:
+        if likely[name] >= likely[names[0]] / 2:
+            made.setdefault(quoted(shown.decode(name, "replace")), name)
+    in_each = ", ".join(f"{name} {word}" for word, name in made.items())
+    return names[0], f"A word of it in encodings that read the whole file: {in_each}."
+
+
+def _is_not_utf_8(word: bytes) -> bool:
+    return "\ufffd" in word.decode("utf-8", "replace")
+
+
+def _is_likely(word: str) -> bool:
+    """Return whether a word has only letters of one script, in a Latin one some of ASCII."""
+    begins = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    scripts = {EAST_ASIAN.get(begin, begin) for begin in begins}
+    is_foreign = scripts == {"LATIN"} and not any(char.isascii() for char in word)
+    return word.isalpha() and len(word) > 1 == len(scripts) and not is_foreign
 
 
 def not_utf_8(path: Path, where: str, error: UnicodeDecodeError) -> InputError:
     """Return the error about a byte of a JSON file, which must be UTF-8."""
     byte = error.object[error.start]
-    encoding, readable = described_encodings(path, byte)
+    encoding, readable = described_encodings(path)
     return InputError(
         f"{where}: byte 0x{byte:02X} is not UTF-8.",
         f"Convert the file, since JSON is UTF-8: iconv -f {encoding} -t utf-8 FILE > NEW. "

@@ -304,7 +304,7 @@ def error_of_lines(path: Path, data: bytes, dialect: Dialect | None = None) -> I
 
 STATE = "State the encoding of the file: --encoding 'cp1252'."
 UTF_8 = "State the encoding of the file: --encoding 'utf-8'. All of the file is UTF-8."
-MADE = "Encodings that read the whole file, and the byte in them:"
+MADE = "A word of it in encodings that read the whole file:"
 LONE = "a\rb\r".encode("utf-16-le") + b"\x00\xd8" + "\r".encode("utf-16-le")
 
 
@@ -312,14 +312,17 @@ LONE = "a\rb\r".encode("utf-16-le") + b"\x00\xd8" + "\r".encode("utf-16-le")
 @pytest.mark.parametrize(
     ("data", "encoding", "said", "hint"),
     [
-        (b"\xe9,b\n1,2\n", "utf-8", "line 1: byte 0xE9", f"{STATE} {MADE} cp1252 'é', cp1250 'é'"),
-        (b"a,b\n1,2\ncaf\xe9,3\n4,5\n", "utf-8", "line 3: byte 0xE9", f"{STATE} {MADE} cp1252 'é'"),
+        (b"\xe9,b\n1,2\n", "utf-8", "line 1: byte 0xE9", f"{STATE} {MADE} cp1252 'é', cp850 'Ú',"),
+        (
+            *(b"a,b\n1,2\ncaf\xe9,3\n4,5\n", "utf-8", "line 3: byte 0xE9"),
+            f"{STATE} {MADE} cp1252 'café', cp850 'cafÚ'.",
+        ),
         (
             *("é,b\né,".encode() + b"\xff\n", "utf-8", "line 2: byte 0xFF"),
-            f"{Words(HINT_DAMAGED.format('UTF-8'))} {MADE} cp1252 'ÿ', cp1250 '˙', cp1251 'я'.",
+            f"{Words(HINT_DAMAGED.format('UTF-8'))} {MADE} cp1252 'ÿ', cp1250 '˙',",
         ),
         ("a\n\n\n€".encode()[:-1], "utf-8", "line 4: byte 0xE2", STATE),  # within a character
-        (b"a\r\nb\r\n\x80\r\n", "utf-8", "line 3: byte 0x80", f"{STATE} {MADE} cp1252 '€', cp1250"),
+        (b"a\r\nb\r\n\x80\r\n", "utf-8", "line 3: byte 0x80", f"{STATE} {MADE} cp1252 '€', latin1"),
         ("“a”\n".encode(), "ascii", "line 1: byte 0xE2", UTF_8),
         ("“a”\n".encode(), "cp1252", "line 1: byte 0x9D", UTF_8),
         (b"a,b\n1,2\n.", "utf-16-le", "line 1: byte 0x2E", UTF_8),
@@ -342,6 +345,12 @@ def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
     [
         ("id,опис\n1,Закупівля паперу для школи № 5\n", "cp1251"),
         ("id,description\n1,Travaux à Besançon, Áÿñé, côté\n", "cp1252"),
+        ("id,description\n1,Fournitures pour écoles\n", "cp850"),
+        ("id,description\n1,Προμήθεια ειδών γραφείου\n", "cp1253"),
+        ("id,description\n1,שירותי ניקיון למשרדים ולבתי ספר\n", "cp1255"),
+        ("id,description\n1,شراء أثاث مكتبي\n", "cp1256"),
+        ("id,description\n1,采购办公家具\n2,道路养护和照明工程\n", "gb18030"),
+        ("id,description\n1,사무용 가구 구매\n", "cp949"),
     ],
 )
 def test_the_encoding_that_is_named_first_is_that_of_the_letters(
@@ -349,6 +358,11 @@ def test_the_encoding_that_is_named_first_is_that_of_the_letters(
 ) -> None:
     error = error_of_lines(path, text.encode(encoding), Dialect())
     assert f"--encoding '{encoding}'" in error.hint
+
+
+def test_a_word_shows_which_of_several_encodings_is_right(path: Path) -> None:
+    error = error_of_lines(path, "id,text\n1,Kelių priežiūra\n".encode("cp1257"), Dialect())
+    assert f"{MADE} cp1252 'prieþiûra', cp1250 'prieţiűra', cp1257 'priežiūra'" in error.hint
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 3, CHUNK_BYTES])
