@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -33,7 +36,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.responses import is_record, read_response
 from pipeline.paid.ledger.schema import AttemptEnd, CallEnded, CallOpen, PassingState
-from pipeline.paid.limits import Allowance, Budget
+from pipeline.paid.limits import MAX_PRICE, Allowance, Budget
 from pipeline.purchases import CostLimitReached, Parked
 from pipeline.rate import duration
 from pipeline.wording import RUN_AGAIN, THEN_RUN_AGAIN, Words, beside, marked, option
@@ -158,6 +161,124 @@ def _judge_charge(judged: Judgement, cost: Decimal | None) -> Judgement:
     end = CallOpen(state, judged.end.error or "", judged.end.status, cost)
     then: Next = "lost" if judged.next == "again" else judged.next
     return Judgement(end, then, judged.detail, judged.wait)
+
+
+FAILURES_IN_A_ROW = 20
+"""After this many failed attempts in a row, the service or one of its systems counts as down."""
+
+LONGEST_PAUSE = 3600.0
+"""Seconds: a run without ``wait`` parks if the service asks for a longer pause."""
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """No other attempt of a system can succeed in this run, for a reason for which a run parks."""
+
+    why: Parked
+
+
+@dataclass(kw_only=True, slots=True)
+class RunProgress:
+    """What a run has done so far, and whether its other attempts can succeed.
+
+    Attributes:
+        throttle: keeps the rate limit.
+        budget: keeps the cost limit.
+        systems: those that are not left out.
+        wait: whether it waits if no slot is free, instead of parking with one worker.
+        has_key: whether requests carry a key; else they are demo requests.
+        max_price: it parks at a higher price of a call, US dollars.
+        longest_pause: it parks if the service asks to wait for more seconds.
+        is_address_right: whether the base URL is known to be right: a call was answered, now or in
+            an earlier run.
+        calls: calls that have ended.
+        understood: whether a call was answered.
+        refusals: attempts refused for the rate limit.
+        unreached: how many of the latest attempts in a row were not sent.
+        failures: how many of the latest attempts in a row failed for a reason other than the rate
+            limit, or were answered in a way that cannot be read.
+        failures_of: the same for the attempts of each system alone.
+        detail: the error message of the last of these, without a full stop.
+    """
+
+    throttle: Throttle
+    budget: Budget
+    systems: set[System]
+    wait: bool
+    has_key: bool = True
+    max_price: Decimal = MAX_PRICE
+    longest_pause: float = math.inf
+    is_address_right: bool = False
+    calls: int = 0
+    understood: bool = False
+    refusals: int = 0
+    unreached: int = 0
+    failures: int = 0
+    failures_of: Counter[System] = field(default_factory=Counter)
+    detail: str = ""
+
+    def note(self, system: System, judgement: Judgement, calls: int) -> Parked | LeftOut | None:
+        """Count an attempt that has ended; return why others cannot succeed, if they cannot.
+
+        Args:
+            system: the system of its call.
+            judgement: what its result means.
+            calls: how many calls are left.
+        """
+        self._count(system, judgement)
+        lack = what_the_account_lacks(self.has_key, self.budget, calls, judgement)
+        if why := self._why_to_park(judgement, lack):
+            return why
+        if system in self.systems and (why := self._why_to_leave_out(system, judgement, lack)):
+            self.systems.remove(system)
+            return LeftOut(why)
+        return None
+
+    def _count(self, system: System, judgement: Judgement) -> None:
+        was_sent = judgement.end.status is not None or judgement.end.state != "free"
+        self.unreached = 0 if was_sent else self.unreached + 1
+        if judgement.is_of_its_text(self.is_address_right):
+            return  # that one text is too long says nothing about others
+        limited = judgement.next == "limited"
+        understood = judgement.is_understood and (
+            self.is_address_right or not judgement.is_of_the_address
+        )
+        self.refusals += limited
+        failed = not understood and not limited
+        self.failures = self.failures + 1 if failed else 0
+        self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
+        self.detail = judgement.detail.rstrip(".") if self.failures else ""
+        if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
+            self.understood = self.is_address_right = True
+
+    def _why_to_park(self, judgement: Judgement, lack: Parked | None) -> Parked | None:
+        price = judgement.cost_usd
+        if price is not None and price > self.max_price:
+            return price_too_high(price, self.max_price)
+        if lack and judgement.next != "credentials":
+            return lack
+        if judgement.next == "limited" and not self.wait:
+            return demo_limit_used_up(self.throttle)
+        if judgement.next == "limited" and (pause := self.throttle.pause_left) > self.longest_pause:
+            return asked_to_wait(pause)
+        all_fail = all(self.failures_of[system] for system in self.systems)  # the last attempts
+        if not self.understood and judgement.end.error == "MALFORMED_RESPONSE":
+            return not_understood(judgement) if all_fail else None
+        is_down = all_fail and self.failures >= FAILURES_IN_A_ROW
+        if is_down or self.unreached >= FAILURES_IN_A_ROW:
+            return service_down(self.failures, self.detail)
+        return None
+
+    def _why_to_leave_out(
+        self, system: System, judgement: Judgement, lack: Parked | None
+    ) -> Parked | None:
+        wait = judgement.wait or 0.0
+        if judgement.next == "credentials":
+            return lack
+        if judgement.next in ("again", "lost") and wait > self.longest_pause:
+            return asked_to_wait(wait, down=True)
+        if (failures := self.failures_of[system]) >= FAILURES_IN_A_ROW:
+            return service_down(failures, self.detail)
+        return None
 
 
 KEY, MONEY, SERVICE, LATER = 4, 5, 6, 7

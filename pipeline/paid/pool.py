@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -18,12 +15,10 @@ from pipeline.answers import System
 from pipeline.money import ZERO
 from pipeline.paid import policy
 from pipeline.paid.calls_to_buy import CallToBuy
-from pipeline.paid.client.outcomes import NotSent
-from pipeline.paid.client.throttle import Slot, Throttle
+from pipeline.paid.client.throttle import Slot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.schema import Call, RateRefusal
-from pipeline.paid.limits import MAX_PRICE, Budget
-from pipeline.paid.policy import Judgement
+from pipeline.paid.policy import Judgement, LeftOut, RunProgress
 from pipeline.purchases import Parked
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
@@ -33,61 +28,14 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 """Seconds after the first failure; doubled after each further one, up to the longest."""
 
 
-@dataclass(slots=True)
-class RunProgress:
-    """What a run has done so far.
-
-    Attributes:
-        calls: calls that have ended.
-        understood: whether a call was answered.
-        is_address_right: whether the base URL is known to be right: a call was answered, now or in
-            an earlier run.
-        refusals: attempts refused for the rate limit.
-        failures: how many of the latest attempts in a row failed for another reason, or were
-            answered in a way that cannot be read.
-        failures_of: the same for the attempts of each system alone.
-        detail: the error message of the last of these, without a full stop.
-    """
-
-    calls: int = 0
-    understood: bool = False
-    is_address_right: bool = False
-    refusals: int = 0
-    failures: int = 0
-    failures_of: Counter[System] = field(default_factory=Counter)
-    detail: str = ""
-
-    def count(self, system: System, judgement: Judgement) -> None:
-        """Count an attempt that has ended; that one text is too long says nothing about others."""
-        if judgement.is_of_its_text(self.is_address_right):
-            return
-        limited = judgement.next == "limited"
-        understood = judgement.is_understood and (
-            self.is_address_right or not judgement.is_of_the_address
-        )
-        self.refusals += limited
-        failed = not understood and not limited
-        self.failures = self.failures + 1 if failed else 0
-        self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
-        self.detail = judgement.detail.rstrip(".") if self.failures else ""
-        if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
-            self.understood = self.is_address_right = True
-
-
 TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""
-
-FAILURES_IN_A_ROW = 20
-"""After this many failed attempts in a row, the service or one of its systems counts as down."""
 
 MOST_REFUSALS = 10
 """After this many refusals of one call for the rate limit, waiting does not help."""
 
 MOST_PASSED_OVER = 1_000
 """How many calls are passed over to find the first one of another system."""
-
-LONGEST_PAUSE = 3600.0
-"""Seconds: a run without ``wait`` parks if the service asks for a longer pause."""
 
 log = logging.getLogger(__name__)
 
@@ -97,55 +45,30 @@ class Pool:
 
     Args:
         client: sends attempts.
-        throttle: keeps the rate limit.
         journal: records attempts.
-        budget: keeps the cost limit.
-        systems: those of the job.
+        progress: what the run has done so far; it has the throttle, the budget and the systems.
         to_buy: how many calls there are.
-        wait: whether to wait if no slot is free, instead of parking with one worker.
-        has_key: whether requests carry a key; else they are demo requests.
-        max_price: the run parks at a higher price of a call, US dollars.
-        longest_pause: the run parks if the service asks to wait for more seconds.
-        answered_before: whether the base URL is known to be right; see `Job.was_answered`.
 
     Attributes:
-        throttle, budget: as above.
-        progress: what the run has done so far.
+        progress: as above.
+        throttle, budget: as in it.
         down: the systems that are left out of the rest of this run, with the error of each.
         parked: why the run is stopping; None while it is not.
     """
 
     def __init__(
-        self,
-        client: Client,
-        throttle: Throttle,
-        journal: Journal,
-        budget: Budget,
-        *,
-        systems: Sequence[System],
-        to_buy: int,
-        wait: bool,
-        has_key: bool = True,
-        max_price: Decimal = MAX_PRICE,
-        longest_pause: float = math.inf,
-        answered_before: bool = False,
+        self, client: Client, journal: Journal, progress: RunProgress, to_buy: int
     ) -> None:
         self._client = client
-        self.throttle = throttle
         self._journal = journal
-        self.budget = budget
+        self.progress = progress
+        self.throttle, self.budget = progress.throttle, progress.budget
         self._remaining = to_buy
-        self._wait = wait
-        self._has_key = has_key
-        self._max_price = max_price
-        self._longest_pause = longest_pause
         self._under_way = 0
-        self._stopping = {system: asyncio.Event() for system in systems}
+        self._stopping = {system: asyncio.Event() for system in progress.systems}
         self._slot_waits: set[asyncio.Timeout] = set()
-        self._unreached = 0  # how many of the latest attempts in a row were not sent
         self.down: dict[System, str] = {}
         self._untold: list[str] = []
-        self.progress = RunProgress(is_address_right=answered_before)
         self.parked: Parked | None = None
         self._error: Exception | None = None
 
@@ -179,8 +102,8 @@ class Pool:
         orders = self._one_of_each_system_first(orders)
         await self._run_workers(1, self._until_understood(orders))
         begun()
-        await self._run_workers(workers if self._wait else 1, orders)
-        if self._unreached >= TRIES:
+        await self._run_workers(workers if self.progress.wait else 1, orders)
+        if self.progress.unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
             self.park(policy.service_down(self.progress.failures, self.progress.detail))
         if not self.parked:
@@ -286,9 +209,9 @@ class Pool:
         """Send a call once and judge it; None if the run stops."""
         if self.budget.exhausted:
             self.park(policy.cost_limit_reached(self.budget, self._remaining))
-        elif not self._wait and (self.throttle.pause_left or not self.throttle.free):
+        elif not self.progress.wait and (self.throttle.pause_left or not self.throttle.free):
             self.park(policy.demo_limit_used_up(self.throttle))
-        elif (pause := self.throttle.pause_left) > self._longest_pause:
+        elif (pause := self.throttle.pause_left) > self.progress.longest_pause:
             self.park(policy.asked_to_wait(pause))
         slot = await self._acquire_slot()
         if slot is None:
@@ -317,7 +240,7 @@ class Pool:
         try:
             reply = await self._client.send(call.system, call.text, order.candidates)
             judgement = policy.judge(reply)
-            refusal = self._release_slot(slot, judgement, isinstance(reply, NotSent))
+            refusal = self._release_slot(slot, judgement)
             await self._journal.record_end(attempt, judgement.end, refusal)
             cost = judgement.cost_usd
         finally:  # after an error it is unknown: the service may have billed it
@@ -333,22 +256,23 @@ class Pool:
                 self._slot_waits.add(wait)
                 try:
                     # A run that does not wait only uses free slots.
-                    return await self.throttle.slot(lambda: self.to_send if self._wait else 1)
+                    return await self.throttle.slot(
+                        lambda: self.to_send if self.progress.wait else 1
+                    )
                 finally:
                     self._slot_waits.discard(wait)
         except TimeoutError:
             return None
 
-    def _release_slot(self, slot: Slot, judgement: Judgement, not_sent: bool) -> RateRefusal | None:
+    def _release_slot(self, slot: Slot, judgement: Judgement) -> RateRefusal | None:
         """Report how an attempt ended; return what the next run must know about a refusal."""
-        self._unreached = self._unreached + 1 if not_sent else 0
-        if not_sent:
-            slot.unsent()
-        elif judgement.next == "limited":
+        if judgement.next == "limited":
             slot.refused(judgement.wait)
             return RateRefusal(self.throttle.slots, self.throttle.pause_left)
-        elif judgement.next != "lost" or judgement.end.status is not None:
-            slot.answered()  # else the end of the slot's block counts it as lost
+        if judgement.end.status is not None:
+            slot.answered()
+        elif judgement.end.state == "free":
+            slot.unsent()  # else the end of the slot's block counts it as lost
         return None
 
     async def _record_attempt(self, call: Call, slot: Slot, reserved: Decimal) -> int | None:
@@ -364,56 +288,20 @@ class Pool:
         return attempt
 
     def _note(self, system: System, judgement: Judgement) -> None:
-        """Count an attempt; park or leave its system out if no other attempt can succeed."""
-        self.progress.count(system, judgement)
-        if why := self._why_to_park(judgement):
-            self.park(why)
-        elif system not in self.down and (why := self._why_to_leave_out(system, judgement)):
-            self._leave_out(system, judgement, why)
-        if self.progress.understood:
+        """Note an attempt; park or leave its system out if no other attempt can succeed."""
+        match self.progress.note(system, judgement, self._remaining):
+            case Parked() as why:
+                self.park(why)
+            case LeftOut(why):
+                self._leave_out(system, judgement, why)
+        if self._untold and self.progress.understood:
             self._tell_of_down()
-
-    def _why_to_park(self, judgement: Judgement) -> Parked | None:
-        bought, price = self.progress, judgement.cost_usd
-        if price is not None and price > self._max_price:
-            return policy.price_too_high(price, self._max_price)
-        if judgement.next != "credentials" and (lack := self._lack(judgement)):
-            return lack
-        if judgement.next == "limited" and not self._wait:
-            return policy.demo_limit_used_up(self.throttle)
-        if (pause := self.throttle.pause_left) > self._longest_pause:
-            return policy.asked_to_wait(pause)
-        if not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
-            return policy.not_understood(judgement) if self._all_fail else None
-        is_down = self._all_fail and bought.failures >= FAILURES_IN_A_ROW
-        if is_down or self._unreached >= FAILURES_IN_A_ROW:
-            return policy.service_down(bought.failures, bought.detail)
-        return None
-
-    def _why_to_leave_out(self, system: System, judgement: Judgement) -> Parked | None:
-        bought, wait = self.progress, judgement.wait or 0.0
-        if judgement.next == "credentials":
-            return self._lack(judgement)
-        if judgement.next in ("again", "lost") and wait > self._longest_pause:
-            return policy.asked_to_wait(wait, down=True)
-        if (failures := bought.failures_of[system]) >= FAILURES_IN_A_ROW:
-            return policy.service_down(failures, bought.detail)
-        return None
-
-    def _lack(self, judgement: Judgement) -> Parked | None:
-        return policy.what_the_account_lacks(self._has_key, self.budget, self._remaining, judgement)
-
-    @property
-    def _all_fail(self) -> bool:
-        """Whether the last attempt of each system failed, apart from those that are left out."""
-        running = self._stopping.keys() - self.down.keys()
-        return all(self.progress.failures_of[system] for system in running)
 
     def _leave_out(self, system: System, judgement: Judgement, why: Parked) -> None:
         """Let all calls of a system fail in this run; park if no other system is left."""
         self.down[system] = judgement.end.error or ""
         self._stopping[system].set()
-        if len(self.down) == len(self._stopping):
+        if not self.progress.systems:
             self.park(why)
         self._untold.append(policy.left_out(system, why))
 

@@ -39,8 +39,8 @@ from pipeline.paid.ledger.schema import PastAttempt
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import Allowance, Budget, excess
 from pipeline.paid.matcher import LedgerMatcher
-from pipeline.paid.policy import DECLINED, price_too_high
-from pipeline.paid.pool import LONGEST_PAUSE, Pool
+from pipeline.paid.policy import DECLINED, LONGEST_PAUSE, RunProgress, price_too_high
+from pipeline.paid.pool import Pool
 from pipeline.paid.runner import INTERRUPTED, SIGNALS, StopRequest, buy_in_thread, show_progress
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
@@ -242,19 +242,17 @@ class PaidPurchase(Purchase):
             timeout=service.timeout.total_seconds(),
         )
         async with Journal(self._job, service.key_fingerprint, spare) as journal:
-            pool = Pool(
-                client,
-                earlier.throttle(),
-                journal,
-                earlier.budget(self._job),
-                systems=self._systems,
-                to_buy=to_buy,
+            progress = RunProgress(
+                throttle=earlier.throttle(),
+                budget=earlier.budget(self._job),
+                systems={*self._systems},
                 wait=service.wait or not service.is_demo,
                 has_key=bool(service.api_key),
                 max_price=service.max_price,
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
-                answered_before=self._job.was_answered(),
+                is_address_right=self._job.was_answered(),
             )
+            pool = Pool(client, journal, progress, to_buy)
             with stop_request.watching(pool, service.max_duration), show_progress(pool, advance):
                 await pool.run(orders, service.workers, begun)
         if not pool.parked:

@@ -163,7 +163,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an absurd price parks",
-        "if price is not None and price > self._max_price:",
+        "if price is not None and price > self.max_price:",
         "if False and price:",
         "tests/paid/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
     ),

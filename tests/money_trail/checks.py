@@ -18,7 +18,7 @@ from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.engine import Engine
 from pipeline.money import ZERO, plain, total
 from pipeline.paid.ledger.schema import INTERRUPTED
-from pipeline.paid.pool import FAILURES_IN_A_ROW
+from pipeline.paid.policy import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served

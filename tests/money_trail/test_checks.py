@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.ledger.schema import INTERRUPTED
-from pipeline.paid.pool import FAILURES_IN_A_ROW
+from pipeline.paid.policy import FAILURES_IN_A_ROW
 from pipeline.rate import Rate
 from pipeline.service.accounts import Entry
 from pipeline.service.chaos.record import Served

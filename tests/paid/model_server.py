@@ -22,6 +22,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
+from pipeline.paid.policy import RunProgress
 from pipeline.paid.pool import Pool
 from pipeline.paid.runner import show_progress
 from pipeline.progress import Count
@@ -160,18 +161,16 @@ def buy(
     """Buy calls from a server in virtual time; ``advance`` is a display of the progress."""
 
     async def main() -> Pool:
-        pool = Pool(
-            cast(Client, server),
-            Throttle(rate),
-            Journal(job, FINGERPRINT),
-            Budget(Decimal(0), max_cost, highest),
-            systems=systems or [*{order.call.system: None for order in wanted}],
-            to_buy=len(wanted),
+        progress = RunProgress(
+            throttle=Throttle(rate),
+            budget=Budget(Decimal(0), max_cost, highest),
+            systems={*systems} or {order.call.system for order in wanted},
             wait=wait,
             max_price=max_price,
             longest_pause=longest_pause,
-            answered_before=job.was_answered(),
+            is_address_right=job.was_answered(),
         )
+        pool = Pool(cast(Client, server), Journal(job, FINGERPRINT), progress, len(wanted))
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
         began = asyncio.get_running_loop().time()

@@ -17,7 +17,7 @@ import xlsxwriter
 import pipeline
 from pipeline import PaidService, classify
 from pipeline.errors import InputError
-from pipeline.paid.pool import FAILURES_IN_A_ROW
+from pipeline.paid.policy import FAILURES_IN_A_ROW
 from pipeline.tables.formats import read_table
 from tests.forking import ran_on_terminal
 from tests.paid.command_line import NO_SUCH_TEXT, CommandLine, folder_of, success

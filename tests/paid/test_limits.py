@@ -27,6 +27,7 @@ from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.totals import tally_of
 from pipeline.paid.limits import TYPICAL_HIGH, Allowance, Budget
+from pipeline.paid.policy import RunProgress
 from pipeline.paid.pool import Pool
 from pipeline.paid.purchase import EarlierRuns
 from pipeline.paid.service import PaidService
@@ -143,7 +144,8 @@ def run_job(
         budget: Budget = EarlierRuns(ledger, service).budget(job)
         journal = Journal(job, FINGERPRINT)
         client = cast(Client, server)
-        pool = Pool(client, Throttle(None), journal, budget, systems=["cpv"], to_buy=12, wait=True)
+        progress = RunProgress(throttle=Throttle(None), budget=budget, systems={"cpv"}, wait=True)
+        pool = Pool(client, journal, progress, to_buy=12)
         pools.append(pool)
         work = asyncio.create_task(pool.run(iter(numbered(12)), 4))
         done, _ = await asyncio.wait([work], timeout=kill_after)

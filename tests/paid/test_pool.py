@@ -20,7 +20,8 @@ from pipeline.paid.client.outcomes import Reply
 from pipeline.paid.ledger.ledger import Counting, Job, Ledger
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
-from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
+from pipeline.paid.policy import FAILURES_IN_A_ROW
+from pipeline.paid.pool import MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import new_job
 from tests.paid.model_server import OUTCOMES, PRICE, STOP, ModelServer, buy, numbered, orders

@@ -19,12 +19,12 @@ import pytest
 from pipeline.classification.manifest import manifest_path
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
 from pipeline.money import plain
-from pipeline.paid import pool
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 from pipeline.paid.ledger.totals import open_jobs
 from pipeline.paid.limits import TYPICAL_HIGH
+from pipeline.paid.policy import FAILURES_IN_A_ROW
 from pipeline.rate import DEMO
 from pipeline.service.http.messages import METADATA
 from tests.paid.command_line import POOR
@@ -192,7 +192,7 @@ def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path
     user.write([f"text {number}" for number in range(30)])
     summary = user.run()
     assert some(summary.parked).exit_code == 6
-    assert some(summary.paid).attempts == pool.FAILURES_IN_A_ROW
+    assert some(summary.paid).attempts == FAILURES_IN_A_ROW
     assert not [*tmp_path.glob("out.csv*")], "nothing that another ledger would lack"
     assert some(summary.paid).unconfirmed == some(summary.paid).at_risk_usd == 0
 

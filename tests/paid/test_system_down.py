@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.paid.ledger.ledger import Job
-from pipeline.paid.pool import FAILURES_IN_A_ROW, TRIES
+from pipeline.paid.policy import FAILURES_IN_A_ROW
+from pipeline.paid.pool import TRIES
 from tests.paid.command_line import CommandLine
 from tests.paid.model_server import ModelServer, buy, in_all_systems
 from tests.paid.serving import Service, some
