@@ -11,6 +11,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from pipeline.classification.batch import STATES, FileOutcome, outcomes, plans, severity
 from pipeline.classification.inputs import WILDCARDS, InputFile, are_several, files_and_folder
 from pipeline.classification.summary import COMPLETE, Plan, Summary, combine
@@ -22,6 +24,7 @@ from pipeline.cli.job import (
     run_job,
     service_of,
 )
+from pipeline.cli.options import repeat_option
 from pipeline.cli.output.console import (
     name_table,
     on_terminal,
@@ -36,7 +39,7 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, is_seen
-from pipeline.settings import TEXT_COLUMNS, Settings
+from pipeline.settings import Settings
 from pipeline.wording import how_many
 
 if TYPE_CHECKING:  # imported if there is a service
@@ -128,24 +131,22 @@ def _find_files(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequenc
             "Leave --report out, or run one file.",
         )
     paths, output = options.input_paths, options.output
-    if options.text_columns != TEXT_COLUMNS:
-        for path in paths:
-            _check_no_column(path)
-    return files_and_folder(paths, output, options.output_format, storage)
+    folder, files = files_and_folder(paths, output, options.output_format, storage)
+    for path in paths:
+        _check_no_value(path)
+    return folder, files
 
 
-def _check_no_column(path: AnyPath) -> None:
-    """Refuse a second name after ``--text-column``, which would be taken for a table.
+def _check_no_value(path: AnyPath) -> None:
+    """Refuse a second value after an option such as ``--text-column``, taken for a table.
 
     Raises:
         SettingsError: nothing has this path, which is a name without a suffix or a wildcard.
     """
     is_name = str(path) == path.name and not path.suffix and not set(path.name) & {*WILDCARDS}
-    if is_name and isinstance(path, Path) and not is_seen(path):
-        raise SettingsError(
-            f"There is no table {str(path)!r}.",
-            f"If it is a column, repeat the option: --text-column {path}.",
-        )
+    hint = repeat_option(click.get_current_context(), str(path))
+    if hint and is_name and isinstance(path, Path) and not is_seen(path):
+        raise SettingsError(f"There is no table {str(path)!r}.", hint)
 
 
 def _check_consent(options: RunOptions, service: PaidService | None) -> None:

@@ -217,6 +217,22 @@ def add_origins(context: click.Context, error: PipelineError) -> None:
             error.hint = f"{error.hint} {name} comes from {origin}."
 
 
+def repeat_option(context: click.Context, value: str = "VALUE") -> str:
+    """Return what to do if a further value of an option was taken for an argument.
+
+    "" if no option that takes several is on the command line.
+    """
+    options = [
+        f"{param.opts[0]} {value}"
+        for param in context.command.params
+        if isinstance(param, click.Option) and param.multiple
+        if context.get_parameter_source(str(param.name)) == ParameterSource.COMMANDLINE
+    ]
+    return (
+        f"If it is the value of an option, repeat that: {' or '.join(options)}." if options else ""
+    )
+
+
 in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -217,10 +217,13 @@ def test_a_folder_that_cannot_be_read_is_refused_before_the_work(
         (["data", "--output", "data"], "data is the input."),
         (["data", "--report", "r.html"], "A report is about one table"),
         (["data", "--output", "data/more.jsonl"], "data/more.jsonl is not a folder"),
-        (["data", "--text-column", "name", "title"], "If it is a column, repeat the option"),
+        (
+            ["data", "--text-column", "name", "title"],
+            "If it is the value of an option, repeat that: --text-column title or --systems title.",
+        ),
         (["data", "--output", "new.csv"], "new.csv is not a folder, and there are several inputs"),
         (["data/year=2023/p.parquet", "data/year=2024/p.parquet"], "would both be written to"),
-        (["n" * 200, "m" * 200], "does not exist."),
+        (["n" * 200, "m" * 200], "There is no table 'nnnn"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_the_first_file(

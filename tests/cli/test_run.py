@@ -98,6 +98,11 @@ def test_a_warning_says_that_a_default_output_replaces_that_of_another_table(
         (["run", "tenders.csv", "--top"], "See all options: tender-pipeline run --help."),
         (["evaluate", "", "--system", "cpv"], "The path of LABELLED is empty."),
         (["review", ""], "The path of OUTPUT is empty."),
+        (["review", "a.csv", "b.csv"], "argument (b.csv)\nSee all options: "),
+        (
+            ["evaluate", "t.csv", "--system", "cpv", "--text-column", "a", "b"],
+            "argument (b)\nIf it is the value of an option, repeat that: --text-column VALUE. See",
+        ),
         (["train", "", "--system", "cpv", "--output", "m"], "The path of HISTORY is empty."),
         (["train", "t.csv", "--system", "cpv", "--output", ""], "The path of --output is empty."),
         (["run", "tenders.csv", "--output", "."], "Name a file in it: --output PATH."),

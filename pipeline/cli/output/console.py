@@ -18,7 +18,7 @@ from typing import Any, Literal, TextIO
 
 import click
 
-from pipeline.cli.options import add_origins
+from pipeline.cli.options import add_origins, repeat_option
 from pipeline.cli.process import INTERRUPTED, end_message
 from pipeline.errors import PipelineError
 from pipeline.files.paths import AnyPath
@@ -227,8 +227,11 @@ def explain_end(error: BaseException) -> PipelineError:
         case click.ClickException(exit_code=code):
             ctx = error.ctx if isinstance(error, click.UsageError) else None
             what = "commands" if ctx and isinstance(ctx.command, click.Group) else "options"
+            message = error.format_message()
             see = f"See all {what}: {ctx.command_path} --help." if ctx else ""
-            problem = PipelineError(error.format_message(), see)
+            if ctx and "unexpected extra argument" in message:
+                see = f"{repeat_option(ctx)} {see}".lstrip()
+            problem = PipelineError(message, see)
             if ctx:
                 add_origins(ctx, problem)
         case click.Abort() | KeyboardInterrupt():
