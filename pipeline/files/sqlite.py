@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 RETRY_S = 0.01
@@ -52,16 +50,3 @@ def has_log(connection: sqlite3.Connection, patience_s: float) -> bool:
             time.sleep(RETRY_S)
         else:
             return bool(mode == "wal")
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the statements of a block, or roll them back if it raises."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")  # an interrupt may come as soon as it has begun
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.ProgrammingError):  # closed since the interrupt that ends this
-            connection.rollback()  # no effect if SQLite has rolled back already: on a full disk
-        raise

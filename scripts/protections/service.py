@@ -8,8 +8,8 @@ PROTECTIONS = (
     # The accounts of the service.
     Protection(
         "balance, entry and use change together",
-        "with sqlite_files.transaction(self._writer):\n                    yield self._writer",
-        "if True:\n                    yield self._writer",
+        "with self._writer as connection:",
+        "if connection := self._writer:",
         "tests/service/accounts/test_statement.py::test_balance_entry_and_use_are_one_or_nothing",
     ),
     Protection(

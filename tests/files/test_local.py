@@ -17,7 +17,7 @@ from pipeline.files import paths as folders
 from pipeline.files import sqlite as sqlite_files
 from pipeline.files.atomic import check_place, only_writer, replace_text
 from pipeline.files.regular import open_regular, read_text, read_toml
-from pipeline.files.sqlite import connect, has_log, transaction
+from pipeline.files.sqlite import connect, has_log
 from tests.cli.conftest import Command, command
 from tests.fakes import keep_out_of
 
@@ -272,23 +272,3 @@ def test_a_log_is_not_waited_for_beyond_the_patience(
 def test_what_is_in_memory_alone_can_have_no_log() -> None:
     with closing(connect(Path(":memory:"), 0.0)) as connection:
         assert not has_log(connection, patience_s=0)
-
-
-def test_a_block_is_done_whole_or_not_at_all(connection: sqlite3.Connection) -> None:
-    with transaction(connection):
-        connection.execute("CREATE TABLE numbers (number INTEGER UNIQUE)")
-        connection.execute("INSERT INTO numbers VALUES (1)")
-    with pytest.raises(sqlite3.IntegrityError), transaction(connection):
-        connection.execute("INSERT INTO numbers VALUES (2)")
-        connection.execute("INSERT INTO numbers VALUES (1)")
-    assert connection.execute("SELECT number FROM numbers").fetchall() == [(1,)]
-
-
-def test_an_error_after_which_sqlite_rolled_back_is_raised_as_it_was(
-    connection: sqlite3.Connection,
-) -> None:
-    connection.execute("CREATE TABLE numbers (number INTEGER UNIQUE)")
-    connection.execute("INSERT INTO numbers VALUES (1)")
-    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"), transaction(connection):
-        connection.execute("INSERT OR ROLLBACK INTO numbers VALUES (1)")
-    assert not connection.in_transaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.errors import LedgerError, reason
 from pipeline.files.paths import first_gone, is_file_at, machine_folder
-from pipeline.files.sqlite import connect, has_log, transaction
+from pipeline.files.sqlite import connect, has_log
 from pipeline.paid.ledger.schema import (
     OWN_FIRST_ROWS,
     VERSION,
@@ -256,8 +256,15 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit everything that a block writes, or nothing, wherever the file is now."""
-        with self._writing, self._translate_errors(), transaction(self._writer):
-            yield self._writer
+        with self._writing, self._translate_errors():
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")  # an interrupt may come once it has begun
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.ProgrammingError):  # closed since an interrupt
+                    self._writer.rollback()  # no effect if SQLite has done so: on a full disk
+                raise
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query, as committed."""
@@ -314,7 +321,8 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
             f"Name a ledger on a local disk: {LEDGER}.",
         )
     if version != VERSION:
-        with transaction(connection):
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
             version = version_of(connection, path)  # another process may have set it up meanwhile
             if version == 0:
                 create_tables(connection)

@@ -65,8 +65,9 @@ class Database:
         """Yield a connection in a transaction, durable when the block ends, or undone."""
         with self._writing:
             try:
-                with sqlite_files.transaction(self._writer):
-                    yield self._writer
+                with self._writer as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    yield connection
             except sqlite3.Error:
                 self._has_failed = True
                 raise
@@ -128,7 +129,8 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
 
 def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int) -> None:
     if not _is_set_up(connection):
-        with sqlite_files.transaction(connection):
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
             if not _is_set_up(connection):  # another process may have done it meanwhile
                 connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
                 for statement in schema.split(";\n"):

@@ -107,7 +107,6 @@ import sys
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from pipeline.files import sqlite
 from pipeline.paid.ledger import database, locks
 from pipeline.paid.ledger.locks import buyer_lock
 
@@ -167,7 +166,7 @@ def check_transaction():
 database.PATIENCE_S = 0.0
 for work, check, TRACED in (
     (in_lock, check_lock, ("contextlib.py", locks.__file__)),
-    (in_transaction, check_transaction, ("contextlib.py", database.__file__, sqlite.__file__)),
+    (in_transaction, check_transaction, ("contextlib.py", database.__file__)),
 ):
     for moment in count(1, 2):  # every second one, to save time
         interrupt = InterruptAt(moment)
