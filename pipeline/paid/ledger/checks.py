@@ -21,6 +21,11 @@ END_OF_TIME = 253_402_300_799
 A_TIME = f"BETWEEN 1 AND {END_OF_TIME}"
 A_TEXT = "< x''"
 
+AMOUNTS = """
+    SELECT DISTINCT 'cost_usd', cost_usd FROM attempts WHERE cost_usd IS NOT NULL
+    UNION ALL SELECT DISTINCT 'reserved_usd', reserved_usd FROM attempts
+"""
+
 INVALID_ATTEMPTS = f"""
     SELECT attempt_id, CASE
         WHEN NOT (sent_at {A_TIME}) THEN 'sent_at'
@@ -112,12 +117,11 @@ def contradictions(snapshot: Snapshot) -> Iterator[str]:
 
 def wrong_amounts(ledger: Database | Snapshot) -> Iterator[str]:
     """Yield the attempts whose money is not an amount; if there are any, nothing can be added."""
-    for column in ("cost_usd", "reserved_usd"):
-        for (text,) in ledger.rows(f"SELECT DISTINCT {column} FROM attempts"):  # noqa: S608
-            if text is not None and not _is_amount(text):
-                wrong = f"SELECT attempt_id FROM attempts WHERE {column} = ?"  # noqa: S608
-                for (number,) in ledger.rows(wrong, text):
-                    yield f"attempt {number} has {readable(repr(text))} as its {column}"
+    for column, text in ledger.rows(AMOUNTS):
+        if not _is_amount(text):
+            wrong = f"SELECT attempt_id FROM attempts WHERE {column} = ?"  # noqa: S608
+            for (number,) in ledger.rows(wrong, text):
+                yield f"attempt {number} has {readable(repr(text))} as its {column}"
 
 
 def wrong_values(ledger: Database | Snapshot) -> Iterator[str]:

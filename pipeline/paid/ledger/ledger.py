@@ -24,7 +24,6 @@ from pipeline.paid.ledger.schema import (
     PastAttempt,
     RateRefusal,
     address_of,
-    at_address,
     storable,
     unpack,
 )
@@ -195,8 +194,8 @@ class Job:
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
+        values = (self.number, storable(source), storable(output), rows)
         with self.database.transaction() as connection:
-            values = (self.number, storable(source), storable(output), rows)
             connection.execute(DESCRIBE, values)
 
     def note_stop(self, reason: str) -> None:
@@ -396,8 +395,9 @@ class Ledger:
     def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
         self.base_url = base_url
         self.now = now
+        self._address = address_of(base_url)
         self.database = Database(path)
-        self.spare = place_of_spare(path, base_url)
+        self.spare = place_of_spare(path, self._address)
         try:
             take_in(self.database, self.spare)  # without it, a held call would not be bought at all
         except BaseException:
@@ -456,7 +456,12 @@ class Ledger:
 
     def _attempts_of(self, key_fingerprint: str, since: float) -> tuple[object, ...]:
         """Return the parameters of `FOUND` and `AT_ADDRESS`."""
-        return key_fingerprint, key_fingerprint, since, *at_address(self.base_url)
+        return key_fingerprint, key_fingerprint, since, *self._at_address
+
+    @property
+    def _at_address(self) -> tuple[int, str]:
+        """The parameters of `AT_ADDRESS`."""
+        return len(self._address) + 1, f"{self._address}#"
 
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
@@ -467,13 +472,13 @@ class Ledger:
         count as ended now, because nobody knows when the service received them.
         """
         take_in(self.database, self.spare)
+        values = (INTERRUPTED, self.now(), key_fingerprint, *self._at_address)
         with self.database.transaction() as connection:
-            values = (INTERRUPTED, self.now(), key_fingerprint, *at_address(self.base_url))
             return connection.execute(RECOVER, values).rowcount
 
     def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
         """Return the last refusal for the rate limit; None without one."""
-        rows = self.database.rows(REFUSAL, address_of(self.base_url), key_fingerprint)
+        rows = self.database.rows(REFUSAL, self._address, key_fingerprint)
         if not rows:
             return None
         if not all(isinstance(value, int | float) for value in rows[0]):

@@ -17,7 +17,7 @@ from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import ANOTHER, Database
 from pipeline.paid.ledger.locks import mode_beside, open_beside
-from pipeline.paid.ledger.schema import KEEP, UNDER_WAY, State, address_of
+from pipeline.paid.ledger.schema import KEEP, UNDER_WAY, State
 
 SPARE_PER_WORKER = 1 << 16
 """Bytes: room for the ends of all attempts under way."""
@@ -55,9 +55,9 @@ def append_durably(file: FileIO, data: bytes) -> None:
     os.fsync(file.fileno())
 
 
-def place_of_spare(ledger: Path, endpoint: str) -> Path:
+def place_of_spare(ledger: Path, address: str) -> Path:
     """Return the path of the spare file of a ledger's one buyer at an address."""
-    file, address = ledger.resolve(), address_of(endpoint)
+    file = ledger.resolve()
     return file.with_name(f"{file.name}.answers-{sha256(address.encode()).hexdigest()[:16]}")
 
 

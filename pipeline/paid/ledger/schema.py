@@ -200,7 +200,7 @@ APPLICATION = 0x74656E64
 """The letters "tend", in SQLite's field for the application of a file."""
 
 AT_ADDRESS = "substr(endpoint || '#', 1, ?) = ?"
-"""Whether an endpoint is at an address; `at_address` returns the parameters."""
+"""Whether an endpoint is at an address, given with a ``#`` and after the length of both."""
 
 LESSONS = """
 -- What the last refusal for the rate limit taught, by base URL and key.
@@ -296,12 +296,6 @@ def address_of(endpoint: str) -> str:
     the endpoint.
     """
     return endpoint.partition("#")[0]
-
-
-def at_address(endpoint: str) -> tuple[int, str]:
-    """Return the parameters of `AT_ADDRESS` for the address of an endpoint."""
-    address = f"{address_of(endpoint)}#"
-    return len(address), address
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:

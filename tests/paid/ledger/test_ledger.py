@@ -18,7 +18,6 @@ from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
-from pipeline.paid.ledger.room import place_of_spare
 from pipeline.paid.ledger.schema import (
     AttemptEnd,
     Call,
@@ -239,8 +238,12 @@ def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: P
 
 
 def test_models_share_the_file_of_answers_that_a_ledger_cannot_record(path: Path) -> None:
-    assert place_of_spare(path, SMALL) == place_of_spare(path, LARGE) == place_of_spare(path, PLAIN)
-    assert place_of_spare(path, SMALL) != place_of_spare(path, f"{PLAIN}/x#small-1")
+    endpoints = (SMALL, LARGE, PLAIN, f"{PLAIN}/x#small-1")
+    spares = []
+    for endpoint in endpoints:
+        with closing(Ledger(path, endpoint)) as ledger:
+            spares.append(ledger.spare)
+    assert spares[0] == spares[1] == spares[2] != spares[3]
 
 
 def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: Clock) -> None:
