@@ -27,10 +27,10 @@ WHOLE = {
     "naics": r"\d{6}",
 }
 TITLED = {
-    system: re.compile(rf"({code})(?:\s*[-\u2013:]\s*|\s+)[^\W\d_].*", re.DOTALL)
+    system: re.compile(rf"({code})(?:\s*[-\u2013:]\s*|\s+)[^\W\d_].+", re.DOTALL)
     for system, code in WHOLE.items()
 }
-"""A whole code with its title: ``39160000 - School furniture``."""
+"""A whole code with its title, ``39160000 - School furniture``; one letter more is another code."""
 
 FORMS = {
     "cpv": re.compile(r"\d{2,8}", re.ASCII),

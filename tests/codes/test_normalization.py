@@ -37,6 +37,7 @@ from pipeline.codes import find_code, load, normalized
         ("psc", "J0", "J0"),
         ("psc", "R40", None),
         ("psc", "7110 \u2013 Office furniture", "7110"),
+        ("psc", "7110-A", None),
         ("psc", "seat covers", None),
         ("unspsc", "43-21-15", "43211500"),
         ("unspsc", "4321", "43210000"),
