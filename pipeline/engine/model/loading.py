@@ -123,6 +123,7 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
     }
     (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
     sync(folder / ABOUT)
+    sync(folder)
 
 
 def _keep(array: npt.NDArray[Any], path: Path) -> None:

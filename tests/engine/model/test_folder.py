@@ -52,7 +52,8 @@ def test_a_model_is_on_the_disk_when_it_was_saved(
     synced = list[int]()
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
     save([taught().model], tmp_path / "model", {})
-    *files, parent = synced
+    *files, folder, parent = synced
+    assert folder == (tmp_path / "model").stat().st_ino, "the names of its files"
     assert sorted(files) == sorted(path.stat().st_ino for path in (tmp_path / "model").iterdir())
     assert parent == tmp_path.stat().st_ino, "its name, when it has taken its place"
 
