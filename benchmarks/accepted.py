@@ -31,7 +31,7 @@ from benchmarks.command_line import parser_for
 from pipeline.answers import OK_FROM, SYSTEMS, Answer, System
 from pipeline.classification.columns import status
 from pipeline.codes import load
-from pipeline.decisions.decision import Decision
+from pipeline.decisions.decision_file import Decision
 from pipeline.engine import Engine
 from pipeline.evaluation.metrics import Scores, figures
 

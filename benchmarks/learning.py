@@ -29,7 +29,7 @@ import pipeline
 from benchmarks.command_line import parser_for
 from pipeline.answers import OK_FROM, SYSTEMS, System
 from pipeline.codes import find_code, load
-from pipeline.decisions.decision import Decision, DecisionLog
+from pipeline.decisions.decision_file import Decision, DecisionLog
 from pipeline.evaluation.metrics import EXACT, STATED, Depth, Share
 from pipeline.evaluation.significance import Difference
 

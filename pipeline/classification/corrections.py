@@ -24,7 +24,7 @@ from pipeline.classification.manifest import (
 )
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.codes import find_code, load, retirements, spellings
-from pipeline.decisions.decision import HINT, Decision, DecisionFile, read_decisions
+from pipeline.decisions.decision_file import HINT, Decision, DecisionFile, read_decisions
 from pipeline.decisions.decisions import Decisions, merged
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import open_regular, read_text

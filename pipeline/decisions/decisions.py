@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, BatchAnswers, Decided, Match, Matched, System
 from pipeline.codes import load
-from pipeline.decisions.decision import Decision, DecisionFile, Key, text_key
+from pipeline.decisions.decision_file import Decision, DecisionFile, Key, text_key
 from pipeline.errors import InputError
 from pipeline.wording import command, readable
 

@@ -17,7 +17,7 @@ from pipeline.answers import BANDS, Answer, Band, Matched, System, band
 from pipeline.classification.columns import status
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.table import cut, full_code, levels_above, stem
-from pipeline.decisions.decision import Decision, Verdict
+from pipeline.decisions.decision_file import Decision, Verdict
 from pipeline.engine.model.acceptance import BINS, calibration_error
 from pipeline.pages import FEWEST, Taken, most_taken
 from pipeline.settings import MAX_TOP
@@ -50,7 +50,7 @@ class Depth:
 
 
 ACCEPTED = Depth("accepted", "all")
-"""What people accept is right: see `Decision.verdict` in `pipeline.decisions.decisions`."""
+"""What people accept is right: see `Decision.verdict` in `pipeline.decisions.decision_file`."""
 
 EXACT = Depth("full code", "all")
 STATED = Depth("as far as stated", "stated")

@@ -15,7 +15,7 @@ from pipeline.answers import BANDS, SYSTEMS, Band, System, band
 from pipeline.classification.enriched import EnrichedTable, RowCells
 from pipeline.classification.summary import SETTLED
 from pipeline.codes.table import cut
-from pipeline.decisions.decision import Key, text_key
+from pipeline.decisions.decision_file import Key, text_key
 
 ORDERS = {
     "rows": ("Texts in most rows first", "rows DESC, first_row, id"),

@@ -11,7 +11,7 @@ from uuid import uuid4
 from pipeline.answers import System
 from pipeline.classification.enriched import EnrichedTable
 from pipeline.codes import titles
-from pipeline.decisions.decision import Choice, Decision, DecisionFile, DecisionLog, Key
+from pipeline.decisions.decision_file import Choice, Decision, DecisionFile, DecisionLog, Key
 from pipeline.decisions.decisions import Conflict, Decisions, merged
 from pipeline.files.paths import stamp
 from pipeline.review.queue import Filters, Item, Queue

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pipeline.decisions.decision import Decision
+from pipeline.decisions.decision_file import Decision
 
 AT = "2026-03-01T10:00:00.000+00:00"
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.answers import Decided, Match
 from pipeline.classification.corrections import decisions_in
-from pipeline.decisions.decision import Decision, DecisionLog, read_decisions, text_key
+from pipeline.decisions.decision_file import Decision, DecisionLog, read_decisions, text_key
 from pipeline.decisions.decisions import (
     CODE_COLUMN,
     TEXT_COLUMN,

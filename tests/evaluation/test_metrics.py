@@ -12,7 +12,7 @@ import pytest
 import pipeline
 from pipeline.answers import System
 from pipeline.codes import load
-from pipeline.decisions.decision import Decision
+from pipeline.decisions.decision_file import Decision
 from pipeline.evaluation.metrics import (
     EXACT,
     STATED,

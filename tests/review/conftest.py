@@ -14,7 +14,7 @@ import pytest
 
 import pipeline
 from pipeline.classification.enriched import open_enriched
-from pipeline.decisions.decision import Decision, DecisionLog, read_decisions
+from pipeline.decisions.decision_file import Decision, DecisionLog, read_decisions
 from pipeline.review.pages import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pipeline.decisions.decision import read_decisions
+from pipeline.decisions.decision_file import read_decisions
 from pipeline.engine.model.folder import SHIPPED
 from tests.cli.conftest import Command, command
 from tests.decisions.samples import chose, nothing_fits, write

@@ -21,7 +21,7 @@ from pipeline.cli.options import LocalPath, argument, option, parameters
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.process import INTERRUPTED
 from pipeline.cli.settings_file import check_apart
-from pipeline.decisions.decision import DecisionFile, DecisionLog
+from pipeline.decisions.decision_file import DecisionFile, DecisionLog
 from pipeline.decisions.decisions import merged
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pipeline.classification.enriched import open_enriched
-from pipeline.decisions.decision import DecisionLog, read_decisions
+from pipeline.decisions.decision_file import DecisionLog, read_decisions
 from pipeline.review.pages import Access, create_app
 from pipeline.review.queue import Queue
 from pipeline.review.session import Review

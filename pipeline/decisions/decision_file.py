@@ -1,4 +1,4 @@
-"""One decision of a person about one text in one system, and its line in a decisions file."""
+"""A decisions file: a line for what a person decided about one text in one system."""
 
 from __future__ import annotations
 
