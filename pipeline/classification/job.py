@@ -372,10 +372,12 @@ class Stages:
         return summary
 
     def _note_ledger(self) -> None:
-        """Name the ledger beside the output, by which a later run misses it.
+        """Name the ledger beside an output file, by which a later run misses it.
 
         That comes before most of the money is spent: a run that is killed cannot do it any more.
         """
+        if self.sink.path is None:
+            return
         try:
             if entry := self.purchase.parked_entry():
                 self.sink.note(entry)

@@ -70,7 +70,7 @@ class CallsToBuy:
         """Note the first rows of calls that have none yet, and forget them here."""
         for system in self._systems:
             calls = self._calls_to_note(system, first_rows)
-            self._job.note_rows((system, digest, row) for digest, row in calls)
+            self._job.note_rows([(system, digest, row) for digest, row in calls])
         first_rows.clear()
 
     def _calls_to_note(
@@ -79,7 +79,8 @@ class CallsToBuy:
         """Return the calls to note: what people decided only if an answer was bought already."""
         decisions = self._decisions.by_key
         decided = {digest for digest in first_rows if (system, digest) in decisions}
-        decided -= self._job.answered(system, [*decided])
+        if decided:
+            decided -= self._job.answered(system, [*decided])
         return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
 
     def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:

@@ -27,7 +27,7 @@ from pipeline.paid.ledger.schema import (
     storable,
     unpack,
 )
-from pipeline.paid.ledger.totals import Tally, amount, job_tally, tally_of
+from pipeline.paid.ledger.totals import JOB_ATTEMPTS, Tally, amount, tally_of
 from pipeline.wording import LEDGER
 
 COUNTS = f"""
@@ -300,7 +300,7 @@ class Job:
 
     def money(self) -> Tally:
         """Add up the attempts so far."""
-        return job_tally(self.database, self.number)
+        return tally_of(self.database.rows(JOB_ATTEMPTS, self.number))
 
     def _counting(self) -> tuple[str, int, float, float]:
         """Return the parameters of `COUNTS`."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, times, total
-from pipeline.paid.ledger.database import Database, Snapshot
+from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.locks import is_worked_on
 from pipeline.paid.ledger.schema import EVERY_STATE, LASTING, State
 from pipeline.wording import command
@@ -116,11 +116,6 @@ def total_by(by: Callable[[Spent], K], spent: Mapping[Spent, Tally]) -> dict[K, 
     for where in sorted(spent):
         sums.setdefault(by(where), Tally()).add(spent[where])
     return sums
-
-
-def job_tally(database: Database | Snapshot, job: int) -> Tally:
-    """Add up a job's attempts at one moment."""
-    return tally_of(database.rows(JOB_ATTEMPTS, job))
 
 
 def tally_of(rows: Iterable[tuple[str, str | None, str, int]]) -> Tally:
@@ -287,7 +282,7 @@ def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
             opened_at,
             last_sent_at,
             calls,
-            job_tally(snapshot, number),
+            tally_of(snapshot.rows(JOB_ATTEMPTS, number)),
             is_worked_on(snapshot.path, endpoint, identity),
             *noted,
         )
