@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from pipeline.answers import Match
-from pipeline.paid.client.prices import NUMBER, parse_json_exact, printable
+from pipeline.paid.client.prices import NUMBER, printable
 
 Failure: TypeAlias = Literal["TIMEOUT", "CONNECTION_ERROR"]
 
@@ -154,17 +153,6 @@ LONGEST_WAIT = 24 * 3600.0
 WITHOUT_ANSWER = (202, 204, 205)
 """The successes that come instead of an answer. Any other one was paid for, also if it cannot be
 read: a proxy may have changed it (203), or sent a part of it (206)."""
-
-
-def json_object(body: bytes) -> dict[str, Any] | str:
-    """Return the JSON object in a body, or the reason why there is none."""
-    if len(body) > MAX_BODY:
-        return f"the body is larger than {MAX_BODY:,} bytes"
-    try:
-        content = parse_json_exact(body.decode(json.detect_encoding(body), "replace"))
-    except (ValueError, RecursionError):
-        return "the body is not JSON, or not all of it arrived"
-    return content if isinstance(content, dict) else "the body is not a JSON object"
 
 
 def by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome | None:

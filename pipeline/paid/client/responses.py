@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from pipeline.answers import Match, System
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
+    MAX_BODY,
     WITHOUT_ANSWER,
     Answered,
     Charged,
@@ -29,7 +31,6 @@ from pipeline.paid.client.outcomes import (
     Unreadable,
     WrongPrice,
     by_status,
-    json_object,
     stated_wait,
     stray,
 )
@@ -82,6 +83,17 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
     return _with_charge(by_status(status, named, "") or stray(status, named), content)
+
+
+def json_object(body: bytes) -> dict[str, Any] | str:
+    """Return the JSON object in a body, or the reason why there is none."""
+    if len(body) > MAX_BODY:
+        return f"the body is larger than {MAX_BODY:,} bytes"
+    try:
+        content = parse_json_exact(body.decode(json.detect_encoding(body), "replace"))
+    except (ValueError, RecursionError):
+        return "the body is not JSON, or not all of it arrived"
+    return content if isinstance(content, dict) else "the body is not a JSON object"
 
 
 def is_whole(body: bytes) -> bool:
