@@ -164,8 +164,7 @@ class Budget:
     @property
     def reached(self) -> Allowance | None:
         """The day's or month's limit that stops the job; None if it is the job's own limit."""
-        needed = total([self._reserved, self.highest])
-        full = self._full(needed) if self._fits_job(needed) else []
+        full = self._full(self.highest) if self._fits_job(self.highest) else []
         return max(full, key=lambda allowance: allowance.ends_at, default=None)
 
     async def reserve(self) -> Decimal | None:
@@ -197,11 +196,16 @@ class Budget:
         self._changed.set()
 
     def _fits(self, amount: Decimal) -> bool:
-        needed = total([self._reserved, amount])
-        return self._fits_job(needed) and not self._full(needed)
+        return self._fits_job(amount) and not self._full(amount)
 
-    def _fits_job(self, needed: Decimal) -> bool:
-        return self._max_cost is None or total([self.spent, needed]) <= self._max_cost
+    def _fits_job(self, amount: Decimal) -> bool:
+        if self._max_cost is None:
+            return True
+        return total([self.spent, self._reserved, amount]) <= self._max_cost
 
-    def _full(self, needed: Decimal) -> list[Allowance]:
-        return [allowance for allowance in self.allowances if needed > allowance.left]
+    def _full(self, amount: Decimal) -> list[Allowance]:
+        return [
+            allowance
+            for allowance in self.allowances
+            if total([self._reserved, amount]) > allowance.left
+        ]

@@ -35,7 +35,6 @@ from pipeline.paid.ledger.ledger import Job, Ledger
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
-from pipeline.paid.ledger.schema import PastAttempt
 from pipeline.paid.ledger.totals import Tally
 from pipeline.paid.limits import Allowance, Budget, excess
 from pipeline.paid.matcher import LedgerMatcher
@@ -45,7 +44,7 @@ from pipeline.paid.runner import INTERRUPTED, SIGNALS, StopRequest, buy_in_threa
 from pipeline.paid.service import PaidService
 from pipeline.progress import Count, Display, silent
 from pipeline.purchases import Estimate, Limited, Paid, Parked, Purchase
-from pipeline.rate import AUTHENTICATED, Rate, duration
+from pipeline.rate import duration
 from pipeline.settings import Settings
 from pipeline.tables.table import Batch
 from pipeline.wording import Words, option
@@ -212,9 +211,11 @@ class PaidPurchase(Purchase):
 
     def parked_entry(self) -> Mapping[str, Any] | None:
         """Return the mark for an output that is not written yet; None if nothing was bought."""
-        money = self._job.money()
-        was_bought = money.confirmed or money.at_risk or self._job.was_answered()
-        mark = LedgerMark.of(self._ledger.database) if was_bought else None
+        if not self._job.was_answered():
+            money = self._job.money()
+            if not (money.confirmed or money.at_risk):
+                return None
+        mark = LedgerMark.of(self._ledger.database)
         return mark.while_parked(self.base_url) if mark else None
 
     def close_job(self) -> None:
@@ -397,7 +398,7 @@ class EarlierRuns:
         """
         service = self.service
         now, clock = self.ledger.now(), asyncio.get_running_loop().time()
-        attempts = self._recent_attempts(now)
+        busy_until = [end - now + clock for end in self._slot_ends(now)]
         refusal = self.ledger.last_refusal(service.key_fingerprint)
         pause = refusal.pause_left(now) if refusal else 0.0
         if pause > 0 and service.ignore_pause:
@@ -409,7 +410,7 @@ class EarlierRuns:
         return Throttle(
             service.limit,
             burst=service.burst,
-            busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],
+            busy_until=busy_until,
             slots=max(1, refusal.slots) if refusal else None,
             paused_until=clock + pause if refusal else None,
         )
@@ -427,7 +428,7 @@ class EarlierRuns:
         if limit is None:
             return 0.0
         now = self.ledger.now()
-        held = sum(end > now for end in _slot_ends(self._recent_attempts(now), limit, now))
+        held = sum(end > now for end in self._slot_ends(now))
         free = max(0, limit.slots - held)
         at_once = free if self.service.burst or calls <= free else 0
         return max(0, calls - at_once) / limit.slots * limit.hold
@@ -445,19 +446,15 @@ class EarlierRuns:
             allowances.append(allowance)
         return allowances
 
-    def _recent_attempts(self, now: float) -> list[PastAttempt]:
-        """Return the attempts that may still hold slots."""
-        since = now - 2 * (self.service.limit or AUTHENTICATED).hold
-        return self.ledger.attempts_since(self.service.key_fingerprint, since)
-
-
-def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:
-    """Return when attempts release their slots, in seconds since 1970."""
-    if limit is None:
-        return []
-    return [
-        limit.lost_until(attempt.ended_at(now))
-        if attempt.state in ("sent", "unconfirmed")
-        else limit.answered_until(attempt.ended_at(now))
-        for attempt in attempts
-    ]
+    def _slot_ends(self, now: float) -> list[float]:
+        """Return when the latest attempts release their slots, in seconds since 1970."""
+        limit = self.service.limit
+        if limit is None:
+            return []
+        attempts = self.ledger.attempts_since(self.service.key_fingerprint, now - 2 * limit.hold)
+        return [
+            limit.lost_until(attempt.ended_at(now))
+            if attempt.state in ("sent", "unconfirmed")
+            else limit.answered_until(attempt.ended_at(now))
+            for attempt in attempts
+        ]

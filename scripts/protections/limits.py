@@ -8,10 +8,16 @@ PROTECTIONS = (
     # The budget.
     Protection(
         "what is under way is reserved",
-        "needed = total([self._reserved, amount])",
-        "needed = amount",
+        "total([self.spent, self._reserved, amount])",
+        "total([self.spent, amount])",
         "tests/paid/test_pool.py::"
         "test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_way",
+    ),
+    Protection(
+        "what is under way is reserved from the limit of a day",
+        "if total([self._reserved, amount]) > allowance.left",
+        "if amount > allowance.left",
+        "tests/paid/test_limits.py::test_two_jobs_at_once_share_the_limit",
     ),
     Protection(
         "the limit of several files counts what earlier runs paid for later files",
@@ -202,7 +208,7 @@ PROTECTIONS = (
     # The limit.
     Protection(
         "slots that the run before took are still held",
-        "busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],",
+        "busy_until=busy_until,",
         "busy_until=[],",
         "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
