@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from pipeline.answers import Match, System
-from pipeline.cache import Cache
 from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.ledger.ledger import Job
 from pipeline.paid.ledger.schema import Call, text_digest, text_digests
@@ -52,11 +51,10 @@ class CallsToBuy:
 
     def record(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
-        digests = Cache(text_digests)
         first_rows: dict[bytes, int] = {}
         first = 0
         for batch in batches:
-            both = zip(batch.texts, digests(batch.texts), strict=True)
+            both = zip(batch.texts, text_digests(batch.texts), strict=True)
             for row, (text, digest) in enumerate(both, start=first):
                 if text:
                     first_rows.setdefault(digest, row)
@@ -69,19 +67,20 @@ class CallsToBuy:
     def _note(self, first_rows: dict[bytes, int]) -> None:
         """Note the first rows of calls that have none yet, and forget them here."""
         for system in self._systems:
-            calls = self._calls_to_note(system, first_rows)
-            self._job.note_rows([(system, digest, row) for digest, row in calls])
+            self._job.note_rows(self._rows_to_note(system, first_rows))
         first_rows.clear()
 
-    def _calls_to_note(
+    def _rows_to_note(
         self, system: System, first_rows: Mapping[bytes, int]
-    ) -> Iterable[tuple[bytes, int]]:
+    ) -> list[tuple[System, bytes, int]]:
         """Return the calls to note: what people decided only if an answer was bought already."""
         decisions = self._decisions.by_key
         decided = {digest for digest in first_rows if (system, digest) in decisions}
         if decided:
             decided -= self._job.answered(system, [*decided])
-        return [(digest, row) for digest, row in first_rows.items() if digest not in decided]
+        return [
+            (system, digest, row) for digest, row in first_rows.items() if digest not in decided
+        ]
 
     def of(self, batches: Iterable[Batch]) -> Iterator[CallToBuy]:
         """Yield the calls to buy, row by row, each at its first row.

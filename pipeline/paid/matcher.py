@@ -52,10 +52,9 @@ class LedgerMatcher:
             system: Cache(partial(self._read, system, costs), share, _size)
             for system in self._systems
         }
-        digests_of = Cache(text_digests)
         first = 0
         for texts in batches:
-            both = zip(texts, digests_of(texts), strict=True)
+            both = zip(texts, text_digests(texts), strict=True)
             digests = [digest if text else b"" for text, digest in both]
             yield {
                 system: _with_costs(cached(digests), digests, first, costs.pop(system, {}))
