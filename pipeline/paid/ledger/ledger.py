@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -102,6 +101,8 @@ NOTE_ROW = "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
 
 STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
+
+CLOSE = "UPDATE jobs SET closed_at = ? WHERE job_id = ?"
 
 FORGET_ROWS = "DELETE FROM first_rows WHERE job_id = ?"
 
@@ -205,8 +206,7 @@ class Job:
 
     def close(self) -> None:
         """Note that the output is in place, and delete the first rows."""
-        with self.database.transaction() as connection:
-            close_job(connection, self.number, self.now())
+        close_jobs(self.database, [self.number], self.now())
 
     def delete(self) -> None:
         """Delete a job that sent nothing; attempts refer to any other one, which is an error."""
@@ -316,10 +316,13 @@ class Job:
         return self.opened_at if self.counting.retry_failed else 0.0
 
 
-def close_job(connection: sqlite3.Connection, number: int, now: float) -> None:
-    """Close a job, which needs no first rows any more; the caller commits."""
-    connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", (now, number))
-    connection.execute(FORGET_ROWS, (number,))
+def close_jobs(database: Database, numbers: Iterable[int], now: float) -> None:
+    """Close jobs, all or none; they need no first rows any more."""
+    closed = [(now, number) for number in numbers]
+    forgotten = [(number,) for _, number in closed]
+    with database.transaction() as connection:
+        connection.executemany(CLOSE, closed)
+        connection.executemany(FORGET_ROWS, forgotten)
 
 
 EVERYTHING = Counting()
@@ -396,6 +399,7 @@ class Ledger:
         self.base_url = base_url
         self.now = now
         self._address = address_of(base_url)
+        self._at_address = len(self._address) + 1, f"{self._address}#"  # parameters of AT_ADDRESS
         self.database = Database(path)
         self.spare = place_of_spare(path, self._address)
         try:
@@ -457,11 +461,6 @@ class Ledger:
     def _attempts_of(self, key_fingerprint: str, since: float) -> tuple[object, ...]:
         """Return the parameters of `FOUND` and `AT_ADDRESS`."""
         return key_fingerprint, key_fingerprint, since, *self._at_address
-
-    @property
-    def _at_address(self) -> tuple[int, str]:
-        """The parameters of `AT_ADDRESS`."""
-        return len(self._address) + 1, f"{self._address}#"
 
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.

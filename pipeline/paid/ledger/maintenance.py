@@ -13,7 +13,7 @@ from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.paid.ledger.database import Database, Snapshot
-from pipeline.paid.ledger.ledger import Ledger, close_job
+from pipeline.paid.ledger.ledger import Ledger, close_jobs
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.schema import address_of
 from pipeline.wording import command
@@ -116,13 +116,8 @@ def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) ->
     """
     with Snapshot(path) as snapshot:
         jobs = {number: _open_job(snapshot, number) for number in numbers}
-    with (
-        _take_locks(path, jobs.values(), (), wait),
-        closing(Database(path)) as database,
-        database.transaction() as connection,
-    ):
-        for number in jobs:
-            close_job(connection, number, now)
+    with _take_locks(path, jobs.values(), (), wait), closing(Database(path)) as database:
+        close_jobs(database, jobs, now)
 
 
 def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
