@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -100,29 +100,14 @@ class CallsToBuy:
     def _of(self, texts: dict[int, str], later: list[CallToBuy]) -> Iterator[CallToBuy]:
         """Yield the calls to buy of some rows, except for those to buy later."""
         digests = {text: text_digest(text) for text in texts.values()}
-        rows_of = {system: self._find(system, digests.values()) for system in self._systems}
-        sent = {
-            system: self._job.sent(system, [digest for digest, _ in rows_of[system]])
-            for system in rows_of
-        }
+        to_buy = {system: self._job.to_buy(system, [*digests.values()]) for system in self._systems}
         for row, text in texts.items():
-            digest = digests[text]
-            for system, losses in rows_of.items():
-                if (digest, row) not in losses:
+            for system, calls in to_buy.items():
+                if (digests[text], row) not in calls:
                     continue
-                order = CallToBuy(Call(system, text), losses[digest, row])
-                if digest in sent[system] and len(later) < MOST_LATER:
+                losses, was_sent = calls[digests[text], row]
+                order = CallToBuy(Call(system, text), losses)
+                if was_sent and len(later) < MOST_LATER:
                     later.append(order)
                 else:
                     yield order
-
-    def _find(self, system: System, calls: Collection[bytes]) -> dict[tuple[bytes, int], int]:
-        """Return which calls to buy, by first row, with the lost answers that each may have."""
-        digests = [*calls]
-        answered = self._job.answered(system, digests)
-        lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
-        return {
-            (digest, row): most_lost - lost.get(digest, 0)
-            for digest, row in self._job.first_rows(system, digests).items()
-            if digest not in answered and lost.get(digest, 0) < most_lost
-        }

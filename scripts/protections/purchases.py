@@ -276,8 +276,8 @@ PROTECTIONS = (
     ),
     Protection(
         "what was bought since the estimate is not bought again",
-        "if digest not in answered and lost",
-        "if lost",
+        "WHERE NOT EXISTS (SELECT 1 {OF_CALL} {COUNTS})",
+        "WHERE NOT EXISTS (SELECT 1 {OF_CALL} {COUNTS} AND 0)",
         "tests/paid/test_calls_to_buy.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
     ),
     Protection(

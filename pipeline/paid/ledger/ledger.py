@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from operator import itemgetter
 from pathlib import Path
 
 from pipeline.answers import System
@@ -43,24 +42,29 @@ LOST = """
 """Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
 nobody has settled it by hand. See `Job`."""
 
+OF_CALL = """
+    FROM attempts INDEXED BY attempts_of_call JOIN jobs ON jobs.job_id = attempts.job_id
+    WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system AND
+"""
+"""The attempts of a call with a first row, joined with their jobs; a condition follows."""
+
 COUNT_CALLS = f"""
     SELECT count(*), total(kind = 'to buy'), total(kind = 'held') FROM (SELECT CASE
-        WHEN EXISTS (
-            SELECT 1 FROM attempts INDEXED BY attempts_of_call
-            JOIN jobs ON jobs.job_id = attempts.job_id
-            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-            AND {COUNTS}
-        ) THEN 'owned'
-        WHEN (
-            SELECT count(*) FROM attempts INDEXED BY attempts_of_call
-            JOIN jobs ON jobs.job_id = attempts.job_id
-            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-            AND {LOST}
-        ) >= ? THEN 'held'
+        WHEN EXISTS (SELECT 1 {OF_CALL} {COUNTS}) THEN 'owned'
+        WHEN (SELECT count(*) {OF_CALL} {LOST}) >= ? THEN 'held'
         ELSE 'to buy'
     END AS kind FROM first_rows WHERE job_id = ? LIMIT -1)
 """  # noqa: S608 - a constant
 """Without a limit SQLite would compute each kind twice."""
+
+TO_BUY = f"""
+    SELECT * FROM (
+        SELECT digest, row_number, ? - (SELECT count(*) {OF_CALL} {LOST}) AS losses,
+            EXISTS (SELECT 1 {OF_CALL} endpoint = ?)
+        FROM first_rows WHERE NOT EXISTS (SELECT 1 {OF_CALL} {COUNTS})
+        AND job_id = ? AND system = ? AND digest IN (:digests) LIMIT -1
+    ) WHERE losses > 0
+"""  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +158,6 @@ UNCONFIRMED = f"""
     WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
 """  # noqa: S608 - a constant
 
-SENT = """
-    SELECT DISTINCT digest FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
-    WHERE endpoint = ? AND system = ? AND digest IN (:digests)
-"""
-
-ATTEMPT_ID = itemgetter(0)
-
 JOB_PRICES = """
     SELECT DISTINCT cost_usd FROM attempts
     WHERE job_id = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
@@ -230,7 +227,7 @@ class Job:
         last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
         rows: dict[bytes, int | None] = {}
-        for attempt, digest, status, body, is_own, stated, row in sorted(attempts, key=ATTEMPT_ID):
+        for attempt, digest, status, body, is_own, stated, row in sorted(attempts):
             cost = None if stated is None else amount(stated)
             if body is not None:
                 last[digest] = attempt, status, body, cost
@@ -270,6 +267,18 @@ class Job:
         [count] = self.database.rows(COUNT_CALLS, *values)
         return CallCount(*map(int, count))
 
+    def to_buy(
+        self, system: System, digests: Sequence[bytes]
+    ) -> dict[tuple[bytes, int], tuple[int, bool]]:
+        """Return which calls to buy, by digest and first row.
+
+        Returns:
+            How many more lost answers each may have, and whether it was sent before, in any job.
+        """
+        values = self.counting.most_lost, *self._lost(), self.base_url, *self._counting()
+        rows = self.database.rows_of(digests, TO_BUY, *values, self.number, system)
+        return {(digest, row): (losses, bool(sent)) for digest, row, losses, sent in rows}
+
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""
         rows = self.database.rows(UNATTRIBUTED, self.number)
@@ -288,10 +297,6 @@ class Job:
     def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Count the lost answers of calls, in any job; calls without any are left out."""
         return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
-
-    def sent(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
-        """Return which calls were sent before, in any job."""
-        return {digest for (digest,) in self.database.rows_of(digests, SENT, self.base_url, system)}
 
     def highest_price(self) -> Decimal:
         """Return the highest price that a response to this job stated, US dollars."""

@@ -190,7 +190,9 @@ def test_models_share_what_a_key_used_and_not_what_it_bought(
     with closing(Ledger(path, large, clock)) as other:
         job = other.open_job("tenders")
         assert (job.responses("cpv", [ROAD_DIGEST]), other.prices(MAX_PRICE)) == ({}, None)
-        assert (job.sent("cpv", [ROAD_DIGEST]), job.was_answered()) == (set(), False)
+        job.note_rows([("cpv", ROAD_DIGEST, 0)])
+        assert job.to_buy("cpv", [ROAD_DIGEST]) == {(ROAD_DIGEST, 0): (2, False)}
+        assert not job.was_answered()
         assert len(other.attempts_since(FINGERPRINT, 0)) == 3
         spent = other.spent_since(FINGERPRINT, 0)
         assert (spent.confirmed, spent.at_risk) == (PRICE, RESERVED)

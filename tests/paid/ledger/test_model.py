@@ -238,9 +238,16 @@ class LedgerMachine(RuleBasedStateMachine):
             )
             open_ = self.rows[name].keys() - ended
             held = sum(lost[call] >= self.most for call in open_)
-            counting = replace(counting, most_lost=self.most)
-            found = replace(job, counting=counting).calls()
-            assert found == CallCount(len(self.rows[name]), len(open_) - held, held)
+            counted = replace(job, counting=replace(counting, most_lost=self.most))
+            distinct = len(self.rows[name])
+            assert counted.calls() == CallCount(distinct, len(open_) - held, held)
+            sent = {(attempt.call.system, attempt.call.text) for attempt in self.attempts.values()}
+            for system in SYSTEMS:
+                assert counted.to_buy(system, DIGESTS) == {
+                    (text_digest(call[1]), row): (self.most - lost[call], call in sent)
+                    for call, row in self.rows[name].items()
+                    if call in open_ and call[0] == system and lost[call] < self.most
+                }
 
     @invariant()
     def knows_why_calls_have_no_answer(self) -> None:
