@@ -89,20 +89,6 @@ class Judgement(msgspec.Struct, frozen=True):
         """Whether the attempt was billed, perhaps."""
         return self.end.state != "free"
 
-    @property
-    def is_understood(self) -> bool:
-        """Whether the service answered, or refused the text."""
-        return self.end.state in ("answered", "refused")
-
-    @property
-    def is_of_the_address(self) -> bool:
-        """Whether the status is about the address, as with a wrong base URL, and not the text."""
-        return self.end.status in NO_SUCH_ADDRESS
-
-    def is_of_its_text(self, is_address_right: bool) -> bool:
-        """Return whether it says nothing about other texts: a wrong address answers no 413."""
-        return self.end.error in OF_ITS_TEXT and (is_address_right or self.end.status == 413)
-
 
 def judge(reply: Reply) -> Judgement:
     """Judge an attempt's result, as docs/reference/buying-goes-wrong.md says."""
@@ -225,41 +211,43 @@ class RunProgress:
             calls: how many calls are left.
         """
         self._count(system, judgement)
-        lack = what_the_account_lacks(self.has_key, self.budget, calls, judgement)
-        if why := self._why_to_park(judgement, lack):
+        if why := self._why_to_park(judgement, calls):
             return why
-        if system in self.systems and (why := self._why_to_leave_out(system, judgement, lack)):
+        if system in self.systems and (why := self._why_to_leave_out(system, judgement)):
             self.systems.remove(system)
             return LeftOut(why)
         return None
 
     def _count(self, system: System, judgement: Judgement) -> None:
-        was_sent = judgement.end.status is not None or judgement.end.state != "free"
+        end = judgement.end
+        was_sent = end.status is not None or end.state != "free"
         self.unreached = 0 if was_sent else self.unreached + 1
-        if judgement.is_of_its_text(self.is_address_right):
-            return  # that one text is too long says nothing about others
+        if end.error in OF_ITS_TEXT and (self.is_address_right or end.status == 413):
+            return  # it says nothing about other texts, and a wrong address answers no 413
         limited = judgement.next == "limited"
-        understood = judgement.is_understood and (
-            self.is_address_right or not judgement.is_of_the_address
-        )
+        may_be_right = self.is_address_right or end.status not in NO_SUCH_ADDRESS
+        understood = end.state in ("answered", "refused") and may_be_right
         self.refusals += limited
         failed = not understood and not limited
         self.failures = self.failures + 1 if failed else 0
         self.failures_of[system] = self.failures_of[system] + 1 if failed else 0
         self.detail = judgement.detail.rstrip(".") if self.failures else ""
-        if judgement.next == "answered" and judgement.end.status != 204:  # 204: nothing was sent
+        if judgement.next == "answered" and end.status != 204:  # 204: nothing was sent
             self.understood = self.is_address_right = True
 
-    def _why_to_park(self, judgement: Judgement, lack: Parked | None) -> Parked | None:
+    def _why_to_park(self, judgement: Judgement, calls: int) -> Parked | None:
         price = judgement.cost_usd
         if price is not None and price > self.max_price:
             return price_too_high(price, self.max_price)
-        if lack and judgement.next != "credentials":
-            return lack
-        if judgement.next == "limited" and not self.wait:
-            return demo_limit_used_up(self.throttle)
-        if judgement.next == "limited" and (pause := self.throttle.pause_left) > self.longest_pause:
-            return asked_to_wait(pause)
+        match judgement.next:
+            case "money":
+                return balance_too_low(self.budget, calls, judgement)
+            case "price":
+                return price_unusable(judgement)
+            case "limited" if not self.wait:
+                return demo_limit_used_up(self.throttle)
+            case "limited" if (pause := self.throttle.pause_left) > self.longest_pause:
+                return asked_to_wait(pause)
         all_fail = all(self.failures_of[system] for system in self.systems)  # the last attempts
         if not self.understood and judgement.end.error == "MALFORMED_RESPONSE":
             return not_understood(judgement) if all_fail else None
@@ -268,12 +256,10 @@ class RunProgress:
             return service_down(self.failures, self.detail)
         return None
 
-    def _why_to_leave_out(
-        self, system: System, judgement: Judgement, lack: Parked | None
-    ) -> Parked | None:
+    def _why_to_leave_out(self, system: System, judgement: Judgement) -> Parked | None:
         wait = judgement.wait or 0.0
         if judgement.next == "credentials":
-            return lack
+            return key_refused(self.has_key, judgement)
         if judgement.next in ("again", "lost") and wait > self.longest_pause:
             return asked_to_wait(wait, down=True)
         if (failures := self.failures_of[system]) >= FAILURES_IN_A_ROW:
@@ -292,43 +278,36 @@ DECLINED = Parked(
 )
 
 
-def what_the_account_lacks(
-    has_key: bool, budget: Budget, calls: int, judgement: Judgement
-) -> Parked | None:
-    """Return why no other call can be bought with this account either, if none can.
+def key_refused(has_key: bool, judgement: Judgement) -> Parked:
+    """Park if the service does not accept the key, or wants one and none is set."""
+    no_key = "wants an API key, and none is set"
+    happened = f"The service {'does not accept the API key' if has_key else no_key}"
+    return Parked(
+        KEY,
+        _quoting(happened, judgement),
+        f"Set TENDER_PIPELINE_API_KEY or {option('api_key')} to a valid key, then "
+        f"{THEN_RUN_AGAIN}: it continues.",
+    )
 
-    Args:
-        has_key: whether requests carry a key.
-        budget: knows what the calls that are left cost.
-        calls: how many there are.
-        judgement: of the last attempt.
-    """
-    match judgement.next:
-        case "credentials":
-            no_key = "wants an API key, and none is set"
-            happened = f"The service {'does not accept the API key' if has_key else no_key}"
-            return Parked(
-                KEY,
-                _quoting(happened, judgement),
-                f"Set TENDER_PIPELINE_API_KEY or {option('api_key')} to a valid key, then "
-                f"{THEN_RUN_AGAIN}: it continues.",
-            )
-        case "money":
-            return Parked(
-                MONEY,
-                _quoting("The account's balance is too low", judgement),
-                f"Add {plain(times(budget.highest, calls))} USD, which is enough for the rest at "
-                f"these prices, and {THEN_RUN_AGAIN}: it continues.",
-            )
-        case "price":
-            return Parked(
-                MONEY,
-                f"The service states a price that cannot be used: {judgement.detail}.",
-                "The response is kept; what it cost is unknown. Ask the service for right prices "
-                "in USD. The same command continues with the next call; nothing is bought twice.",
-            )
-        case _:
-            return None
+
+def balance_too_low(budget: Budget, calls: int, judgement: Judgement) -> Parked:
+    """Park if the account cannot pay for a call, with some calls left to buy."""
+    return Parked(
+        MONEY,
+        _quoting("The account's balance is too low", judgement),
+        f"Add {plain(times(budget.highest, calls))} USD, which is enough for the rest at "
+        f"these prices, and {THEN_RUN_AGAIN}: it continues.",
+    )
+
+
+def price_unusable(judgement: Judgement) -> Parked:
+    """Park at a price that says nothing about what was paid, before paying more of them."""
+    return Parked(
+        MONEY,
+        f"The service states a price that cannot be used: {judgement.detail}.",
+        "The response is kept; what it cost is unknown. Ask the service for right prices "
+        "in USD. The same command continues with the next call; nothing is bought twice.",
+    )
 
 
 def _quoting(message: str, judgement: Judgement) -> str:

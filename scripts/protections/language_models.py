@@ -67,7 +67,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a call for which nothing was sent does not show that the key is right",
-        " and judgement.end.status != 204:",
+        " and end.status != 204:",
         "  :",
         "tests/paid/test_language_models.py::test_a_text_without_candidates_is_not_sent_and_proves_nothing",
     ),

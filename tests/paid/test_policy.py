@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.limits import Budget
-from pipeline.paid.policy import judge, what_the_account_lacks
+from pipeline.paid.policy import LeftOut, RunProgress, judge
 
 
 def got(status: int, body: Any = b"<html>") -> Received:
@@ -98,6 +98,14 @@ def test_each_way_to_end_has_its_consequence(
 def test_a_parked_run_quotes_the_service_if_it_said_something(
     reply: Reply, has_key: bool, message: str
 ) -> None:
-    parked = what_the_account_lacks(has_key, Budget(ZERO, None, None), 1, judge(reply))
+    progress = RunProgress(
+        throttle=cast(Any, None),
+        budget=Budget(ZERO, None, None),
+        systems={"cpv"},
+        wait=True,
+        has_key=has_key,
+    )
+    stop = progress.note("cpv", judge(reply), 1)
+    parked = stop.why if isinstance(stop, LeftOut) else stop
     assert parked is not None
     assert parked.message == message
